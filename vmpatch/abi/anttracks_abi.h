@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The interface between a patched HotSpot and the AntTracks agent.
+ *
+ *     HotSpot (vmpatch/)                        agent (agent/jvmti/)
+ *       GetExtensionFunctions  ---------------->  finds ANTTRACKS_EXTENSION_ID
+ *       AntTracksVM            <----------------  calls it once with its version
+ *       start(callbacks)       <----------------  at VMInit or attach
+ *       sync_begin, sync_objects*, sync_end --->  the heap as it stands at that safepoint
+ *       tlab, object, thread_exit ------------->  in mutators, and at safepoints for all threads
+ *       gc_begin, moves*, slides*, fillers*,
+ *       class_unload*, gc_end ----------------->  in GC workers and the VM thread
+ *       stop()                 <----------------  reports what is left in all TLABs, then silence
+ *
+ * The VM side is C++ inside libjvm.so, the agent side is a shared library; only C types with an
+ * explicit size cross. Every struct starts with its size, so that a newer side can tell an older.
+ *
+ * Addresses and lengths are bytes unless a name says words. A word is 8 bytes (64-bit VMs only).
+ * Ranges are half open: [start, top).
+ *
+ * Threads. Callbacks run in VM state or at a safepoint, some of them while GC workers run. They must
+ * not call JNI, JVMTI or start/stop, must not block for a safepoint, and must return.  They may call the
+ * query functions of AntTracksVM. Calls for one thread slot, and for one worker number, never overlap.
+ *
+ * Ownership. Arrays passed to callbacks belong to the VM and are valid during the call.
+ */
+#ifndef ANTTRACKS_ABI_H
+#define ANTTRACKS_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
+#define ANTTRACKS_ABI_VERSION 1
+
+/* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
+ * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
+#define ANTTRACKS_EXTENSION_ID "com.github.anttracks.functions.GetVM"
+
+/* Site ids live in bits 39 to 63 of the mark word. Ids below ANTTRACKS_SITE_FIRST are reserved. */
+#define ANTTRACKS_SITE_SHIFT 39
+#define ANTTRACKS_SITE_BITS 25
+enum {
+  ANTTRACKS_SITE_NONE = 0,     /* made while sites were off, or not known */
+  ANTTRACKS_SITE_VM = 1,       /* made by the VM with no Java frame below */
+  ANTTRACKS_SITE_FILLER = 2,   /* dead space made parsable: never reachable */
+  ANTTRACKS_SITE_OVERFLOW = 3, /* the id space is used up */
+  ANTTRACKS_SITE_FIRST = 16
+};
+
+/* What allocated: the code that ran in the innermost frame. */
+enum {
+  ANTTRACKS_TIER_INTERPRETER = 0,
+  ANTTRACKS_TIER_C1 = 1,
+  ANTTRACKS_TIER_C2 = 2,
+  ANTTRACKS_TIER_NATIVE = 3 /* innermost frame is a native method: clone, reflection, JNI */
+};
+
+/* Site flags. */
+enum { ANTTRACKS_SITE_REMATERIALIZED = 1 /* deoptimization recreated it: bci is the deoptimization's */ };
+
+enum { ANTTRACKS_SPACE_EDEN = 0, ANTTRACKS_SPACE_SURVIVOR = 1, ANTTRACKS_SPACE_OLD = 2 };
+enum { ANTTRACKS_GC_YOUNG = 0, ANTTRACKS_GC_FULL = 1 };
+
+/* A contiguous space of the heap: objects in [bottom, top), room up to end. */
+typedef struct AntTracksSpace {
+  uint32_t kind;      /* ANTTRACKS_SPACE_* */
+  uint32_t collected; /* gc_begin: 1 if what lies here and is not reported by moves or slides dies */
+  uint64_t bottom, top, end;
+} AntTracksSpace;
+
+typedef struct AntTracksGC {
+  uint32_t size;
+  uint32_t id;       /* the number that -Xlog:gc prints as GC(id) */
+  uint32_t kind;     /* ANTTRACKS_GC_* */
+  uint32_t nspaces;
+  const char* cause; /* as in -Xlog:gc, UTF-8, NUL-terminated */
+  const AntTracksSpace* spaces; /* gc_begin: before, gc_end: after the collection */
+} AntTracksGC;
+
+/* An object that a young collection copied. */
+typedef struct AntTracksMove {
+  uint64_t from;
+  uint64_t to;        /* bit 0 set: copied to the old generation; mask it off */
+  uint64_t words;     /* size of the object */
+} AntTracksMove;
+
+/* An object that a full collection slid, or that stays where it is (to == from): a full collection's
+ * unmoved objects, and the objects that a young collection failed to promote. */
+typedef struct AntTracksSlide {
+  uint64_t from, to, words;
+} AntTracksSlide;
+
+/* Dead space that the collector made parsable with one object (an int[] or a java.lang.Object, outside
+ * eden). It counts in the JVM's own histograms and dumps. Its header is already written. */
+typedef struct AntTracksFiller {
+  uint64_t address, words;
+} AntTracksFiller;
+
+/* thread is an opaque identity, equal for equal live threads; slot is the agent's own word of the thread,
+ * NULL when the thread is new. */
+typedef struct AntTracksCallbacks {
+  uint32_t size;
+  uint32_t version; /* ANTTRACKS_ABI_VERSION the agent was built with */
+  void* context;    /* handed back as first argument */
+
+  /* The heap at the start, in one safepoint: begin, per space any number of objects in address order, end.
+   * count addresses of objects; fillers are left out. */
+  void (*sync_begin)(void* context, const AntTracksSpace* spaces, uint32_t nspaces);
+  void (*sync_objects)(void* context, uint32_t space_index, const uint64_t* addresses, uint32_t count);
+  void (*sync_end)(void* context);
+
+  /* thread allocated the objects that lie one behind the other in [start, top). Runs in the thread itself,
+   * or in the VM thread with at_safepoint set. A TLAB may be reported in several stretches. */
+  void (*tlab)(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint);
+  /* thread allocated one object outside its TLAB. Runs in the thread itself, header and length are set. */
+  void (*object)(void* context, void* thread, void** slot, uint64_t address);
+  /* thread ends; its last tlab was reported; *slot must be released. */
+  void (*thread_exit)(void* context, void* thread, void** slot);
+
+  /* At a safepoint in the VM thread, all TLABs reported before gc_begin. */
+  void (*gc_begin)(void* context, const AntTracksGC* gc);
+  /* In GC workers. Workers are numbered from 0; batches of one worker are in order. */
+  void (*moves)(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count);
+  void (*slides)(void* context, uint32_t worker, const AntTracksSlide* slides, uint32_t count);
+  void (*fillers)(void* context, uint32_t worker, const AntTracksFiller* fillers, uint32_t count);
+  /* A class is about to be freed: klass must not be used any more after this call returns. */
+  void (*class_unload)(void* context, uint64_t klass);
+  void (*gc_end)(void* context, const AntTracksGC* gc);
+} AntTracksCallbacks;
+
+/* Text members point into the buffer that the caller gave; UTF-8, NUL-terminated, "" when unknown. */
+typedef struct AntTracksClass {
+  uint32_t size;
+  uint32_t is_array;
+  uint32_t is_mirror;       /* java.lang.Class: every instance has its own size, see object_bytes */
+  uint32_t is_hidden;
+  uint64_t instance_bytes;  /* of one instance; 0 for arrays and mirrors */
+  uint32_t array_header_bytes, array_log2_element_bytes; /* bytes = align(header + (length << log2)) */
+  uint64_t super_klass;     /* 0: none */
+  uint64_t loader;          /* identity of the class loader's data, 0: the boot loader */
+  const char* name;         /* as Class.getName(), but arrays as in Java source: "int[]", "java.lang.String[][]" */
+  const char* loader_name;  /* "bootstrap", "app", "platform", or name or class of the loader */
+} AntTracksClass;
+
+typedef struct AntTracksSite {
+  uint32_t size;
+  uint32_t method;  /* dense number of the method, from 1; see describe_method */
+  int32_t bci;      /* -1 in native methods */
+  int32_t line;     /* -1: no line number table */
+  uint32_t caller;  /* site of the caller that this frame was inlined into, or of a native method's caller; 0: none */
+  uint32_t tier;    /* ANTTRACKS_TIER_* */
+  uint32_t flags;
+} AntTracksSite;
+
+typedef struct AntTracksMethod {
+  uint32_t size;
+  const char* class_name; /* as AntTracksClass::name */
+  const char* name;
+  const char* signature;  /* JVM descriptor */
+  const char* source_file;
+} AntTracksMethod;
+
+typedef struct AntTracksThread {
+  uint32_t size;
+  uint32_t is_java;
+  uint64_t java_id; /* Thread.getId(), 0 when not yet known */
+  uint64_t os_id;
+  const char* name;
+} AntTracksThread;
+
+typedef struct AntTracksVM {
+  uint32_t size;
+  uint32_t version;
+
+  /* NULL, or why this VM cannot be traced, and what to change: "-XX:+UseG1GC: ...". Fixed at VM start. */
+  const char* unsupported;
+
+  /* Object layout. At address + 0: mark word; site id = mark >> ANTTRACKS_SITE_SHIFT when
+   * (mark & 3) == 1, else ask object_site. */
+  uint32_t klass_offset, klass_bytes; /* 4: klass = narrow_klass_base + (value << narrow_klass_shift); 8: klass */
+  uint64_t narrow_klass_base;
+  uint32_t narrow_klass_shift;
+  uint32_t array_length_offset;       /* of the 32-bit length */
+  uint32_t object_alignment;          /* bytes, a power of two, at least 8 */
+  uint32_t gc_workers;                /* worker numbers in callbacks are below this */
+  uint64_t heap_start, heap_end;      /* reserved range; 0 before the heap exists: read again in start */
+
+  /* Called in native state by a thread that is attached to the VM. start: 0, or -1 when already started,
+   * -2 for a wrong version or size, -3 when unsupported. callbacks are copied. The sync callbacks have run when it
+   * returns. stop: 0, or -1 when not started; no callback runs after it returned. */
+  int32_t (*start)(const AntTracksCallbacks* callbacks);
+  int32_t (*stop)(void);
+
+  /* Queries, from callbacks. object_site also reads the mark of a locked object. */
+  uint32_t (*object_site)(uint64_t address);
+  uint64_t (*object_bytes)(uint64_t address);
+  /* 0: done. Positive: the bytes that text must have (call again). -1: no such id. */
+  int32_t (*describe_class)(uint64_t klass, AntTracksClass* out, char* text, size_t text_bytes);
+  int32_t (*describe_site)(uint32_t site, AntTracksSite* out);
+  int32_t (*describe_method)(uint32_t method, AntTracksMethod* out, char* text, size_t text_bytes);
+  int32_t (*describe_thread)(void* thread, AntTracksThread* out, char* text, size_t text_bytes);
+} AntTracksVM;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
