@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts share. Source it; it sets `root` (the checkout) and changes nothing else.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=$root/build
+cache=${ANTTRACKS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/anttracks}
+me=$(basename "$0")
+
+say() { printf '%s: %s\n' "$me" "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# Progress is redrawn in place on a terminal only.
+on_terminal() { [ -t 2 ] && [ -z "${CI:-}" ]; }
+
+elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# The JDK 17 that Debian packages: boot JDK of the build, and the stock JVM of tests.
+packaged_jdk() {
+  local home
+  for home in /usr/lib/jvm/java-17-openjdk-"$(dpkg --print-architecture)" /usr/lib/jvm/java-17-openjdk*; do
+    [ -x "$home/bin/javac" ] && { echo "$home"; return 0; }
+  done
+  return 1
+}
+
+# link TARGET NAME: build/NAME -> TARGET, replaced in one step.
+link() {
+  mkdir -p "$build"
+  ln -sfn "$1" "$build/.$2.$$" && mv -Tf "$build/.$2.$$" "$build/$2"
+}
