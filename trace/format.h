@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the trace format, version 1.0; docs/trace-format.md is the specification.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace anttracks::trace {
+
+inline constexpr char kFileMagic[8] = {'A', 'N', 'T', 'T', 'R', 'A', 'C', 'K'};
+inline constexpr char kChunkMagic[4] = {'A', 'T', 'C', 'K'};
+inline constexpr uint16_t kMajorVersion = 1;
+inline constexpr uint16_t kMinorVersion = 0;
+
+inline constexpr size_t kFileHeaderBytes = 64;
+inline constexpr size_t kChunkHeaderBytes = 32;
+inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
+inline constexpr size_t kWordBytes = 8;
+// kind, stream, length at their longest.
+inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
+
+// Byte offsets within the file header.
+namespace file_header {
+inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kTraceId = 24, kProcess = 32,
+                        kFileIndex = 40, kFlags = 44, kCrc = 60;
+}
+// Byte offsets within a chunk header.
+namespace chunk_header {
+inline constexpr size_t kType = 4, kFlags = 6, kStoredLength = 8, kRawLength = 12, kSequence = 16,
+                        kPayloadCrc = 24, kHeaderCrc = 28;
+}
+
+enum class ChunkType : uint16_t { kMeta = 1, kData = 2 };
+inline constexpr uint16_t kChunkSnappy = 1u << 0;
+inline constexpr uint16_t kChunkMustUnderstand = 1u << 15;
+
+enum class SegmentKind : uint8_t {
+  kAlloc = 1,
+  kMoves = 2,
+  kSlides = 3,
+  kFillers = 4,
+  kGcBegin = 5,
+  kGcEnd = 6,
+  kSyncBegin = 7,
+  kSyncObjects = 8,
+  kSyncEnd = 9,
+  kClassUnload = 10,
+  kThreadEnd = 11,
+  kSymbols = 12,
+  kLoss = 13,
+  kEnd = 14,
+};
+
+// Low two bits of an object record.
+enum class ObjectCode : uint8_t { kRun = 0, kFixed = 1, kWithLength = 2, kPredictedKind = 3 };
+// After an object record of value 0.
+enum class ObjectOp : uint8_t { kTlab = 1, kOutside = 2 };
+// flags of ALLOC.
+inline constexpr uint64_t kAllocReset = 1;
+
+enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5 };
+inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4;
+
+inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3, kFirstSite = 16;
+enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3 };
+inline constexpr uint64_t kSiteRematerialized = 1;
+
+enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2 };
+enum class GcKind : uint8_t { kYoung = 0, kFull = 1 };
+enum class SyncReason : uint8_t { kStart = 0, kAttach = 1, kRotation = 2 };
+
+}  // namespace anttracks::trace
