@@ -1,0 +1,163 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksSites.hpp"
+#include "classfile/classLoaderData.hpp"
+#include "gc/parallel/parallelScavengeHeap.hpp"
+#include "gc/parallel/psOldGen.hpp"
+#include "gc/parallel/psYoungGen.hpp"
+#include "gc/shared/gcCause.hpp"
+#include "gc/shared/gcId.hpp"
+#include "memory/universe.hpp"
+#include "oops/instanceKlass.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/mutexLocker.hpp"
+#include "runtime/os.inline.hpp"
+#include "runtime/safepoint.hpp"
+#include "runtime/thread.hpp"
+
+volatile bool AntTracks::_recording = false;
+bool AntTracks::_gc_active = false;
+AntTracksCallbacks AntTracks::_callbacks;
+AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
+uint AntTracksBatchBase::_count = 0;
+
+static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
+
+AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
+  _thread->anttracks()->_rematerializing = true;
+}
+
+AntTracksRematerialization::~AntTracksRematerialization() {
+  _thread->anttracks()->_rematerializing = false;
+}
+
+markWord AntTracks::runtime_mark(Klass* klass) {
+  if (!sites()) {
+    return UseBiasedLocking ? klass->prototype_header() : markWord::prototype();
+  }
+  Thread* const thread = Thread::current_or_null();
+  const bool is_java = thread != NULL && thread->is_Java_thread();
+  return with_site(is_java ? AntTracksSites::current(thread->as_Java_thread()) : (uint32_t)ANTTRACKS_SITE_VM);
+}
+
+void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
+  if (!recording()) return;
+  AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
+  HeapWord* const from = state->_reported != NULL ? state->_reported : start;
+  state->_reported = NULL;
+  if (from < top) {
+    _callbacks.tlab(_callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
+                    SafepointSynchronize::is_at_safepoint());
+  }
+}
+
+void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
+  if (!recording()) return;
+  AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
+  _callbacks.object(_callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
+}
+
+void AntTracks::thread_exit(JavaThread* thread) {
+  AntTracksThreadState* const state = thread->anttracks();
+  if (recording() && state->_agent_slot != NULL) {
+    _callbacks.thread_exit(_callbacks.context, thread, &state->_agent_slot);
+  }
+}
+
+static void describe(AntTracksSpace* out, uint32_t kind, bool collected, const MutableSpace* space) {
+  out->kind = kind;
+  out->collected = collected;
+  out->bottom = (uint64_t)space->bottom();
+  out->top = (uint64_t)space->top();
+  out->end = (uint64_t)space->end();
+}
+
+void AntTracks::report_gc(void (*callback)(void*, const AntTracksGC*), bool full) {
+  ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
+  PSYoungGen* const young = heap->young_gen();
+  AntTracksSpace spaces[4];
+  describe(&spaces[0], ANTTRACKS_SPACE_EDEN, true, young->eden_space());
+  describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, true, young->from_space());
+  describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, full, young->to_space());
+  describe(&spaces[3], ANTTRACKS_SPACE_OLD, full, heap->old_gen()->object_space());
+  AntTracksGC gc;
+  gc.size = sizeof(gc);
+  gc.id = GCId::current();
+  gc.kind = full ? ANTTRACKS_GC_FULL : ANTTRACKS_GC_YOUNG;
+  gc.nspaces = ARRAY_SIZE(spaces);
+  gc.cause = GCCause::to_string(heap->gc_cause());
+  gc.spaces = spaces;
+  callback(_callbacks.context, &gc);
+}
+
+void AntTracks::gc_begin(bool full) {
+  if (!recording()) return;
+  report_gc(_callbacks.gc_begin, full);
+  _gc_active = true;
+}
+
+void AntTracks::gc_end(bool full) {
+  if (!recording()) return;
+  for (AntTracksBatchBase* b = AntTracksBatchBase::_all; b != NULL; b = b->_next) {
+    b->flush();
+  }
+  _gc_active = false;
+  report_gc(_callbacks.gc_end, full);
+}
+
+// Fillers outside of collections end TLABs, or lie in eden: they die with it and are not reported.
+void AntTracks::filler(HeapWord* start, size_t words) {
+  if (sites()) cast_to_oop(start)->set_mark(filler_mark());
+  if (!_gc_active) return;
+  AntTracksFiller event;
+  event.address = (uint64_t)start;
+  event.words = words;
+  filler_lock->lock();
+  _callbacks.fillers(_callbacks.context, AntTracksBatchBase::count(), &event, 1);
+  filler_lock->unlock();
+}
+
+void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
+  if (!sites()) return;
+  AntTracksSites::forget_loader(cld);
+  if (!recording()) return;
+  for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
+    _callbacks.class_unload(_callbacks.context, (uint64_t)k);
+  }
+}
+
+AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
+  if (filler_lock == NULL) filler_lock = new os::PlatformMutex();
+  _all = this;
+}
+
+template <class E, void (*AntTracksCallbacks::*callback)(void*, uint32_t, const E*, uint32_t)>
+void AntTracksBatch<E, callback>::flush() {
+  if (_length == 0) return;
+  const AntTracksCallbacks& callbacks = AntTracks::callbacks();
+  (callbacks.*callback)(callbacks.context, _worker, _events, _length);
+  _length = 0;
+}
+
+template class AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves>;
+template class AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides>;
+
+void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
+  if (AntTracks::recording()) add(from, to, cast_to_oop(from)->size());
+}
+
+void AntTracksSlides::stayed(HeapWord* at) {
+  if (!AntTracks::recording()) return;
+  const oop obj = cast_to_oop(at);
+  if (AntTracks::site_of(obj->mark()) == ANTTRACKS_SITE_FILLER && obj->mark().is_neutral()) return;
+  add(at, at, obj->size());
+}

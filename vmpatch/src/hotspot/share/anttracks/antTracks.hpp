@@ -1,0 +1,152 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#ifndef SHARE_ANTTRACKS_ANTTRACKS_HPP
+#define SHARE_ANTTRACKS_ANTTRACKS_HPP
+
+#include "anttracks/anttracks_abi.h"
+#include "gc/shared/gc_globals.hpp"
+#include "gc/shared/tlab_globals.hpp"
+#include "memory/allocation.hpp"
+#include "oops/markWord.hpp"
+#include "oops/oopsHierarchy.hpp"
+#include "runtime/globals.hpp"
+#include "utilities/globalDefinitions.hpp"
+
+class ClassLoaderData;
+class JavaThread;
+class Thread;
+
+// What the hooks in HotSpot's files call. The hooks are one line each; everything
+// that they do is here (events), in antTracksSites (allocation sites) and in
+// antTracksInterface (the table that the agent gets).
+//
+// Two things are independent of each other:
+//  - sites(): every object carries its allocation site in the mark word, always,
+//    also without an agent, when the VM runs with a supported set of flags.
+//  - recording(): an agent has started; events are reported to its callbacks.
+//    Changes only at a safepoint.
+
+// What the VM keeps for each thread.
+struct AntTracksThreadState {
+  void*     _agent_slot;    // the agent's own word
+  HeapWord* _reported;      // the current TLAB is reported up to here; NULL: not at all
+  bool      _rematerializing;
+
+  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
+};
+
+// Objects allocated while one of these lives were scalar replaced and come back
+// because their frame is deoptimized: their site says so.
+class AntTracksRematerialization : public StackObj {
+  JavaThread* _thread;
+ public:
+  AntTracksRematerialization(JavaThread* thread);
+  ~AntTracksRematerialization();
+};
+
+class AntTracks : AllStatic {
+  friend class AntTracksInterface;
+  friend class VM_AntTracks;
+
+  static volatile bool _recording;
+  static bool _gc_active;
+  static AntTracksCallbacks _callbacks;
+
+  static void report_gc(void (*callback)(void*, const AntTracksGC*), bool full);
+
+ public:
+  static bool sites()     { return UseParallelGC && !UseBiasedLocking && UseTLAB; }
+  static bool recording() { return _recording; }
+  static const AntTracksCallbacks& callbacks() { return _callbacks; }
+
+  // Mark words.
+  static uint32_t site_of(markWord mark) { return (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT); }
+  static markWord with_site(uint32_t site) {
+    return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
+  }
+  // The mark of an object that the runtime is about to create, with its site.
+  static markWord runtime_mark(Klass* klass);
+  static markWord filler_mark() { return sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }
+
+  // Allocation.
+  static void tlab_retired(Thread* thread, HeapWord* start, HeapWord* top);
+  static void allocated_outside_tlab(Thread* thread, oop obj);
+  static void thread_exit(JavaThread* thread);
+
+  // Collections.
+  static void gc_begin(bool full);
+  static void gc_end(bool full);
+  static void filler(HeapWord* start, size_t words);
+  static void class_loader_unloading(ClassLoaderData* cld);
+};
+
+// A batch of events of one GC worker, handed to the agent when full and at the
+// end of the collection. Belongs to the worker's manager.
+class AntTracksBatchBase {
+  friend class AntTracks;
+  static AntTracksBatchBase* _all;
+  static uint _count;
+  AntTracksBatchBase* const _next;
+ protected:
+  const uint _worker;
+  uint _length;
+  AntTracksBatchBase();
+  virtual void flush() = 0;
+ public:
+  static uint count() { return _count; }
+};
+
+template <class E, void (*AntTracksCallbacks::*callback)(void*, uint32_t, const E*, uint32_t)>
+class AntTracksBatch : public AntTracksBatchBase {
+  enum { capacity = 256 };
+  E _events[capacity];
+  virtual void flush();
+ protected:
+  E* next() {
+    if (_length == capacity) flush();
+    return &_events[_length++];
+  }
+};
+
+class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves> {
+ public:
+  // The worker has copied from to to (and won the race for it).
+  void copied(oop from, oop to, size_t words, bool promoted) {
+    if (AntTracks::recording()) add(from, to, words, promoted);
+  }
+ private:
+  void add(oop from, oop to, size_t words, bool promoted) {
+    AntTracksMove* const m = next();
+    m->from = cast_from_oop<uint64_t>(from);
+    m->to = cast_from_oop<uint64_t>(to) | (promoted ? 1 : 0);
+    m->words = words;
+  }
+};
+
+class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides> {
+ public:
+  // The worker moves a live object, or leaves it where it is (from == to). The
+  // object's header must still be readable at from.
+  void slid(HeapWord* from, HeapWord* to, size_t words) {
+    if (AntTracks::recording()) add(from, to, words);
+  }
+  void slid(HeapWord* from, HeapWord* to);
+  // Unlike slid it can meet the filler that a collection has put at the end of the dense prefix.
+  void stayed(HeapWord* at);
+ private:
+  void add(HeapWord* from, HeapWord* to, size_t words) {
+    AntTracksSlide* const s = next();
+    s->from = (uint64_t)from;
+    s->to = (uint64_t)to;
+    s->words = words;
+  }
+};
+
+#endif // SHARE_ANTTRACKS_ANTTRACKS_HPP

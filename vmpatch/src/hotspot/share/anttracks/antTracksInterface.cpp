@@ -1,0 +1,327 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksInterface.hpp"
+#include "anttracks/antTracksSites.hpp"
+#include "classfile/classLoaderData.inline.hpp"
+#include "classfile/javaClasses.inline.hpp"
+#include "gc/parallel/parallelScavengeHeap.hpp"
+#include "gc/parallel/psOldGen.hpp"
+#include "gc/parallel/psYoungGen.hpp"
+#include "memory/resourceArea.hpp"
+#include "memory/universe.hpp"
+#include "oops/arrayOop.hpp"
+#include "oops/compressedOops.inline.hpp"
+#include "oops/instanceKlass.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/atomic.hpp"
+#include "runtime/interfaceSupport.inline.hpp"
+#include "runtime/mutexLocker.hpp"
+#include "runtime/objectMonitor.inline.hpp"
+#include "runtime/osThread.hpp"
+#include "runtime/safefetch.hpp"
+#include "runtime/thread.inline.hpp"
+#include "runtime/threadSMR.hpp"
+#include "runtime/vmOperations.hpp"
+#include "runtime/vmThread.hpp"
+
+// Starts and stops recording at a safepoint.
+class VM_AntTracks : public VM_Operation {
+  const AntTracksCallbacks* const _callbacks;  // NULL: stop
+  int32_t _result;
+
+  void start();
+  void stop();
+ public:
+  VM_AntTracks(const AntTracksCallbacks* callbacks) : _callbacks(callbacks), _result(0) {}
+  virtual VMOp_Type type() const { return VMOp_AntTracks; }
+  virtual void doit();
+  int32_t result() const { return _result; }
+};
+
+namespace {
+
+// Hands the objects of a space to the agent in batches.
+class SyncClosure : public ObjectClosure {
+  const AntTracksCallbacks& _callbacks;
+  const uint32_t _space;
+  uint32_t _length;
+  uint64_t _addresses[1024];
+ public:
+  SyncClosure(const AntTracksCallbacks& callbacks, uint32_t space) :
+      _callbacks(callbacks), _space(space), _length(0) {}
+  ~SyncClosure() { flush(); }
+  void flush() {
+    if (_length > 0) _callbacks.sync_objects(_callbacks.context, _space, _addresses, _length);
+    _length = 0;
+  }
+  virtual void do_object(oop obj) {
+    const markWord mark = obj->mark();
+    if (mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
+    if (_length == ARRAY_SIZE(_addresses)) flush();
+    _addresses[_length++] = cast_from_oop<uint64_t>(obj);
+  }
+};
+
+void walk_heap(const AntTracksCallbacks& callbacks) {
+  ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
+  MutableSpace* const spaces[] = { heap->young_gen()->eden_space(), heap->young_gen()->from_space(),
+                                   heap->young_gen()->to_space(), heap->old_gen()->object_space() };
+  const uint32_t kinds[] = { ANTTRACKS_SPACE_EDEN, ANTTRACKS_SPACE_SURVIVOR, ANTTRACKS_SPACE_SURVIVOR,
+                             ANTTRACKS_SPACE_OLD };
+  AntTracksSpace description[ARRAY_SIZE(spaces)];
+  for (uint32_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+    AntTracksSpace s = { kinds[i], 0, (uint64_t)spaces[i]->bottom(), (uint64_t)spaces[i]->top(), (uint64_t)spaces[i]->end() };
+    description[i] = s;
+  }
+  callbacks.sync_begin(callbacks.context, description, ARRAY_SIZE(spaces));
+  for (uint32_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+    SyncClosure closure(callbacks, i);
+    spaces[i]->object_iterate(&closure);
+  }
+  callbacks.sync_end(callbacks.context);
+}
+
+}  // namespace
+
+void VM_AntTracks::doit() {
+  if (_callbacks != NULL) start(); else stop();
+}
+
+void VM_AntTracks::start() {
+  if (AntTracks::_recording) {
+    _result = -1;
+    return;
+  }
+  AntTracks::_callbacks = *_callbacks;
+  Universe::heap()->ensure_parsability(false);
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    AntTracksThreadState* const state = thread->anttracks();
+    state->_agent_slot = NULL;
+    state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
+  }
+  walk_heap(AntTracks::_callbacks);
+  AntTracks::_recording = true;
+}
+
+void VM_AntTracks::stop() {
+  if (!AntTracks::_recording) {
+    _result = -1;
+    return;
+  }
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    ThreadLocalAllocBuffer& tlab = thread->tlab();
+    if (tlab.end() != NULL) AntTracks::tlab_retired(thread, tlab.start(), tlab.top());
+  }
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    AntTracks::thread_exit(thread);
+  }
+  AntTracks::_recording = false;
+}
+
+namespace {
+
+AntTracksVM the_vm;
+
+int32_t execute(const AntTracksCallbacks* callbacks) {
+  JavaThread* const thread = JavaThread::current();
+  ThreadInVMfromNative in_vm(thread);
+  VM_AntTracks op(callbacks);
+  MutexLocker ml(Heap_lock);
+  VMThread::execute(&op);
+  return op.result();
+}
+
+int32_t start(const AntTracksCallbacks* callbacks) {
+  if (callbacks == NULL || callbacks->version != ANTTRACKS_ABI_VERSION || callbacks->size < sizeof(*callbacks)) return -2;
+  if (the_vm.unsupported != NULL) return -3;
+  const MemRegion heap = ParallelScavengeHeap::heap()->reserved_region();
+  the_vm.heap_start = (uint64_t)heap.start();
+  the_vm.heap_end = (uint64_t)heap.end();
+  the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
+  the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
+  the_vm.gc_workers = AntTracksBatchBase::count() + 1;  // the last one: fillers
+  return execute(callbacks);
+}
+
+int32_t stop() {
+  return execute(NULL);
+}
+
+// The header word of a locked object. Its owner may unlock it at any time unless it is the
+// current thread or stopped: believe the word only if the mark has not changed meanwhile.
+uint32_t object_site(uint64_t address) {
+  const oop obj = cast_to_oop(address);
+  for (int i = 0; i < 1000000; i++) {
+    const markWord mark = obj->mark_acquire();
+    if (mark.is_neutral()) return AntTracks::site_of(mark);
+    if (mark.has_monitor()) {
+      const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
+      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
+    } else if (mark.has_locker()) {
+      const markWord header(SafeFetchN((intptr_t*)mark.locker(), 0));
+      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
+    }
+    SpinPause();  // being inflated, or unlocked just now
+  }
+  return ANTTRACKS_SITE_NONE;
+}
+
+uint64_t object_bytes(uint64_t address) {
+  return (uint64_t)cast_to_oop(address)->size() * HeapWordSize;
+}
+
+void describe_layout(Klass* k, AntTracksClass* out) {
+  const jint lh = k->layout_helper();
+  out->is_array = k->is_array_klass();
+  out->is_mirror = k->is_instance_klass() && InstanceKlass::cast(k)->is_mirror_instance_klass();
+  out->is_hidden = k->is_hidden();
+  out->instance_bytes = 0;
+  out->array_header_bytes = out->array_log2_element_bytes = 0;
+  if (out->is_array) {
+    out->array_header_bytes = Klass::layout_helper_header_size(lh);
+    out->array_log2_element_bytes = Klass::layout_helper_log2_element_size(lh);
+  } else if (!out->is_mirror) {
+    out->instance_bytes = (uint64_t)InstanceKlass::cast(k)->size_helper() * HeapWordSize;
+  }
+}
+
+int32_t describe_class(uint64_t klass, AntTracksClass* out, char* text, size_t text_bytes) {
+  Klass* const k = (Klass*)klass;
+  describe_layout(k, out);
+  ClassLoaderData* const cld = k->class_loader_data();
+  out->super_klass = (uint64_t)k->super();
+  out->loader = cld->is_boot_class_loader_data() ? 0 : (uint64_t)cld;
+  ResourceMark rm;
+  AntTracksInterface::Text strings(text, text_bytes);
+  out->name = strings.add(AntTracksInterface::source_form(k->external_name()));
+  out->loader_name = strings.add(cld->loader_name());
+  return strings.result();
+}
+
+int32_t describe_site(uint32_t site, AntTracksSite* out) {
+  return AntTracksSites::describe_site(site, out) ? 0 : -1;
+}
+
+int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t text_bytes) {
+  JavaThread* const t = ((Thread*)thread)->as_Java_thread();
+  const oop java_thread = t->threadObj();
+  out->is_java = !t->is_hidden_from_external_view();
+  out->java_id = java_thread == NULL ? 0 : (uint64_t)java_lang_Thread::thread_id(java_thread);
+  out->os_id = t->osthread() == NULL ? 0 : (uint64_t)t->osthread()->thread_id();
+  ResourceMark rm;
+  AntTracksInterface::Text strings(text, text_bytes);
+  out->name = strings.add(t->get_thread_name());
+  return strings.result();
+}
+
+const char* unsupported() {
+  if (UseG1GC)          return "the G1 collector is not supported yet: run with -XX:+UseParallelGC";
+  if (UseSerialGC)      return "the Serial collector is not supported yet: run with -XX:+UseParallelGC";
+  if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseParallelGC";
+  if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseParallelGC";
+  if (!UseParallelGC)   return "this collector is not supported: run with -XX:+UseParallelGC";
+  if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
+  if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
+  if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
+  return NULL;
+}
+
+void fill_table() {
+  the_vm.size = sizeof(the_vm);
+  the_vm.version = ANTTRACKS_ABI_VERSION;
+  the_vm.unsupported = unsupported();
+  the_vm.klass_offset = oopDesc::klass_offset_in_bytes();
+  the_vm.klass_bytes = UseCompressedClassPointers ? 4 : 8;
+  the_vm.array_length_offset = arrayOopDesc::length_offset_in_bytes();
+  the_vm.object_alignment = ObjectAlignmentInBytes;
+  the_vm.start = &start;
+  the_vm.stop = &stop;
+  the_vm.object_site = &object_site;
+  the_vm.object_bytes = &object_bytes;
+  the_vm.describe_class = &describe_class;
+  the_vm.describe_site = &describe_site;
+  the_vm.describe_method = &AntTracksSites::describe_method;
+  the_vm.describe_thread = &describe_thread;
+}
+
+jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
+  va_list ap;
+  va_start(ap, env);
+  const jint version = va_arg(ap, jint);
+  const AntTracksVM** const out = va_arg(ap, const AntTracksVM**);
+  va_end(ap);
+  if (out == NULL) return JVMTI_ERROR_NULL_POINTER;
+  if (version != ANTTRACKS_ABI_VERSION) return JVMTI_ERROR_UNSUPPORTED_VERSION;
+  if (the_vm.size == 0) fill_table();
+  *out = &the_vm;
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace
+
+const char* AntTracksInterface::Text::add(const char* s) {
+  if (s == NULL) s = "";
+  const size_t bytes = strlen(s) + 1;
+  const size_t at = _used;
+  _used += bytes;
+  if (_used > _size) return "";
+  return (const char*)memcpy(_buffer + at, s, bytes);
+}
+
+const char* AntTracksInterface::hidden_form(const char* name) {
+  char* const copy = strcpy(NEW_RESOURCE_ARRAY(char, strlen(name) + 1), name);
+  char* const plus = strrchr(copy, '+');
+  if (plus != NULL) *plus = '/';
+  return copy;
+}
+
+static const char* primitive_name(char descriptor) {
+  for (int type = T_BOOLEAN; type <= T_LONG; type++) {
+    if (type2char((BasicType)type) == descriptor) return type2name((BasicType)type);
+  }
+  return NULL;
+}
+
+const char* AntTracksInterface::source_form(const char* name) {
+  int dimensions = 0;
+  while (name[dimensions] == '[') dimensions++;
+  if (dimensions == 0) return name;
+  const char* element = name + dimensions;
+  size_t length = strlen(element);
+  if (*element == 'L') {
+    element++;
+    length -= 2;  // L and ;
+  } else if (primitive_name(*element) != NULL) {
+    element = primitive_name(*element);
+    length = strlen(element);
+  }
+  char* const result = NEW_RESOURCE_ARRAY(char, length + 2 * dimensions + 1);
+  memcpy(result, element, length);
+  for (int i = 0; i < dimensions; i++) memcpy(result + length + 2 * i, "[]", 2);
+  result[length + 2 * dimensions] = 0;
+  return result;
+}
+
+jvmtiExtensionFunctionInfo* AntTracksInterface::extension_function() {
+  static jvmtiParamInfo params[] = {
+    { (char*)"version", JVMTI_KIND_IN, JVMTI_TYPE_JINT, JNI_FALSE },
+    { (char*)"vm", JVMTI_KIND_OUT, JVMTI_TYPE_CVOID, JNI_FALSE }
+  };
+  static jvmtiError errors[] = { JVMTI_ERROR_UNSUPPORTED_VERSION };
+  static jvmtiExtensionFunctionInfo function = {
+    (jvmtiExtensionFunction)&get_vm,
+    (char*)ANTTRACKS_EXTENSION_ID,
+    (char*)"The interface for tracing every object (AntTracks)",
+    ARRAY_SIZE(params), params, ARRAY_SIZE(errors), errors
+  };
+  return &function;
+}
