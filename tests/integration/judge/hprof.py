@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a heap dump that the JVM wrote (hprof 1.0.2): every object's address, class and length.
+
+In these dumps an object's id is its address. A java.lang.Class object appears as the CLASS_DUMP of the class it
+stands for, and only if that class is linked; mirrors of primitive types are plain instances.
+"""
+
+import mmap
+import struct
+
+_UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
+_CLASS_DUMP, _INSTANCE_DUMP, _OBJECT_ARRAY, _PRIMITIVE_ARRAY = 0x20, 0x21, 0x22, 0x23
+_PRIMITIVES = {4: ("boolean", 1), 5: ("char", 2), 6: ("float", 4), 7: ("double", 8), 8: ("byte", 1),
+               9: ("short", 2), 10: ("int", 4), 11: ("long", 8)}
+_FIELD_BYTES = {2: 8, **{tag: size for tag, (_, size) in _PRIMITIVES.items()}}
+# Bytes after the tag of the root records.
+_ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 12, 0x07: 8, 0x08: 16}
+
+
+class Dump:
+    """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs."""
+
+    def __init__(self):
+        self.objects = {}
+        self.mirrors = set()
+
+
+def source_name(name):
+    """`java/lang/String` or `[[I` as written in source; a hidden class as Class.getName() has it."""
+    dimensions = len(name) - len(name.lstrip("["))
+    if dimensions:
+        name = name[dimensions:]
+        if name.startswith("L") and name.endswith(";"):
+            name = name[1:-1]
+        else:
+            name = {"Z": "boolean", "C": "char", "F": "float", "D": "double", "B": "byte", "S": "short",
+                    "I": "int", "J": "long"}[name]
+    head, plus, address = name.rpartition("+0x")
+    name = head.replace("/", ".") + "/0x" + address if plus else name.replace("/", ".")
+    return name + "[]" * dimensions
+
+
+def read(path):
+    dump, strings, names = Dump(), {}, {}
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic_end = data.find(b"\0") + 1
+        if not data[:magic_end].startswith(b"JAVA PROFILE 1.0"):
+            raise ValueError(f"{path} is no heap dump")
+        (id_bytes,) = struct.unpack_from(">I", data, magic_end)
+        if id_bytes != 8:
+            raise ValueError(f"{path}: ids of {id_bytes} bytes")
+        at, size = magic_end + 12, len(data)
+        segments = []
+        while at < size:
+            tag, _, length = struct.unpack_from(">BII", data, at)
+            at += 9
+            if tag == _UTF8:
+                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8:at + length].decode("utf-8", "replace")
+            elif tag == _LOAD_CLASS:
+                _, klass, _, name = struct.unpack_from(">IQIQ", data, at)
+                names[klass] = source_name(strings[name])
+            elif tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
+                segments.append((at, at + length))
+            at += length
+        for start, end in segments:
+            _read_segment(data, start, end, names, dump)
+    return dump
+
+
+def _read_segment(data, at, end, names, dump):
+    objects = dump.objects
+    instance = struct.Struct(">QIQI").unpack_from
+    array = struct.Struct(">QIIQ").unpack_from
+    primitive = struct.Struct(">QIIB").unpack_from
+    while at < end:
+        tag = data[at]
+        at += 1
+        if tag == _INSTANCE_DUMP:
+            address, _, klass, length = instance(data, at)
+            objects[address] = (names[klass], None)
+            at += 24 + length
+        elif tag == _OBJECT_ARRAY:
+            address, _, count, klass = array(data, at)
+            objects[address] = (names[klass], count)
+            at += 24 + 8 * count
+        elif tag == _PRIMITIVE_ARRAY:
+            address, _, count, element = primitive(data, at)
+            name, size = _PRIMITIVES[element]
+            objects[address] = (name + "[]", count)
+            at += 17 + size * count
+        elif tag == _CLASS_DUMP:
+            dump.mirrors.add(struct.unpack_from(">Q", data, at)[0])
+            at = _skip_class(data, at)
+        elif tag in _ROOT_BYTES:
+            at += _ROOT_BYTES[tag]
+        else:
+            raise ValueError(f"unknown heap dump record {tag:#x} at {at - 1}")
+    if at != end:
+        raise ValueError("a heap dump record runs over its segment")
+
+
+def _skip_class(data, at):
+    at += 8 + 4 + 6 * 8 + 4
+    (constants,) = struct.unpack_from(">H", data, at)
+    at += 2
+    for _ in range(constants):
+        at += 3 + _FIELD_BYTES[data[at + 2]]
+    (statics,) = struct.unpack_from(">H", data, at)
+    at += 2
+    for _ in range(statics):
+        at += 9 + _FIELD_BYTES[data[at + 8]]
+    (fields,) = struct.unpack_from(">H", data, at)
+    return at + 2 + 9 * fields

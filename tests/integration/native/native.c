@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The native half of Native.java: every way in which JNI makes objects. */
+#include <jni.h>
+#include <stdio.h>
+
+static jclass MadeClass(JNIEnv* env) { return (*env)->FindClass(env, "Native$Made"); }
+
+JNIEXPORT jobject JNICALL Java_Native_construct(JNIEnv* env, jclass self, jint value) {
+  jclass made = MadeClass(env);
+  (void)self;
+  return (*env)->NewObject(env, made, (*env)->GetMethodID(env, made, "<init>", "(I)V"), value);
+}
+
+JNIEXPORT jobject JNICALL Java_Native_allocate(JNIEnv* env, jclass self) {
+  (void)self;
+  return (*env)->AllocObject(env, MadeClass(env));
+}
+
+JNIEXPORT jobjectArray JNICALL Java_Native_objects(JNIEnv* env, jclass self, jint length, jobject fill) {
+  (void)self;
+  return (*env)->NewObjectArray(env, length, (*env)->FindClass(env, "java/lang/Object"), fill);
+}
+
+JNIEXPORT jintArray JNICALL Java_Native_ints(JNIEnv* env, jclass self, jint length) {
+  (void)self;
+  return (*env)->NewIntArray(env, length);
+}
+
+JNIEXPORT jbyteArray JNICALL Java_Native_bytes(JNIEnv* env, jclass self, jint length) {
+  (void)self;
+  return (*env)->NewByteArray(env, length);
+}
+
+JNIEXPORT jstring JNICALL Java_Native_unicode(JNIEnv* env, jclass self, jint length) {
+  jchar text[64];
+  (void)self;
+  for (int i = 0; i < length && i < 64; i++) text[i] = (jchar)(0x3b1 + i);
+  return (*env)->NewString(env, text, length);
+}
+
+JNIEXPORT jstring JNICALL Java_Native_utf(JNIEnv* env, jclass self, jint number) {
+  char text[32];
+  (void)self;
+  snprintf(text, sizeof text, "number %d", (int)number);
+  return (*env)->NewStringUTF(env, text);
+}
+
+JNIEXPORT jlong JNICALL Java_Native_critical(JNIEnv* env, jclass self, jintArray data, jbyteArray other) {
+  jlong sum = 0;
+  jint* ints = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
+  jbyte* bytes = (*env)->GetPrimitiveArrayCritical(env, other, NULL);
+  (void)self;
+  if (ints && bytes) sum = ints[0] + ints[1] + ints[2];
+  if (bytes) (*env)->ReleasePrimitiveArrayCritical(env, other, bytes, 0);
+  if (ints) (*env)->ReleasePrimitiveArrayCritical(env, data, ints, JNI_ABORT);
+  return sum;
+}
+
+JNIEXPORT jobject JNICALL Java_Native_cloneOf(JNIEnv* env, jclass self, jobjectArray array) {
+  jmethodID clone = (*env)->GetMethodID(env, (*env)->FindClass(env, "java/lang/Object"), "clone", "()Ljava/lang/Object;");
+  (void)self;
+  return (*env)->CallObjectMethod(env, array, clone);
+}
