@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace anttracks::trace {
@@ -32,6 +33,12 @@ class Predictor {
   // The object that came, however it was coded.
   void Update(uint32_t kind, uint32_t length) {
     table_[slot_] = ObjectShape{kind, length};
+    t2_ = t1_;
+    t1_ = kind;
+    slot_ = Slot(t1_, t2_);
+  }
+  // The same, when the object came as predicted: the table holds it already.
+  void Confirm(uint32_t kind) {
     t2_ = t1_;
     t1_ = kind;
     slot_ = Slot(t1_, t2_);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encodes file headers and chunks into memory. Where the bytes go, and what happens if they cannot go there,
+// is the caller's business.
+//
+// Thread safety: none. Ownership: the bytes that Encode returns belong to the encoder until its next call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "trace/format.h"
+#include "trace/status.h"
+#include "trace/wire.h"
+
+namespace anttracks::trace {
+
+struct FileHeader {
+  uint64_t wall_clock_ns = 0;  // since 1970-01-01 UTC
+  uint64_t trace_id = 0;
+  uint64_t process_id = 0;
+  uint32_t file_index = 0;
+};
+
+std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);
+
+class ChunkEncoder {
+ public:
+  explicit ChunkEncoder(bool compress) : compress_(compress) {}
+
+  // Header and payload, compressed if that makes it shorter. An error if the payload is over kMaxChunkRawBytes.
+  Result<std::span<const uint8_t>> Encode(ChunkType type, std::span<const uint8_t> payload);
+
+  uint64_t chunks() const { return sequence_; }
+
+ private:
+  const bool compress_;
+  uint64_t sequence_ = 0;
+  ByteBuffer out_;
+};
+
+}  // namespace anttracks::trace

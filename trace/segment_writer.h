@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes whole segments that are not streams of objects: collections, sync points, losses, ends.
+//
+// Each function appends one complete segment to a buffer. Thread safety: as the buffer. Units: addresses in
+// Space are word numbers, times ns since the start of the trace.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "trace/format.h"
+#include "trace/wire.h"
+
+namespace anttracks::trace {
+
+struct Space {
+  SpaceKind kind = SpaceKind::kEden;
+  bool collected = false;
+  uint64_t bottom = 0, top = 0, end = 0;
+};
+
+struct Collection {
+  uint64_t id = 0;
+  GcKind kind = GcKind::kYoung;
+  std::string_view cause;
+  uint64_t time = 0;
+  std::span<const Space> spaces;
+};
+
+// At most kMaxSegmentHeaderBytes; returns the end.
+inline uint8_t* PutSegmentHeader(uint8_t* p, SegmentKind kind, uint64_t stream, uint64_t length) {
+  *p++ = static_cast<uint8_t>(kind);
+  p = PutUv(p, stream);
+  return PutUv(p, length);
+}
+
+void AppendSegment(ByteBuffer* out, SegmentKind kind, uint64_t stream, std::span<const uint8_t> payload);
+// kGcBegin or kGcEnd.
+void AppendCollection(ByteBuffer* out, SegmentKind kind, const Collection& gc);
+void AppendSyncBegin(ByteBuffer* out, SyncReason reason, uint64_t time, std::span<const Space> spaces);
+void AppendSyncEnd(ByteBuffer* out, uint64_t objects, uint64_t bytes);
+void AppendClassUnload(ByteBuffer* out, uint64_t class_id);
+void AppendThreadEnd(ByteBuffer* out, uint64_t thread);
+void AppendLoss(ByteBuffer* out, uint64_t time, uint64_t segments, uint64_t bytes, std::string_view reason);
+void AppendEnd(ByteBuffer* out, uint64_t time, std::string_view reason, std::string_view counters);
+
+}  // namespace anttracks::trace
