@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "analyzer/cli/commands.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes:\n"
+    "  0  fine; a trace that ends in the middle of a chunk (killed process) is fine too\n"
+    "  1  verify found errors\n"
+    "  2  wrong usage\n"
+    "  3  a file cannot be read or is not a trace\n"
+    "  4  damaged trace; the results cover what precedes the damage\n"
+    "\n"
+    "First steps:\n"
+    "  anttracks info app.trace               what the trace holds\n"
+    "  anttracks sites app.trace --top 10     which code allocates most\n"
+    "  anttracks heap app.trace --by site     where the memory of the last GC comes from\n";
+
+struct Arguments {
+  HeapArguments heap;
+  SitesArguments sites;
+  uint64_t gc = 0;
+  size_t max_errors = 20;
+  size_t top = 0;
+};
+
+CLI::App* AddCommand(CLI::App& app, Session& session, const char* name, const char* description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->add_option("TRACE", session.files, "Files of one trace")->required();
+  command->add_flag("--json", session.json, "Print JSON");
+  return command;
+}
+
+void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
+  AddCommand(app, session, "info", "What the trace holds: program, time span, GCs, objects, bytes, losses");
+
+  CLI::App* heap = AddCommand(app, session, "heap", "The live heap after a GC");
+  heap->add_option("--by", arguments.heap.by, "Rows of the table (default class)")
+      ->check(CLI::IsMember({"class", "site", "thread", "space", "age"}));
+  auto* gc = heap->add_option("--gc", arguments.gc, "Id of the GC (default: the last one)");
+  heap->add_flag("--end", arguments.heap.end, "At the end of the trace, with what was allocated since the last GC")
+      ->excludes(gc);
+  heap->add_option("--top", arguments.top, "Rows of the table, 0 for all (default 30; with --json all)");
+  heap->add_flag("--objects", arguments.heap.objects,
+                 "Print every object by address: address, class, bytes, site, separated by tabs");
+
+  AddCommand(app, session, "gcs", "One line a GC: times, bytes before and after, objects moved, stayed, died");
+
+  CLI::App* sites = AddCommand(app, session, "sites", "What each allocation site allocated over the whole trace");
+  sites->add_option("--top", arguments.top, "Rows of the table, 0 for all (default 30; with --json all)");
+  sites->add_flag("--tiers", arguments.sites.tiers, "A row for each of interpreter, C1, C2 and native code");
+  sites->add_flag("--callers", arguments.sites.callers, "A row for each chain of inlined callers, and the chain");
+
+  CLI::App* threads = AddCommand(app, session, "threads", "What each thread allocated over the whole trace");
+  threads->add_option("--top", arguments.top, "Rows of the table, 0 for all (default: all)");
+
+  CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace");
+  verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
+}
+
+int Run(CLI::App& app, Session& session, Arguments& arguments) {
+  CLI::App* command = app.get_subcommands().front();
+  const std::string name = command->get_name();
+  const bool top_given = command->get_option_no_throw("--top") != nullptr && command->count("--top") != 0;
+  session.top = top_given ? arguments.top : session.json || name == "threads" ? 0 : 30;
+  if (name == "info") return RunInfo(session);
+  if (name == "gcs") return RunGcs(session);
+  if (name == "sites") return RunSites(session, arguments.sites);
+  if (name == "threads") return RunThreads(session);
+  if (name == "verify") return RunVerify(session, arguments.max_errors);
+  if (command->count("--gc") != 0) arguments.heap.gc = arguments.gc;
+  return RunHeap(session, arguments.heap);
+}
+
+}  // namespace
+
+int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress) {
+  CLI::App app("anttracks: rebuilds the heap of a Java program from its trace and shows where the memory comes from",
+               "anttracks");
+  app.set_version_flag("--version", "anttracks " ANTTRACKS_VERSION ", trace format 1.0");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  Session session{out, err, show_progress, {}, false, 0, nullptr};
+  Arguments values;
+  try {
+    AddCommands(app, session, values);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+    return Run(app, session, values);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error, out, err);
+    app.exit(error, out, err);
+    return kExitUsage;
+  } catch (const std::exception& error) {
+    err << "anttracks: " << error.what() << "\n";
+    return kExitUnreadable;
+  }
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands, one file each. Each prints to the session's streams and returns the exit code.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/session.h"
+
+namespace anttracks::analyzer {
+
+struct HeapArguments {
+  std::string by = "class";  // class, site, thread, space, age
+  std::optional<uint64_t> gc;
+  bool end = false;
+  bool objects = false;
+};
+
+struct SitesArguments {
+  bool tiers = false;
+  bool callers = false;
+};
+
+int RunInfo(Session& session);
+int RunHeap(Session& session, const HeapArguments& arguments);
+int RunGcs(Session& session);
+int RunSites(Session& session, const SitesArguments& arguments);
+int RunThreads(Session& session);
+int RunVerify(Session& session, size_t max_errors);
+
+// Parses the arguments (without the program's name) and runs the command.
+int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress);
+
+}  // namespace anttracks::analyzer

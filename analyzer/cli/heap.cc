@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/json.h"
+#include "analyzer/cli/text.h"
+#include "analyzer/model/labels.h"
+#include "analyzer/passes/counts.h"
+#include "analyzer/passes/rebuild.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+struct Row {
+  std::string key;
+  HeapTotals totals;
+};
+
+// Sums by a number first and makes names of the numbers at the end.
+class Sums {
+ public:
+  Sums() = default;
+  explicit Sums(std::unordered_map<uint64_t, HeapTotals> sums) : by_number_(std::move(sums)) {}
+
+  void Add(uint64_t key, uint64_t words) {
+    HeapTotals& totals = by_number_[key];
+    totals.objects++;
+    totals.words += words;
+  }
+  // Rows of the same name become one; the largest first.
+  template <class Name>
+  std::vector<Row> Rows(Name&& name) const {
+    std::map<std::string, HeapTotals> by_name;
+    for (const auto& [key, totals] : by_number_) {
+      HeapTotals& sum = by_name[name(key)];
+      sum.objects += totals.objects;
+      sum.words += totals.words;
+    }
+    std::vector<Row> rows;
+    for (const auto& [key, totals] : by_name) rows.push_back({key, totals});
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+      return std::pair(a.totals.words, a.totals.objects) > std::pair(b.totals.words, b.totals.objects);
+    });
+    return rows;
+  }
+
+ private:
+  std::unordered_map<uint64_t, HeapTotals> by_number_;
+};
+
+std::vector<Row> ByShape(const Rebuild& rebuild, bool site) {
+  const Symbols& symbols = rebuild.symbols();
+  std::vector<uint64_t> objects(symbols.shapes().size());
+  rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
+  std::unordered_map<uint64_t, HeapTotals> totals;
+  for (uint32_t shape = 0; shape < objects.size(); shape++) {
+    if (objects[shape] == 0) continue;
+    const KindInfo& kind = symbols.kind_of_shape(shape);
+    HeapTotals& sum = totals[site ? kind.site : kind.class_id];
+    sum.objects += objects[shape];
+    sum.words += objects[shape] * symbols.shapes().words(shape);
+  }
+  return Sums(std::move(totals)).Rows([&](uint64_t id) {
+    const auto number = static_cast<uint32_t>(id);
+    return site ? SiteLabel(symbols, number) : ClassLabel(symbols, number);
+  });
+}
+
+std::vector<Row> ByOrigin(const Rebuild& rebuild, bool thread) {
+  const Symbols& symbols = rebuild.symbols();
+  Sums sums;
+  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
+    sums.Add(object.origin, symbols.shapes().words(object.shape));
+  });
+  return sums.Rows([&](uint64_t id) -> std::string {
+    const auto number = static_cast<uint32_t>(id);
+    if (number == Origins::kFiller) return "<filler>";
+    if (number == Origins::kBeforeTrace) return "<before trace>";
+    const Origin& origin = rebuild.origins()[number];
+    return thread ? ThreadLabel(symbols, origin.thread) : Plural(rebuild.epoch() - origin.birth, "GC");
+  });
+}
+
+std::vector<Row> BySpace(const Rebuild& rebuild) {
+  const Symbols& symbols = rebuild.symbols();
+  const std::vector<Space>& spaces = rebuild.spaces();
+  Sums sums;
+  size_t at = 0;
+  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
+    while (at < spaces.size() && object.word >= spaces[at].end) at++;
+    const bool inside = at < spaces.size() && object.word >= spaces[at].bottom;
+    sums.Add(inside ? static_cast<uint64_t>(spaces[at].kind) : UINT64_MAX, symbols.shapes().words(object.shape));
+  });
+  return sums.Rows([](uint64_t kind) -> std::string {
+    return kind == UINT64_MAX ? "<outside>" : std::string(SpaceLabel(static_cast<SpaceKind>(kind)));
+  });
+}
+
+std::vector<Row> Rows(const Rebuild& rebuild, const std::string& by) {
+  if (by == "site") return ByShape(rebuild, true);
+  if (by == "thread") return ByOrigin(rebuild, true);
+  if (by == "age") return ByOrigin(rebuild, false);
+  if (by == "space") return BySpace(rebuild);
+  return ByShape(rebuild, false);
+}
+
+void PrintObjects(const Rebuild& rebuild, std::ostream& out) {
+  const Symbols& symbols = rebuild.symbols();
+  std::unordered_map<uint32_t, std::string> tails;  // by kind
+  fmt::memory_buffer buffer;
+  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
+    const Shape& shape = symbols.shapes()[object.shape];
+    std::string& site = tails[shape.kind];
+    const KindInfo& kind = symbols.kind(shape.kind);
+    if (site.empty()) site = Printable(SiteLabel(symbols, kind.site));
+    fmt::format_to(std::back_inserter(buffer), "{:#x}\t{}\t{}\t{}\n", object.word * 8,
+                   Printable(symbols.class_info(kind.class_id).name), uint64_t{shape.words} * 8, site);
+    if (buffer.size() > 1 << 20) {
+      out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+      buffer.clear();
+    }
+  });
+  out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+}
+
+// "after GC 7 (young, Allocation Failure) at 1.23 s"
+std::string Moment(const Rebuild& rebuild, bool end, uint64_t end_ns) {
+  if (end || rebuild.gcs().empty()) return fmt::format("at the end of the trace, {}", Duration(end_ns));
+  const GcRecord& gc = rebuild.gcs().back();
+  return fmt::format("after GC {} ({}, {}), at {}", gc.id, GcLabel(gc.kind), Printable(gc.cause),
+                     Duration(gc.end_ns));
+}
+
+std::string ToText(const std::vector<Row>& rows, const std::string& by, const HeapTotals& all, size_t top) {
+  std::string title = by;
+  title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  Table table({{"Objects"}, {"Share"}, {"Bytes"}, {"Share"}, {title, Table::Align::kLeft}});
+  size_t shown = 0;
+  for (const Row& row : rows) {
+    if (top != 0 && shown == top) break;
+    shown++;
+    table.Add({Count(row.totals.objects), Percent(row.totals.objects, all.objects), Count(row.totals.words * 8),
+               Percent(row.totals.words, all.words), Printable(row.key)});
+  }
+  std::string text = table.ToString();
+  if (shown < rows.size()) text += fmt::format("  ... and {} more (--top 0 shows all)\n", Count(rows.size() - shown));
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebuild, const HeapArguments& arguments,
+                              size_t top) {
+  const HeapTotals all = rebuild.heap().totals();
+  nlohmann::ordered_json json;
+  if (arguments.end || rebuild.gcs().empty()) {
+    json["gc"] = nullptr;
+  } else {
+    json["gc"] = rebuild.gcs().back().id;
+  }
+  json["exact"] = rebuild.exact();
+  json["objects"] = all.objects;
+  json["bytes"] = all.words * 8;
+  json["by"] = arguments.by;
+  auto list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    if (top != 0 && list.size() == top) break;
+    list.push_back({{arguments.by, row.key}, {"objects", row.totals.objects}, {"bytes", row.totals.words * 8}});
+  }
+  json["rows"] = std::move(list);
+  return json;
+}
+
+// The number of collections after which to stop; 0: do not stop; nullopt: there is no such collection.
+std::optional<uint64_t> StopAfter(Session& session, const HeapArguments& arguments) {
+  if (arguments.end) return 0;
+  Problems problems;
+  Symbols symbols(problems);
+  ListGcs list;
+  session.Run(symbols, problems, list);
+  if (!arguments.gc) return list.ids().size();
+  const auto at = std::find(list.ids().begin(), list.ids().end(), *arguments.gc);
+  if (at != list.ids().end()) return static_cast<uint64_t>(at - list.ids().begin()) + 1;
+  if (list.ids().empty()) {
+    session.err << "anttracks: there is no collection in the trace; use --end\n";
+  } else {
+    session.err << fmt::format("anttracks: there is no collection {} in the trace, its collections are {} to {}\n",
+                               *arguments.gc, list.ids().front(), list.ids().back());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int RunHeap(Session& session, const HeapArguments& arguments) {
+  if (!session.Open()) return kExitUnreadable;
+  const std::optional<uint64_t> stop = StopAfter(session, arguments);
+  if (!stop) return kExitUsage;
+  Problems problems;
+  Symbols symbols(problems);
+  Rebuild rebuild(symbols, problems, {.stop_after = *stop == 0 ? UINT64_MAX : *stop});
+  const PassSummary summary = session.Run(symbols, problems, rebuild);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!summary.has_meta) return session.Finish(summary, problems);
+  const HeapTotals all = rebuild.heap().totals();
+  if (arguments.objects) {
+    PrintObjects(rebuild, session.out);
+  } else if (session.json) {
+    session.out << JsonText(ToJson(Rows(rebuild, arguments.by), rebuild, arguments, session.top));
+  } else {
+    session.out << fmt::format("heap {}: {}, {}{}\n\n", Moment(rebuild, arguments.end, summary.duration_ns),
+                               Plural(all.objects, "object"), Bytes(all.words * 8),
+                               rebuild.exact() ? "" : " (not exact: events were lost before)");
+    session.out << ToText(Rows(rebuild, arguments.by), arguments.by, all, session.top);
+  }
+  return session.Finish(summary, problems);
+}
+
+}  // namespace anttracks::analyzer

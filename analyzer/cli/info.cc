@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/json.h"
+#include "analyzer/cli/text.h"
+#include "analyzer/passes/counts.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr const char* kSegmentNames[kSegmentKinds] = {
+    "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
+    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "unused"};
+
+uint64_t FileBytes(const trace::TraceReader& reader) { return reader.total_bytes(); }
+
+std::string Started(uint64_t wall_clock_ns) {
+  const auto seconds = static_cast<std::time_t>(wall_clock_ns / 1'000'000'000);
+  std::tm time{};
+  if (::gmtime_r(&seconds, &time) == nullptr) return "?";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", time);
+}
+
+std::string PerObject(uint64_t bytes, uint64_t objects) {
+  if (objects == 0) return "-";
+  return fmt::format("{:.2f} B", static_cast<double>(bytes) / static_cast<double>(objects));
+}
+
+double Ratio(uint64_t bytes, uint64_t objects) {
+  return objects == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(objects);
+}
+
+nlohmann::ordered_json Totals(const HeapTotals& totals) {
+  return {{"objects", totals.objects}, {"bytes", totals.words * 8}};
+}
+
+nlohmann::ordered_json FilesJson(const trace::TraceReader& reader) {
+  auto list = nlohmann::ordered_json::array();
+  for (const trace::FileInfo& file : reader.files()) {
+    list.push_back({{"path", file.path},
+                    {"index", file.index},
+                    {"bytes", file.bytes},
+                    {"format", fmt::format("{}.{}", file.major, file.minor)},
+                    {"truncated_bytes", file.truncated_bytes}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json SegmentsJson(const PassSummary& summary) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < kSegmentKinds; i++) {
+    const SegmentCount& count = summary.segments[i];
+    if (count.segments != 0) json[kSegmentNames[i]] = {{"segments", count.segments}, {"bytes", count.bytes}};
+  }
+  return json;
+}
+
+nlohmann::ordered_json LossesJson(const Overview& overview) {
+  auto list = nlohmann::ordered_json::array();
+  for (const LossEvent& loss : overview.losses()) {
+    list.push_back({{"time_ns", loss.time},
+                    {"segments", loss.segments},
+                    {"bytes", loss.bytes},
+                    {"reason", loss.reason}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
+                              const Overview& overview) {
+  const Meta& meta = summary.meta;
+  const trace::FileInfo& first = reader.files()[0];
+  const uint64_t objects = overview.tlab().objects + overview.outside().objects;
+  nlohmann::ordered_json json;
+  json["files"] = FilesJson(reader);
+  json["trace_id"] = fmt::format("{:016x}", first.trace_id);
+  json["process_id"] = first.process_id;
+  json["wall_clock_ns"] = first.wall_clock_ns;
+  json["agent_version"] = meta.agent_version;
+  json["vm_version"] = meta.vm_version;
+  json["java_command"] = meta.java_command;
+  json["vm_flags"] = meta.vm_flags;
+  json["options"] = meta.options;
+  json["object_alignment"] = meta.object_alignment;
+  json["heap_start"] = meta.heap_start;
+  json["heap_end"] = meta.heap_end;
+  json["duration_ns"] = summary.duration_ns;
+  json["young_gcs"] = overview.gcs(GcKind::kYoung);
+  json["full_gcs"] = overview.gcs(GcKind::kFull);
+  json["gc_ns"] = overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull);
+  json["sync_points"] = overview.syncs();
+  json["in_tlabs"] = Totals(overview.tlab());
+  json["outside_tlabs"] = Totals(overview.outside());
+  json["in_sync_points"] = Totals(overview.sync());
+  json["fillers"] = Totals(overview.fillers());
+  json["segments"] = SegmentsJson(summary);
+  json["chunks"] = summary.chunks;
+  json["raw_bytes"] = summary.raw_bytes;
+  json["stored_bytes"] = summary.stored_bytes;
+  json["raw_bytes_per_object"] = Ratio(summary.raw_bytes, objects);
+  json["file_bytes_per_object"] = Ratio(FileBytes(reader), objects);
+  json["losses"] = LossesJson(overview);
+  json["ended_cleanly"] = summary.ended;
+  json["end_reason"] = overview.end().reason;
+  const auto counters = nlohmann::ordered_json::parse(overview.end().counters, nullptr, false);
+  json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : counters;
+  json["truncated_bytes"] = summary.truncated_bytes;
+  json["damage"] = summary.damage;
+  return json;
+}
+
+class Lines {
+ public:
+  void Add(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{:<16}{}\n", name, value.empty() ? "-" : Printable(value));
+  }
+  void Blank() { text_ += "\n"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string TotalsText(const HeapTotals& totals) {
+  return fmt::format("{}, {}", Plural(totals.objects, "object"), Bytes(totals.words * 8));
+}
+
+std::string EndText(const PassSummary& summary, const Overview& overview) {
+  if (summary.ended) return fmt::format("cleanly ({})", overview.end().reason);
+  if (summary.truncated_bytes != 0) return TruncationNote(summary.truncated_bytes);
+  if (summary.damaged) return "damaged: " + summary.damage;
+  return "without an end record (process killed, or still running?)";
+}
+
+void AddProgram(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary) {
+  for (const trace::FileInfo& file : reader.files()) {
+    lines->Add("file", fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor));
+  }
+  const trace::FileInfo& first = reader.files()[0];
+  lines->Add("trace", fmt::format("{:016x}, process {}, agent {}", first.trace_id, first.process_id,
+                                  summary.meta.agent_version));
+  lines->Add("VM", summary.meta.vm_version);
+  lines->Add("command", summary.meta.java_command);
+  lines->Add("VM flags", summary.meta.vm_flags);
+  lines->Add("options", summary.meta.options);
+  lines->Add("started", Started(first.wall_clock_ns));
+  lines->Add("time span", Duration(summary.duration_ns));
+}
+
+void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+               const Overview& overview) {
+  const HeapTotals all{overview.tlab().objects + overview.outside().objects,
+                       overview.tlab().words + overview.outside().words};
+  lines->Add("collections",
+             fmt::format("{} young in {}, {} full in {}", Count(overview.gcs(GcKind::kYoung)),
+                         Duration(overview.gc_ns(GcKind::kYoung)), Count(overview.gcs(GcKind::kFull)),
+                         Duration(overview.gc_ns(GcKind::kFull))));
+  lines->Add("sync points", fmt::format("{} with {}", Count(overview.syncs()), TotalsText(overview.sync())));
+  lines->Add("allocated", TotalsText(all));
+  lines->Add("  in TLABs", TotalsText(overview.tlab()));
+  lines->Add("  outside", TotalsText(overview.outside()));
+  lines->Blank();
+  lines->Add("raw", fmt::format("{}, {} an object", Bytes(summary.raw_bytes),
+                                PerObject(summary.raw_bytes, all.objects)));
+  lines->Add("on disk", fmt::format("{}, {} an object", Bytes(FileBytes(reader)),
+                                    PerObject(FileBytes(reader), all.objects)));
+  uint64_t lost = 0;
+  for (const LossEvent& loss : overview.losses()) lost += loss.bytes;
+  lines->Add("losses", overview.losses().empty()
+                           ? "none"
+                           : fmt::format("{}, {} of events: {}", Plural(overview.losses().size(), "loss record"),
+                                         Bytes(lost), overview.losses()[0].reason));
+  lines->Add("ended", EndText(summary, overview));
+}
+
+std::string SegmentsText(const PassSummary& summary) {
+  Table table({{"Segments", Table::Align::kLeft}, {"Count"}, {"Raw bytes"}, {"Share"}});
+  for (size_t i = 0; i < kSegmentKinds; i++) {
+    const SegmentCount& count = summary.segments[i];
+    if (count.segments == 0) continue;
+    table.Add({kSegmentNames[i], Count(count.segments), Count(count.bytes), Percent(count.bytes, summary.raw_bytes)});
+  }
+  return table.empty() ? std::string() : "\n" + table.ToString();
+}
+
+}  // namespace
+
+int RunInfo(Session& session) {
+  if (!session.Open()) return kExitUnreadable;
+  Problems problems;
+  Symbols symbols(problems);
+  Overview overview(symbols);
+  const PassSummary summary = session.Run(symbols, problems, overview);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (session.json) {
+    session.out << JsonText(ToJson(*session.reader, summary, overview));
+  } else {
+    Lines lines;
+    AddProgram(&lines, *session.reader, summary);
+    AddEvents(&lines, *session.reader, summary, overview);
+    session.out << lines.text() << SegmentsText(summary);
+  }
+  return session.Finish(summary, problems);
+}
+
+}  // namespace anttracks::analyzer

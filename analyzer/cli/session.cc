@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/session.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "analyzer/cli/text.h"
+
+namespace anttracks::analyzer {
+
+std::string TruncationNote(uint64_t bytes) {
+  return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored", Plural(bytes, "byte"));
+}
+
+bool Session::Open() {
+  auto opened = trace::TraceReader::Open(files);
+  if (!opened.ok()) {
+    err << "anttracks: " << opened.message() << "\n";
+    return false;
+  }
+  reader = std::move(*opened);
+  return true;
+}
+
+int Session::Unreadable(const trace::Status& status) {
+  err << "anttracks: " << status.message() << "\n";
+  return kExitUnreadable;
+}
+
+int Session::Finish(const PassSummary& summary, const Problems& problems) {
+  if (summary.truncated_bytes != 0) err << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+  const uint64_t losses = problems.count(ProblemKind::kLoss);
+  if (losses != 0) {
+    err << "note: the agent lost events " << Plural(losses, "time")
+        << "; what follows a loss is not exact until the next sync point\n";
+  }
+  if (summary.damaged) {
+    err << "warning: the trace is damaged: " << summary.damage << "\n"
+        << "         results cover what precedes the damage; 'anttracks verify' goes on behind it\n";
+    return kExitDamaged;
+  }
+  const uint64_t others = problems.total() - losses - problems.count(ProblemKind::kAfterLoss);
+  if (others != 0) {
+    err << "warning: the trace contradicts itself in " << Plural(others, "place")
+        << ", results may be wrong; see 'anttracks verify'\n";
+    return kExitDamaged;
+  }
+  return kExitFine;
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands share: the trace that is read, where output goes, exit codes, warnings at the end.
+//
+// Thread safety: none.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/progress.h"
+#include "analyzer/passes/pass.h"
+
+namespace anttracks::analyzer {
+
+enum Exit : int {
+  kExitFine = 0,
+  kExitErrors = 1,
+  kExitUsage = 2,
+  kExitUnreadable = 3,
+  kExitDamaged = 4,
+};
+
+struct Session {
+  std::ostream& out;
+  std::ostream& err;
+  bool show_progress = false;
+  std::vector<std::string> files;
+  bool json = false;
+  size_t top = 0;  // rows of a table; 0: all
+  std::unique_ptr<trace::TraceReader> reader;
+
+  // False, with a message, if the files are no trace.
+  bool Open();
+  // Prints why the trace cannot be read.
+  int Unreadable(const trace::Status& status);
+  // Prints what the results do not cover; the exit code.
+  int Finish(const PassSummary& summary, const Problems& problems);
+
+  template <class Sink>
+  PassSummary Run(Symbols& symbols, Problems& problems, Sink& sink, bool stop_at_damage = true) {
+    Progress progress(show_progress);
+    PassOptions options;
+    options.stop_at_damage = stop_at_damage;
+    options.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+    return Pass<Sink>(*reader, symbols, problems, sink, std::move(options)).Run();
+  }
+};
+
+std::string TruncationNote(uint64_t bytes);
+
+}  // namespace anttracks::analyzer

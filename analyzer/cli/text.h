@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and tables for people: thousands separators, units, aligned columns.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anttracks::analyzer {
+
+// 1234567 -> "1,234,567"
+std::string Count(uint64_t number);
+// 1572864 -> "1.50 MiB"; below 1 KiB "17 B".
+std::string Bytes(uint64_t bytes);
+// Share of a whole: "12.3 %"; "-" if the whole is 0.
+std::string Percent(uint64_t part, uint64_t whole);
+// Nanoseconds: "850 ns", "12.3 us", "4.56 ms", "7.89 s", "2 min 05 s", "1 h 02 min".
+std::string Duration(uint64_t nanoseconds);
+// "object" or "objects"
+std::string Plural(uint64_t count, std::string_view noun);
+// Control characters become '?', so that names from a trace cannot drive the terminal or break a table.
+std::string Printable(std::string_view text);
+
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align = Align::kRight;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // One cell a column.
+  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // A line under the rows so far, for totals.
+  void AddRule() { rules_.push_back(rows_.size()); }
+  bool empty() const { return rows_.empty(); }
+  // Two blanks before each line, two between columns, no blanks at the end of a line.
+  std::string ToString() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> rules_;
+};
+
+}  // namespace anttracks::analyzer

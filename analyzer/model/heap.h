@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of the traced heap by address: a directory of pages over the JVM's reserved range.
+//
+// Thread safety: none. Ownership: owns its pages; shapes are borrowed and must outlive the heap.
+// Units: words of 8 bytes; addresses are word numbers (address / 8).
+// Invariant: objects do not overlap and lie in the reserved range. A call that would break this changes
+// nothing and says why.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/model/page.h"
+#include "analyzer/model/shapes.h"
+
+namespace anttracks::analyzer {
+
+// What the heap knows of one object.
+struct HeapObject {
+  uint64_t word = 0;
+  uint32_t shape = 0;
+  uint32_t origin = 0;
+};
+
+struct HeapTotals {
+  uint64_t objects = 0;
+  uint64_t words = 0;
+};
+
+enum class InsertResult { kOk, kOverlap, kOutsideHeap };
+enum class MoveResult { kOk, kNoObject, kMovedTwice };
+
+class Heap {
+ public:
+  // The largest reserved range that a heap can have: 8 TiB.
+  static constexpr uint64_t kMaxWords = uint64_t{1} << 40;
+
+  // [start, end) is the reserved range in words; end - start must be at most kMaxWords.
+  Heap(const Shapes& shapes, uint64_t start, uint64_t end);
+  ~Heap();
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // The shape must have at least kMinObjectWords words.
+  InsertResult Insert(uint64_t word, uint32_t shape, uint32_t origin) {
+    const uint32_t words = shapes_->words(shape);
+    Page* page = FindPage(word);
+    if (page != nullptr) {
+      const uint32_t in_page = InPage(word);
+      if (in_page >= page->end() && words <= kPageWords - in_page) {
+        page->Append(in_page, words, shape, origin);
+        objects_++;
+        words_ += words;
+        return InsertResult::kOk;
+      }
+    }
+    return InsertSlow(word, words, shape, origin);
+  }
+
+  // Finds the object that starts at the word and marks it as taken away from there; out has its values unless
+  // there is none.
+  MoveResult Take(uint64_t word, HeapObject* out) {
+    Page* page = FindPage(word);
+    const uint32_t in_page = InPage(word);
+    if (page == nullptr || !page->IsStart(in_page)) return MoveResult::kNoObject;
+    const uint32_t rank = page->Rank(in_page);
+    *out = {word, page->shape(rank), page->origin(rank)};
+    return page->MarkMoved(in_page) ? MoveResult::kOk : MoveResult::kMovedTwice;
+  }
+
+  // Drops all objects that start in [bottom, top), returns those of them that were not taken.
+  HeapTotals Drop(uint64_t bottom, uint64_t top);
+
+  // Calls visit(const HeapObject&, bool taken) for every object that starts in [bottom, top), by address.
+  template <class Visit>
+  void ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const;
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    ForEach(start_, end_, visit);
+  }
+
+  // The object with the highest address of those that start in [bottom, top). False if there is none.
+  bool FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const;
+
+  void Clear();
+  void Swap(Heap& other);
+
+  HeapTotals totals() const { return {objects_, words_}; }
+  uint64_t start() const { return start_; }
+  uint64_t end() const { return end_; }
+  // Memory of the model itself, without shapes.
+  uint64_t MemoryBytes() const;
+
+ private:
+  static constexpr uint64_t kLeafPages = 1024;
+  struct Leaf {
+    Page* pages[kLeafPages] = {};
+  };
+
+  static uint32_t InPage(uint64_t word) { return static_cast<uint32_t>(word % kPageWords); }
+  Page* FindPage(uint64_t word) const {
+    if (word < start_ || word >= end_) return nullptr;
+    return PageAt(word / kPageWords - first_page_);
+  }
+  Page* PageAt(uint64_t index) const {
+    const Leaf* leaf = leaves_[index / kLeafPages].get();
+    return leaf == nullptr ? nullptr : leaf->pages[index % kLeafPages];
+  }
+  Page** SlotAt(uint64_t index);
+  Page* OwnPageAt(uint64_t index);
+  static void Release(Page* page);
+  InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin);
+  bool IsFree(uint64_t word, uint64_t end) const;
+  void CoverBehind(uint64_t word, uint64_t end);
+  void Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken);
+  std::unique_ptr<Page> Without(const Page& page, uint32_t from, uint32_t to) const;
+
+  const Shapes* shapes_;
+  uint64_t start_;
+  uint64_t end_;
+  uint64_t first_page_;
+  uint64_t pages_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
+  uint64_t objects_ = 0;
+  uint64_t words_ = 0;
+};
+
+template <class Visit>
+void Heap::ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const {
+  if (bottom < start_) bottom = start_;
+  if (top > end_) top = end_;
+  for (uint64_t word = bottom; word < top;) {
+    const uint64_t index = word / kPageWords - first_page_;
+    if (leaves_[index / kLeafPages] == nullptr) {
+      word = (first_page_ + (index / kLeafPages + 1) * kLeafPages) * kPageWords;
+      continue;
+    }
+    const uint64_t page_start = word - InPage(word);
+    const Page* page = PageAt(index);
+    if (page != nullptr && page->count() != 0) {
+      uint32_t in_page = page->NextStart(InPage(word));
+      uint32_t rank = in_page == kPageWords ? 0 : page->Rank(in_page);
+      for (; in_page < kPageWords && page_start + in_page < top; rank++) {
+        visit(HeapObject{page_start + in_page, page->shape(rank), page->origin(rank)},
+              page->IsMoved(in_page));
+        in_page = page->NextStart(in_page + 1);
+      }
+    }
+    word = page_start + kPageWords;
+  }
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/labels.h"
+
+#include <fmt/format.h>
+
+namespace anttracks::analyzer {
+namespace {
+
+// Inlining is never deeper; a longer chain is a loop in a damaged trace.
+constexpr size_t kMaxCallers = 1000;
+
+}  // namespace
+
+std::string SiteLabel(const Symbols& symbols, uint32_t id) {
+  switch (id) {
+    case kSiteUnknown: return "<unknown>";
+    case kSiteVm: return "<vm>";
+    case kSiteFiller: return "<filler>";
+    case kSiteOverflow: return "<overflow>";
+    default: break;
+  }
+  const SiteInfo& site = symbols.site(id);
+  if (!site.defined) return fmt::format("<site {}>", id);
+  const MethodInfo& method = symbols.method(site.method);
+  if (!method.defined) return fmt::format("<method {}>", site.method);
+  std::string place = method.source_file.empty() ? "Unknown Source" : method.source_file;
+  if (site.bci < 0) {
+    place = "Native Method";
+  } else if (site.line >= 0 && !method.source_file.empty()) {
+    place += fmt::format(":{}", site.line);
+  }
+  return fmt::format("{}.{}({})", method.class_name, method.name, place);
+}
+
+std::vector<std::string> CallerLabels(const Symbols& symbols, uint32_t id) {
+  std::vector<std::string> labels;
+  for (id = symbols.site(id).caller; id != 0 && labels.size() < kMaxCallers; id = symbols.site(id).caller) {
+    labels.push_back(SiteLabel(symbols, id));
+  }
+  return labels;
+}
+
+std::string_view TierLabel(const Symbols& symbols, uint32_t id) {
+  const SiteInfo& site = symbols.site(id);
+  if (!site.defined) return "-";
+  switch (static_cast<trace::Tier>(site.tier)) {
+    case trace::Tier::kInterpreter: return "interpreter";
+    case trace::Tier::kC1: return "C1";
+    case trace::Tier::kC2: return "C2";
+    case trace::Tier::kNative: return "native";
+  }
+  return "?";
+}
+
+std::string ClassLabel(const Symbols& symbols, uint32_t class_id) {
+  const ClassInfo& info = symbols.class_info(class_id);
+  return info.defined ? info.name : fmt::format("<class {}>", class_id);
+}
+
+std::string ThreadLabel(const Symbols& symbols, uint64_t thread) {
+  if (thread == 0) return "<before trace>";
+  const ThreadInfo& info = symbols.thread(thread);
+  return info.defined ? fmt::format("{} ({})", info.name, thread) : fmt::format("<thread {}>", thread);
+}
+
+std::string_view SpaceLabel(trace::SpaceKind kind) {
+  switch (kind) {
+    case trace::SpaceKind::kEden: return "eden";
+    case trace::SpaceKind::kSurvivor: return "survivor";
+    case trace::SpaceKind::kOld: return "old";
+  }
+  return "?";
+}
+
+std::string_view GcLabel(trace::GcKind kind) { return kind == trace::GcKind::kFull ? "full" : "young"; }
+
+}  // namespace anttracks::analyzer

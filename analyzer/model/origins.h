@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interned pairs of allocating thread and birth, so that an object's origin is one number.
+//
+// Thread safety: none. A birth is the number of collections that had ended before.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace anttracks::analyzer {
+
+struct Origin {
+  uint64_t thread = 0;  // 0: not known
+  uint32_t birth = 0;
+};
+
+class Origins {
+ public:
+  static constexpr uint32_t kBeforeTrace = 0;  // found by a sync point
+  static constexpr uint32_t kFiller = 1;
+
+  Origins() : origins_(2) {}
+
+  const Origin& operator[](uint32_t id) const { return origins_[id]; }
+
+  uint32_t Intern(uint64_t thread, uint32_t birth) {
+    if (birth != birth_) {
+      birth_ = birth;
+      of_thread_.clear();
+    }
+    const auto [at, is_new] = of_thread_.try_emplace(thread, static_cast<uint32_t>(origins_.size()));
+    if (is_new) origins_.push_back({thread, birth});
+    return at->second;
+  }
+
+  uint64_t MemoryBytes() const { return origins_.capacity() * sizeof(Origin); }
+
+ private:
+  std::vector<Origin> origins_;
+  uint32_t birth_ = 0;
+  std::unordered_map<uint64_t, uint32_t> of_thread_;  // of birth_
+};
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// 4 KiB of the traced heap: which words objects start at, and what each object is.
+//
+// A bitmap holds the starts; the objects' shapes lie in address order in an array, found by rank. The
+// origins of a page are few: while there is one, an object costs 4 bytes, otherwise 5 and a palette.
+// Every object has at least two words, so that a page holds at most 256 objects and as many origins.
+//
+// Thread safety: none. Ownership: owns its arrays. Units: words of 8 bytes, counted from the page's start.
+// Invariant: objects neither overlap each other nor the first covered() words, which belong to an object
+// that starts in an earlier page.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace anttracks::analyzer {
+
+inline constexpr uint32_t kPageWords = 512;
+inline constexpr uint32_t kMinObjectWords = 2;
+
+class Page {
+ public:
+  Page() = default;
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  ~Page();
+
+  uint32_t count() const { return count_; }
+  uint32_t moved_count() const { return moved_count_; }
+  uint32_t covered() const { return covered_; }
+  // Where the last object ends, at most kPageWords; covered() in a page without objects.
+  uint32_t end() const { return end_; }
+
+  bool IsStart(uint32_t word) const { return (starts_[word / 64] >> (word % 64)) & 1; }
+  // The number of objects that start before the word.
+  uint32_t Rank(uint32_t word) const {
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < word / 64; i++) rank += std::popcount(starts_[i]);
+    return rank + std::popcount(starts_[word / 64] & ((uint64_t{1} << (word % 64)) - 1));
+  }
+  // The first start at or behind the word, or kPageWords.
+  uint32_t NextStart(uint32_t word) const {
+    if (word >= kPageWords) return kPageWords;
+    uint32_t i = word / 64;
+    uint64_t bits = starts_[i] & (~uint64_t{0} << (word % 64));
+    while (bits == 0) {
+      if (++i == starts_.size()) return kPageWords;
+      bits = starts_[i];
+    }
+    return i * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+  }
+  // The last start before the word, or kPageWords if there is none.
+  uint32_t PreviousStart(uint32_t word) const;
+
+  uint32_t shape(uint32_t rank) const { return shapes_[rank]; }
+  uint32_t origin(uint32_t rank) const {
+    return palette_ == nullptr ? first_origin_ : palette_[OriginIndexes()[rank]];
+  }
+
+  // Adds an object at a word at or behind end().
+  void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
+    AddAt(word, count_, shape, origin);
+    end_ = static_cast<uint16_t>(word + words < kPageWords ? word + words : kPageWords);
+  }
+  // Adds an object before others. The caller has checked that there is room.
+  void Insert(uint32_t word, uint32_t shape, uint32_t origin) { AddAt(word, Rank(word), shape, origin); }
+  void Cover(uint32_t words) {
+    covered_ = static_cast<uint16_t>(words);
+    if (end_ < words) end_ = static_cast<uint16_t>(words);
+  }
+
+  // False if the object was marked before.
+  bool MarkMoved(uint32_t word);
+  bool IsMoved(uint32_t word) const {
+    return moved_ != nullptr && ((*moved_)[word / 64] >> (word % 64)) & 1;
+  }
+
+  uint64_t MemoryBytes() const;
+
+ private:
+  using Bits = std::array<uint64_t, kPageWords / 64>;
+
+  const uint8_t* OriginIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
+  uint8_t* OriginIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
+  void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin);
+  void Grow();
+  void MakePalette();
+  uint8_t PaletteIndex(uint32_t origin);
+
+  Bits starts_{};
+  Bits* moved_ = nullptr;
+  uint32_t* shapes_ = nullptr;   // capacity_ shapes, then as many palette indexes if there is a palette
+  uint32_t* palette_ = nullptr;  // nullptr: all objects have first_origin_
+  uint32_t first_origin_ = 0;
+  uint16_t count_ = 0;
+  uint16_t capacity_ = 0;
+  uint16_t moved_count_ = 0;
+  uint16_t covered_ = 0;
+  uint16_t end_ = 0;
+  uint16_t palette_size_ = 0;
+  uint16_t palette_capacity_ = 0;
+};
+
+}  // namespace anttracks::analyzer

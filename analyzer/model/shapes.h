@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interned pairs of kind (allocation site and class) and length, so that an object is one number.
+//
+// Thread safety: none. Units: words of 8 bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace anttracks::analyzer {
+
+struct Shape {
+  uint32_t kind = 0;
+  uint32_t length = 0;
+  uint32_t words = 0;
+};
+
+class Shapes {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  Shapes() : slots_(1024, kNone) {}
+
+  const Shape& operator[](uint32_t id) const { return shapes_[id]; }
+  uint32_t words(uint32_t id) const { return shapes_[id].words; }
+  uint32_t size() const { return static_cast<uint32_t>(shapes_.size()); }
+
+  // kNone if the pair is new.
+  uint32_t Find(uint32_t kind, uint32_t length) const {
+    for (size_t i = Hash(kind, length);; i++) {
+      const uint32_t id = slots_[i & (slots_.size() - 1)];
+      if (id == kNone) return kNone;
+      if (shapes_[id].kind == kind && shapes_[id].length == length) return id;
+    }
+  }
+
+  // The pair must be new.
+  uint32_t Add(const Shape& shape) {
+    const uint32_t id = size();
+    shapes_.push_back(shape);
+    if (shapes_.size() * 2 > slots_.size()) {
+      Rehash();
+    } else {
+      Place(id);
+    }
+    return id;
+  }
+
+  uint64_t MemoryBytes() const {
+    return shapes_.capacity() * sizeof(Shape) + slots_.capacity() * sizeof(uint32_t);
+  }
+
+ private:
+  static size_t Hash(uint32_t kind, uint32_t length) {
+    const uint64_t key = (uint64_t{kind} << 32 | length) * 0x9E3779B97F4A7C15u;
+    return static_cast<size_t>(key >> 32);
+  }
+  void Place(uint32_t id) {
+    size_t i = Hash(shapes_[id].kind, shapes_[id].length);
+    while (slots_[i & (slots_.size() - 1)] != kNone) i++;
+    slots_[i & (slots_.size() - 1)] = id;
+  }
+  void Rehash() {
+    slots_.assign(slots_.size() * 2, kNone);
+    for (uint32_t id = 0; id < size(); id++) Place(id);
+  }
+
+  std::vector<Shape> shapes_;
+  std::vector<uint32_t> slots_;
+};
+
+}  // namespace anttracks::analyzer

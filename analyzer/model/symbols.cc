@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/symbols.h"
+
+#include "trace/wire.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+using trace::kClassArray;
+using trace::kClassVariableSize;
+
+constexpr uint64_t kMaxArrayLength = 0x7FFFFFFF;
+// The largest object: 2^32 - 1 words.
+constexpr uint64_t kMaxWords = UINT32_MAX;
+
+}  // namespace
+
+void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
+  trace::WireReader reader(payload);
+  while (reader.ok() && !reader.AtEnd()) {
+    Position here = position;
+    here.payload += reader.position();
+    const uint8_t tag = reader.U8();
+    const uint64_t length = reader.Uv();
+    const std::span<const uint8_t> record = reader.Take(length);
+    if (!reader.ok() || !ReadRecord(tag, record, here)) {
+      problems_->Add(ProblemKind::kMalformed, here, "symbol record with tag {} is cut short", tag);
+    }
+  }
+}
+
+bool Symbols::Refuse(std::string_view what, uint64_t id, const Position& position) {
+  problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
+  return true;
+}
+
+bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
+  trace::WireReader in(bytes);
+  const uint64_t id = tag >= 1 && tag <= 5 ? in.Uv() : 0;
+  switch (tag) {
+    case 1: {
+      ClassInfo info;
+      info.name = in.Str();
+      info.flags = in.Uv();
+      info.bytes = in.Uv();
+      info.header_bytes = in.Uv();
+      info.log2_element = in.Uv();
+      info.super = in.Uv();
+      info.loader = in.Uv();
+      info.loader_name = in.Str();
+      if (in.ok()) AddClass(id, std::move(info), position);
+      return in.ok();
+    }
+    case 2: {
+      MethodInfo info;
+      info.defined = true;
+      info.class_name = in.Str();
+      info.name = in.Str();
+      info.signature = in.Str();
+      info.source_file = in.Str();
+      if (!in.ok()) return false;
+      MethodInfo* slot = id == 0 ? nullptr : methods_.FindOrAdd(id);
+      if (slot == nullptr) return Refuse("method", id, position);
+      method_count_ += !slot->defined;
+      *slot = std::move(info);
+      return true;
+    }
+    case 3: {
+      SiteInfo info;
+      info.defined = true;
+      const uint64_t method = in.Uv();
+      info.bci = static_cast<int32_t>(in.Sv());
+      info.line = static_cast<int32_t>(in.Sv());
+      const uint64_t caller = in.Uv();
+      info.tier = static_cast<uint8_t>(in.Uv());
+      info.flags = static_cast<uint8_t>(in.Uv());
+      if (!in.ok()) return false;
+      info.method = static_cast<uint32_t>(method > UINT32_MAX ? UINT32_MAX : method);
+      info.caller = static_cast<uint32_t>(caller > UINT32_MAX ? UINT32_MAX : caller);
+      AddSite(id, info, position);
+      return true;
+    }
+    case 4: {
+      ThreadInfo info;
+      info.defined = true;
+      info.name = in.Str();
+      info.java_id = in.Uv();
+      info.os_id = in.Uv();
+      if (!in.ok()) return false;
+      ThreadInfo* slot = id == 0 ? nullptr : threads_.FindOrAdd(id);
+      if (slot == nullptr) return Refuse("thread", id, position);
+      *slot = std::move(info);
+      return true;
+    }
+    case 5: {
+      const uint64_t site = in.Uv();
+      const uint64_t class_id = in.Uv();
+      if (in.ok()) AddKind(id, site, class_id, position);
+      return in.ok();
+    }
+    default:
+      return true;
+  }
+}
+
+void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
+  ClassInfo* slot = id == 0 ? nullptr : classes_.FindOrAdd(id);
+  if (slot == nullptr) {
+    Refuse("class", id, position);
+    return;
+  }
+  info.defined = true;
+  const bool array = (info.flags & kClassArray) != 0;
+  if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
+      (array && info.header_bytes == 0)) {
+    problems_->Add(ProblemKind::kSize, position, "class {} ({}) has an impossible layout", id, info.name);
+    return;
+  }
+  if (slot->defined) {
+    if (slot->name != info.name || slot->flags != info.flags || slot->bytes != info.bytes ||
+        slot->header_bytes != info.header_bytes || slot->log2_element != info.log2_element) {
+      problems_->Add(ProblemKind::kRedefined, position, "class {} was {} and is now {}", id, slot->name,
+                     info.name);
+    }
+    return;
+  }
+  class_count_++;
+  *slot = std::move(info);
+}
+
+void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& position) {
+  if (id < kFirstSite) {
+    problems_->Add(ProblemKind::kRedefined, position, "site {} is reserved and cannot be defined", id);
+    return;
+  }
+  SiteInfo* slot = sites_.FindOrAdd(id);
+  if (slot == nullptr) {
+    Refuse("site", id, position);
+    return;
+  }
+  if (!method(info.method).defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "site {} is in method {}, which is not defined", id,
+                   info.method);
+  }
+  if (info.caller != 0 && !site(info.caller).defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "site {} has the caller {}, which is not defined", id,
+                   info.caller);
+  }
+  if (slot->defined && (slot->method != info.method || slot->bci != info.bci)) {
+    problems_->Add(ProblemKind::kRedefined, position, "site {} was method {} bci {} and is now {} bci {}", id,
+                   slot->method, slot->bci, info.method, info.bci);
+    return;
+  }
+  site_count_ += !slot->defined;
+  *slot = info;
+}
+
+void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Position& position) {
+  KindInfo* slot = id == 0 ? nullptr : kinds_.FindOrAdd(id);
+  if (slot == nullptr || site_id > UINT32_MAX || class_id > UINT32_MAX) {
+    Refuse("kind", id, position);
+    return;
+  }
+  if (site_id >= kFirstSite && !site(site_id).defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "kind {} is of site {}, which is not defined", id,
+                   site_id);
+  }
+  if (!class_info(class_id).defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "kind {} is of class {}, which is not defined", id,
+                   class_id);
+    return;
+  }
+  if (slot->defined && (slot->site != site_id || slot->class_id != class_id)) {
+    problems_->Add(ProblemKind::kRedefined, position, "kind {} was site {} class {} and is now {} and {}", id,
+                   slot->site, slot->class_id, site_id, class_id);
+    return;
+  }
+  if (slot->defined) return;
+  kind_count_++;
+  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), Shapes::kNone};
+}
+
+bool Symbols::Unload(uint64_t class_id) {
+  ClassInfo* info = classes_.Find(class_id);
+  if (info == nullptr || !info->defined || info->unloaded) return false;
+  info->unloaded = true;
+  any_unloaded_ = true;
+  for (uint64_t id = 1; id < kinds_.limit(); id++) {
+    KindInfo* kind = kinds_.Find(id);
+    if (kind != nullptr && kind->class_id == class_id) kind->plain_shape = Shapes::kNone;
+  }
+  return true;
+}
+
+ShapeError Symbols::FindShapeSlow(uint64_t kind_id, uint64_t length, uint32_t* shape) {
+  KindInfo* info = kinds_.Find(kind_id);
+  if (info == nullptr || !info->defined) return ShapeError::kUndefinedKind;
+  const ClassInfo& type = class_info(info->class_id);
+  if (type.unloaded) return ShapeError::kUnloadedClass;
+  uint64_t bytes = type.bytes;
+  if (type.flags & kClassVariableSize) {
+    if (length > kMaxWords) return ShapeError::kBadLength;
+    bytes = length * 8;
+  } else if (type.flags & kClassArray) {
+    if (length > kMaxArrayLength) return ShapeError::kBadLength;
+    bytes = type.header_bytes + (length << type.log2_element);
+  } else if (length != 0) {
+    return ShapeError::kBadLength;
+  }
+  const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / 8);
+  if (words < 2 || words > kMaxWords) return ShapeError::kBadSize;
+  const auto kind32 = static_cast<uint32_t>(kind_id);
+  const auto length32 = static_cast<uint32_t>(length);
+  *shape = shapes_.Find(kind32, length32);
+  if (*shape == Shapes::kNone) *shape = shapes_.Add({kind32, length32, static_cast<uint32_t>(words)});
+  if (length == 0) info->plain_shape = *shape;
+  return ShapeError::kNone;
+}
+
+}  // namespace anttracks::analyzer

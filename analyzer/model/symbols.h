@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the trace defines: classes, methods, sites, threads, kinds; and the shapes made of kinds.
+//
+// Thread safety: none. Ownership: owns everything it hands out references to.
+// Units: bytes, or words of 8 bytes where a name says so.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/paged_table.h"
+#include "analyzer/model/problems.h"
+#include "analyzer/model/shapes.h"
+#include "trace/format.h"
+
+namespace anttracks::analyzer {
+
+using trace::kFirstSite;
+using trace::kSiteFiller;
+using trace::kSiteOverflow;
+using trace::kSiteUnknown;
+using trace::kSiteVm;
+
+struct ClassInfo {
+  bool defined = false;
+  bool unloaded = false;
+  std::string name;
+  uint64_t flags = 0;
+  uint64_t bytes = 0;
+  uint64_t header_bytes = 0;
+  uint64_t log2_element = 0;
+  uint64_t super = 0;
+  uint64_t loader = 0;
+  std::string loader_name;
+};
+
+struct MethodInfo {
+  bool defined = false;
+  std::string class_name, name, signature, source_file;
+};
+
+struct SiteInfo {
+  bool defined = false;
+  uint32_t method = 0;
+  int32_t bci = -1;
+  int32_t line = -1;
+  uint32_t caller = 0;
+  uint8_t tier = 0;
+  uint8_t flags = 0;
+};
+
+struct ThreadInfo {
+  bool defined = false;
+  std::string name;
+  uint64_t java_id = 0;
+  uint64_t os_id = 0;
+};
+
+struct KindInfo {
+  bool defined = false;
+  uint32_t site = 0;
+  uint32_t class_id = 0;
+  uint32_t plain_shape = Shapes::kNone;  // the shape with length 0, once it is known
+};
+
+// Why there is no shape for a kind and a length.
+enum class ShapeError { kNone, kUndefinedKind, kUnloadedClass, kBadLength, kBadSize };
+
+class Symbols {
+ public:
+  explicit Symbols(Problems& problems) : problems_(&problems) {}
+
+  // Bytes; a power of two of at least 8.
+  void set_object_alignment(uint64_t bytes) { alignment_ = bytes; }
+
+  // Reads the payload of a SYMBOLS segment.
+  void Read(std::span<const uint8_t> payload, const Position& position);
+  // Objects of the class can no longer be made. False if it is not defined or was unloaded before.
+  bool Unload(uint64_t class_id);
+
+  ShapeError FindShape(uint64_t kind, uint64_t length, uint32_t* shape) {
+    KindInfo* info = kinds_.Find(kind);
+    if (info != nullptr && length == 0 && info->plain_shape != Shapes::kNone) {
+      *shape = info->plain_shape;
+      return ShapeError::kNone;
+    }
+    if (info != nullptr && length <= UINT32_MAX && info->defined) {
+      *shape = shapes_.Find(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
+      if (*shape != Shapes::kNone && !any_unloaded_) return ShapeError::kNone;
+    }
+    return FindShapeSlow(kind, length, shape);
+  }
+
+  const Shapes& shapes() const { return shapes_; }
+  const KindInfo& kind(uint64_t id) const { return Get(kinds_, id); }
+  const KindInfo& kind_of_shape(uint32_t shape) const { return kind(shapes_[shape].kind); }
+  const ClassInfo& class_info(uint64_t id) const { return Get(classes_, id); }
+  const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
+  const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
+  const ThreadInfo& thread(uint64_t id) const { return Get(threads_, id); }
+  uint64_t thread_limit() const { return threads_.limit(); }
+
+  uint64_t classes() const { return class_count_; }
+  uint64_t sites() const { return site_count_; }
+  uint64_t methods() const { return method_count_; }
+  uint64_t kinds() const { return kind_count_; }
+
+ private:
+  template <class T>
+  static const T& Get(const PagedTable<T>& table, uint64_t id) {
+    static const T undefined;
+    const T* value = table.Find(id);
+    return value == nullptr ? undefined : *value;
+  }
+
+  bool ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position);
+  void AddClass(uint64_t id, ClassInfo info, const Position& position);
+  void AddSite(uint64_t id, const SiteInfo& info, const Position& position);
+  void AddKind(uint64_t id, uint64_t site, uint64_t class_id, const Position& position);
+  bool Refuse(std::string_view what, uint64_t id, const Position& position);
+  ShapeError FindShapeSlow(uint64_t kind, uint64_t length, uint32_t* shape);
+
+  Problems* problems_;
+  Shapes shapes_;
+  uint64_t alignment_ = 8;
+  bool any_unloaded_ = false;
+  PagedTable<ClassInfo> classes_;
+  PagedTable<MethodInfo> methods_;
+  PagedTable<SiteInfo> sites_;
+  PagedTable<ThreadInfo> threads_;
+  PagedTable<KindInfo> kinds_;
+  uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, kind_count_ = 0;
+};
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of allocated objects that need no heap: sinks for Decoder.
+//
+// Thread safety: none. Units: words of 8 bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analyzer/model/heap.h"
+#include "analyzer/passes/decoder.h"
+
+namespace anttracks::analyzer {
+
+// Objects by shape, over the whole trace; what sync points found is not allocated and not counted.
+class CountByShape : public SinkBase {
+ public:
+  void Object(uint64_t, uint32_t shape, bool) {
+    if (shape >= objects_.size()) objects_.resize(shape + size_t{1});
+    objects_[shape]++;
+  }
+  // By shape id, possibly shorter than the number of shapes.
+  const std::vector<uint64_t>& objects() const { return objects_; }
+
+ private:
+  std::vector<uint64_t> objects_;
+};
+
+// Objects and words by thread, inside and outside of TLABs.
+class CountByThread : public SinkBase {
+ public:
+  struct Row {
+    HeapTotals tlab, outside;
+  };
+
+  explicit CountByThread(const Symbols& symbols) : symbols_(&symbols) {}
+
+  void AllocBegin(uint64_t thread, uint64_t) { row_ = &rows_[thread]; }
+  void Object(uint64_t, uint32_t shape, bool outside) {
+    HeapTotals& totals = outside ? row_->outside : row_->tlab;
+    totals.objects++;
+    totals.words += symbols_->shapes().words(shape);
+  }
+  const std::map<uint64_t, Row>& rows() const { return rows_; }
+
+ private:
+  const Symbols* symbols_;
+  std::map<uint64_t, Row> rows_;
+  Row* row_ = nullptr;
+};
+
+// What `anttracks info` shows.
+class Overview : public SinkBase {
+ public:
+  explicit Overview(const Symbols& symbols) : symbols_(&symbols) {}
+
+  void Object(uint64_t, uint32_t shape, bool outside) { Count(outside ? &outside_ : &tlab_, shape); }
+  void SyncObject(uint64_t, uint64_t, uint32_t shape) { Count(&sync_, shape); }
+  void Filler(uint64_t, uint32_t shape) { Count(&fillers_, shape); }
+  void GcBegin(const GcEvent& event) { begin_ = event.time; }
+  void GcEnd(const GcEvent& event) {
+    const size_t kind = event.kind == GcKind::kFull ? 1 : 0;
+    gcs_[kind]++;
+    gc_ns_[kind] += event.time > begin_ ? event.time - begin_ : 0;
+  }
+  void SyncBegin(const SyncEvent&) { syncs_++; }
+  void Loss(const LossEvent& event) { losses_.push_back(event); }
+  void End(const EndEvent& event) { end_ = event; }
+
+  const HeapTotals& tlab() const { return tlab_; }
+  const HeapTotals& outside() const { return outside_; }
+  const HeapTotals& sync() const { return sync_; }
+  const HeapTotals& fillers() const { return fillers_; }
+  uint64_t gcs(GcKind kind) const { return gcs_[static_cast<size_t>(kind)]; }
+  uint64_t gc_ns(GcKind kind) const { return gc_ns_[static_cast<size_t>(kind)]; }
+  uint64_t syncs() const { return syncs_; }
+  const std::vector<LossEvent>& losses() const { return losses_; }
+  const EndEvent& end() const { return end_; }
+
+ private:
+  void Count(HeapTotals* totals, uint32_t shape) {
+    totals->objects++;
+    totals->words += symbols_->shapes().words(shape);
+  }
+
+  const Symbols* symbols_;
+  HeapTotals tlab_, outside_, sync_, fillers_;
+  uint64_t gcs_[2] = {}, gc_ns_[2] = {};
+  uint64_t begin_ = 0;
+  uint64_t syncs_ = 0;
+  std::vector<LossEvent> losses_;
+  EndEvent end_;
+};
+
+// The number of collections that ended, and the place of each id among them.
+class ListGcs : public SinkBase {
+ public:
+  void GcEnd(const GcEvent& event) { ids_.push_back(event.id); }
+  const std::vector<uint64_t>& ids() const { return ids_; }
+
+ private:
+  std::vector<uint64_t> ids_;
+};
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points.
+//
+// The sink is a template parameter, so that no call for an object is virtual. It derives from SinkBase and
+// hides what it wants to see. A sink with kNeedsHeap gets moves and slides; they can only be decoded by one
+// that knows the objects' sizes.
+//
+// Whatever is wrong becomes a problem, and decoding goes on with what can still be trusted: the rest of a
+// segment is skipped if its cursor is lost, a thread's stream until its next reset.
+//
+// Thread safety: none. Units: words of 8 bytes, addresses are word numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "analyzer/model/events.h"
+#include "analyzer/model/problems.h"
+#include "analyzer/model/symbols.h"
+#include "trace/format.h"
+#include "trace/predictor.h"
+#include "trace/reader.h"
+#include "trace/wire.h"
+
+namespace anttracks::analyzer {
+
+struct SinkBase {
+  static constexpr bool kNeedsHeap = false;
+  // The reserved range of the heap, before anything else.
+  void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
+  void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/) {}
+  void Object(uint64_t /*word*/, uint32_t /*shape*/, bool /*outside*/) {}
+  // Each returns the size of the object, or 0 if there is none, which ends the segment.
+  uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
+  uint32_t Slide(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
+  void Filler(uint64_t /*word*/, uint32_t /*shape*/) {}
+  void GcBegin(const GcEvent&) {}
+  void GcEnd(const GcEvent&) {}
+  void SyncBegin(const SyncEvent&) {}
+  void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
+  void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
+  void ClassUnload(uint64_t /*id*/) {}
+  void Loss(const LossEvent&) {}
+  void End(const EndEvent&) {}
+  // A chunk is missing or damaged: everything until the next sync point may be wrong.
+  void Gap() {}
+  void set_position(const Position&) {}
+  bool done() const { return false; }
+};
+
+template <class Sink>
+class Decoder {
+ public:
+  Decoder(Symbols& symbols, Problems& problems, Sink& sink)
+      : symbols_(&symbols), problems_(&problems), sink_(&sink) {}
+
+  // The reserved range of the heap; objects outside it are problems.
+  void SetHeapRange(uint64_t start_word, uint64_t end_word) {
+    heap_start_ = start_word;
+    heap_end_ = end_word;
+  }
+
+  void Segment(const trace::Segment& segment, const Position& position);
+  // A chunk is missing: no thread's stream can be continued.
+  void Gap() {
+    for (auto& [thread, stream] : streams_) stream->lost = true;
+    sink_->Gap();
+  }
+
+  uint64_t unknown_segments() const { return unknown_segments_; }
+  // Time of the last event that has one.
+  uint64_t last_time() const { return last_time_; }
+  bool ended() const { return ended_; }
+
+ private:
+  struct Stream {
+    trace::Predictor predictor;
+    uint64_t cursor = 0;
+    bool outside = false;
+    bool lost = true;  // what follows cannot be decoded until the next reset
+  };
+
+  void Alloc(const trace::Segment& segment);
+  void SyncObjects(const trace::Segment& segment);
+  template <class Emit>
+  bool Records(trace::WireReader& in, Stream& stream, Emit&& emit);
+  bool One(Stream& stream, uint64_t kind, uint64_t length, uint32_t* shape);
+  bool Op(trace::WireReader& in, Stream& stream);
+  void Moves(const trace::Segment& segment);
+  void Slides(const trace::Segment& segment);
+  void Fillers(const trace::Segment& segment);
+  void Gc(const trace::Segment& segment, bool begin);
+  void SyncBegin(const trace::Segment& segment);
+  void SyncEnd(const trace::Segment& segment);
+  void ClassUnload(const trace::Segment& segment);
+  void Loss(const trace::Segment& segment);
+  void End(const trace::Segment& segment);
+  bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);
+
+  void At(const trace::WireReader& in) {
+    position_.payload = base_ + in.position();
+    sink_->set_position(position_);
+  }
+  void Time(uint64_t time) {
+    if (time > last_time_) last_time_ = time;
+  }
+  bool Malformed(std::string_view what) {
+    problems_->Add(ProblemKind::kMalformed, position_, "{}", what);
+    return false;
+  }
+  bool InGc(std::string_view what) {
+    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", what);
+    return in_gc_;
+  }
+
+  Symbols* symbols_;
+  Problems* problems_;
+  Sink* sink_;
+  std::unordered_map<uint64_t, std::unique_ptr<Stream>> streams_;
+  Position position_;
+  uint64_t base_ = 0;
+  uint64_t heap_start_ = 0, heap_end_ = 0;
+  uint64_t last_time_ = 0;
+  uint64_t unknown_segments_ = 0;
+  bool in_gc_ = false;
+  bool in_sync_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace anttracks::analyzer
+
+#include "analyzer/passes/decoder_inl.h"

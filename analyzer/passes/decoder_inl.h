@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementation of decoder.h; include that.
+#pragma once
+
+#include <utility>
+
+namespace anttracks::analyzer {
+
+template <class Sink>
+void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& position) {
+  using trace::SegmentKind;
+  base_ = position.payload;
+  position_ = position;
+  sink_->set_position(position_);
+  if (ended_) {
+    problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} behind the end of the trace",
+                   static_cast<int>(segment.kind));
+    return;
+  }
+  switch (static_cast<SegmentKind>(segment.kind)) {
+    case SegmentKind::kAlloc: return Alloc(segment);
+    case SegmentKind::kMoves: return Moves(segment);
+    case SegmentKind::kSlides: return Slides(segment);
+    case SegmentKind::kFillers: return Fillers(segment);
+    case SegmentKind::kGcBegin: return Gc(segment, true);
+    case SegmentKind::kGcEnd: return Gc(segment, false);
+    case SegmentKind::kSyncBegin: return SyncBegin(segment);
+    case SegmentKind::kSyncObjects: return SyncObjects(segment);
+    case SegmentKind::kSyncEnd: return SyncEnd(segment);
+    case SegmentKind::kClassUnload: return ClassUnload(segment);
+    case SegmentKind::kThreadEnd: streams_.erase(segment.stream); return;
+    case SegmentKind::kSymbols: symbols_->Read(segment.payload, position_); return;
+    case SegmentKind::kLoss: return Loss(segment);
+    case SegmentKind::kEnd: return End(segment);
+  }
+  unknown_segments_++;
+}
+
+template <class Sink>
+bool Decoder<Sink>::One(Stream& stream, uint64_t kind, uint64_t length, uint32_t* shape) {
+  const ShapeError error = symbols_->FindShape(kind, length, shape);
+  switch (error) {
+    case ShapeError::kNone: break;
+    case ShapeError::kUndefinedKind:
+      problems_->Add(ProblemKind::kUndefined, position_, "object of kind {}, which is not defined", kind);
+      return false;
+    case ShapeError::kUnloadedClass:
+      problems_->Add(ProblemKind::kUnloaded, position_, "new object of kind {}, whose class was unloaded",
+                     kind);
+      return false;
+    case ShapeError::kBadLength:
+    case ShapeError::kBadSize:
+      problems_->Add(ProblemKind::kSize, position_, "object of kind {} ({}) cannot have the length {}", kind,
+                     symbols_->class_info(symbols_->kind(kind).class_id).name, length);
+      return false;
+  }
+  const uint64_t words = symbols_->shapes().words(*shape);
+  if (stream.cursor < heap_start_ || stream.cursor >= heap_end_ || words > heap_end_ - stream.cursor) {
+    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap",
+                   stream.cursor * 8, words);
+    return false;
+  }
+  stream.predictor.Update(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
+  return true;
+}
+
+template <class Sink>
+bool Decoder<Sink>::Op(trace::WireReader& in, Stream& stream) {
+  const uint8_t op = in.U8();
+  const int64_t delta = in.Sv();
+  if (!in.ok() || (op != 1 && op != 2)) {
+    problems_->Add(ProblemKind::kMalformed, position_, "unknown or cut operation {} among objects", op);
+    return false;
+  }
+  stream.cursor += static_cast<uint64_t>(delta);
+  stream.outside = op == 2;
+  return true;
+}
+
+// emit(word, shape). False if the rest of the stream cannot be decoded.
+template <class Sink>
+template <class Emit>
+bool Decoder<Sink>::Records(trace::WireReader& in, Stream& stream, Emit&& emit) {
+  const Shapes& shapes = symbols_->shapes();
+  uint32_t shape = 0;
+  while (!in.AtEnd()) {
+    At(in);
+    const uint64_t v = in.Uv();
+    if (!in.ok()) return Malformed("object record is cut short or overlong");
+    const uint64_t n = v >> 2;
+    if (v == 0) {
+      if (!Op(in, stream)) return false;
+      continue;
+    }
+    if ((v & 3) == 0) {
+      for (uint64_t i = 0; i < n; i++) {
+        const auto predicted = stream.predictor.Predict();
+        if (!One(stream, predicted.kind, predicted.length, &shape)) return false;
+        emit(stream.cursor, shape);
+        stream.cursor += shapes.words(shape);
+      }
+      continue;
+    }
+    const uint64_t kind = (v & 3) == 3 ? stream.predictor.Predict().kind : n;
+    const uint64_t length = (v & 3) == 1 ? 0 : (v & 3) == 2 ? in.Uv() : n;
+    if (!in.ok()) return Malformed("length of an object is cut short or overlong");
+    if (!One(stream, kind, length, &shape)) return false;
+    emit(stream.cursor, shape);
+    stream.cursor += shapes.words(shape);
+  }
+  return true;
+}
+
+template <class Sink>
+void Decoder<Sink>::Alloc(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  const uint64_t flags = in.Uv();
+  const uint64_t time = in.Uv();
+  if (!in.ok()) {
+    Malformed("head of an ALLOC segment is cut short");
+    return;
+  }
+  Time(time);
+  if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
+  auto& slot = streams_[segment.stream];
+  if (!slot) slot = std::make_unique<Stream>();
+  Stream& stream = *slot;
+  if (flags & 1) {
+    stream.predictor.Reset();
+    stream.cursor = 0;
+    stream.outside = false;
+    stream.lost = false;
+  }
+  if (stream.lost) {
+    problems_->Add(ProblemKind::kMalformed, position_,
+                   "objects of thread {} continue a stream whose state is lost: {} bytes skipped",
+                   segment.stream, segment.payload.size());
+    return;
+  }
+  sink_->AllocBegin(segment.stream, time);
+  const bool good = Records(in, stream, [&](uint64_t word, uint32_t shape) {
+    sink_->Object(word, shape, stream.outside);
+  });
+  if (!good) stream.lost = true;
+}
+
+template <class Sink>
+void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
+  if (!in_sync_) {
+    problems_->Add(ProblemKind::kOrder, position_, "SYNC_OBJECTS outside a sync point");
+    return;
+  }
+  trace::WireReader in(segment.payload);
+  auto stream = std::make_unique<Stream>();
+  Records(in, *stream,
+          [&](uint64_t word, uint32_t shape) { sink_->SyncObject(segment.stream, word, shape); });
+}
+
+template <class Sink>
+void Decoder<Sink>::Moves(const trace::Segment& segment) {
+  if (!InGc("MOVES")) return;
+  if constexpr (Sink::kNeedsHeap) {
+    trace::WireReader in(segment.payload);
+    uint64_t from_end = 0;
+    uint64_t to_end[2] = {0, 0};
+    while (!in.AtEnd()) {
+      At(in);
+      const uint64_t v = in.Uv();
+      const uint64_t lab = v & 1;
+      const uint64_t from = from_end + static_cast<uint64_t>(trace::Unzigzag(v >> 2));
+      uint64_t to = to_end[lab];
+      if (v & 2) to += static_cast<uint64_t>(in.Sv());
+      if (!in.ok()) {
+        Malformed("move is cut short or overlong");
+        return;
+      }
+      const uint32_t words = sink_->Move(from, to);
+      if (words == 0) return;
+      from_end = from + words;
+      to_end[lab] = to + words;
+    }
+  }
+}
+
+template <class Sink>
+void Decoder<Sink>::Slides(const trace::Segment& segment) {
+  if (!InGc("SLIDES")) return;
+  if constexpr (Sink::kNeedsHeap) {
+    trace::WireReader in(segment.payload);
+    uint64_t from = 0, to = 0;
+    while (!in.AtEnd()) {
+      At(in);
+      const uint64_t count = in.Uv();
+      from += static_cast<uint64_t>(in.Sv());
+      to += static_cast<uint64_t>(in.Sv());
+      if (!in.ok()) {
+        Malformed("slide is cut short or overlong");
+        return;
+      }
+      for (uint64_t i = 0; i < count; i++) {
+        const uint32_t words = sink_->Slide(from, to);
+        if (words == 0) return;
+        from += words;
+        to += words;
+      }
+    }
+  }
+}
+
+template <class Sink>
+void Decoder<Sink>::Fillers(const trace::Segment& segment) {
+  if (!InGc("FILLERS")) return;
+  trace::WireReader in(segment.payload);
+  auto stream = std::make_unique<Stream>();
+  while (!in.AtEnd()) {
+    At(in);
+    stream->cursor += static_cast<uint64_t>(in.Sv());
+    const uint64_t kind = in.Uv();
+    const uint64_t length = in.Uv();
+    if (!in.ok()) {
+      Malformed("filler is cut short or overlong");
+      return;
+    }
+    uint32_t shape = 0;
+    if (!One(*stream, kind, length, &shape)) return;
+    sink_->Filler(stream->cursor, shape);
+    stream->cursor += symbols_->shapes().words(shape);
+  }
+}
+
+template <class Sink>
+bool Decoder<Sink>::Spaces(trace::WireReader& in, std::vector<Space>* spaces) {
+  const uint64_t count = in.Uv();
+  if (!in.ok() || count > in.remaining() / 5) return Malformed("list of spaces is cut short");
+  for (uint64_t i = 0; i < count; i++) {
+    Space space;
+    const uint64_t kind = in.Uv();
+    space.collected = in.Uv() != 0;
+    space.bottom = in.Uv();
+    space.top = space.bottom + in.Uv();
+    space.end = space.bottom + in.Uv();
+    if (!in.ok()) return Malformed("list of spaces is cut short");
+    if (kind > 2 || space.top < space.bottom || space.end < space.top) {
+      return Malformed("space of unknown kind or with top outside its bounds");
+    }
+    space.kind = static_cast<SpaceKind>(kind);
+    spaces->push_back(space);
+  }
+  return true;
+}
+
+template <class Sink>
+void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
+  trace::WireReader in(segment.payload);
+  GcEvent event;
+  event.id = in.Uv();
+  const uint64_t kind = in.Uv();
+  event.cause = in.Str();
+  event.time = in.Uv();
+  if (!in.ok() || kind > 1) {
+    Malformed("collection event is cut short or of unknown kind");
+    return;
+  }
+  event.kind = static_cast<GcKind>(kind);
+  if (!Spaces(in, &event.spaces)) return;
+  Time(event.time);
+  if (begin == in_gc_) {
+    problems_->Add(ProblemKind::kOrder, position_, "{} of collection {} {}", begin ? "GC_BEGIN" : "GC_END",
+                   event.id, begin ? "within another collection" : "without a GC_BEGIN");
+    if (!begin) return;
+  }
+  in_gc_ = begin;
+  if (begin) {
+    sink_->GcBegin(event);
+  } else {
+    sink_->GcEnd(event);
+  }
+}
+
+template <class Sink>
+void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  SyncEvent event;
+  const uint64_t reason = in.Uv();
+  event.time = in.Uv();
+  if (!in.ok() || reason > 2) {
+    Malformed("SYNC_BEGIN is cut short or has an unknown reason");
+    return;
+  }
+  event.reason = static_cast<SyncReason>(reason);
+  if (!Spaces(in, &event.spaces)) return;
+  Time(event.time);
+  if (in_gc_ || in_sync_) {
+    problems_->Add(ProblemKind::kOrder, position_, "SYNC_BEGIN within a {}",
+                   in_gc_ ? "collection" : "sync point");
+    in_gc_ = false;
+  }
+  in_sync_ = true;
+  sink_->SyncBegin(event);
+}
+
+template <class Sink>
+void Decoder<Sink>::SyncEnd(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  const uint64_t objects = in.Uv();
+  const uint64_t bytes = in.Uv();
+  if (!in.ok()) {
+    Malformed("SYNC_END is cut short");
+    return;
+  }
+  if (!in_sync_) {
+    problems_->Add(ProblemKind::kOrder, position_, "SYNC_END without a SYNC_BEGIN");
+    return;
+  }
+  in_sync_ = false;
+  sink_->SyncEnd(objects, bytes);
+}
+
+template <class Sink>
+void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  const uint64_t id = in.Uv();
+  if (!in.ok()) {
+    Malformed("CLASS_UNLOAD is cut short");
+    return;
+  }
+  if (!symbols_->Unload(id)) {
+    problems_->Add(ProblemKind::kUndefined, position_, "class {} is unloaded but is not loaded", id);
+    return;
+  }
+  sink_->ClassUnload(id);
+}
+
+template <class Sink>
+void Decoder<Sink>::Loss(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  LossEvent event;
+  event.time = in.Uv();
+  event.segments = in.Uv();
+  event.bytes = in.Uv();
+  event.reason = in.Str();
+  if (!in.ok()) {
+    Malformed("LOSS is cut short");
+    return;
+  }
+  Time(event.time);
+  for (auto& [thread, stream] : streams_) stream->lost = true;
+  sink_->Loss(event);
+}
+
+template <class Sink>
+void Decoder<Sink>::End(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  EndEvent event;
+  event.time = in.Uv();
+  event.reason = in.Str();
+  event.counters = in.Str();
+  if (!in.ok()) {
+    Malformed("END is cut short");
+    return;
+  }
+  if (in_gc_ || in_sync_) {
+    problems_->Add(ProblemKind::kOrder, position_, "END within a {}", in_gc_ ? "collection" : "sync point");
+  }
+  Time(event.time);
+  ended_ = true;
+  sink_->End(event);
+}
+
+}  // namespace anttracks::analyzer

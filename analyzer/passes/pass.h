@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
+//
+// Thread safety: none. Ownership: reader, symbols, problems and sink are borrowed and outlive the pass.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "analyzer/model/problems.h"
+#include "analyzer/model/symbols.h"
+#include "analyzer/passes/decoder.h"
+#include "trace/reader.h"
+#include "trace/status.h"
+
+namespace anttracks::analyzer {
+
+struct Meta {
+  std::string agent_version, vm_version, java_command, vm_flags, options;
+  uint64_t object_alignment = 8;
+  uint64_t heap_start = 0, heap_end = 0;  // bytes
+};
+
+// The error says what is missing or impossible.
+trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
+
+inline constexpr size_t kSegmentKinds = 16;
+
+struct SegmentCount {
+  uint64_t segments = 0;
+  uint64_t bytes = 0;  // raw, with the segment's head
+};
+
+struct PassOptions {
+  bool stop_at_damage = true;
+  // Called before each chunk with the position and the total in bytes; may be empty.
+  std::function<void(uint64_t, uint64_t)> progress;
+};
+
+struct PassSummary {
+  Meta meta;
+  bool has_meta = false;
+  uint64_t chunks = 0;
+  uint64_t stored_bytes = 0, raw_bytes = 0;  // of DATA chunks
+  std::array<SegmentCount, kSegmentKinds> segments{};  // by kind; 0: kinds that are not known
+  uint64_t duration_ns = 0;
+  bool ended = false;     // cleanly: there is an END
+  bool damaged = false;   // a chunk was damaged or missing
+  std::string damage;     // the first one, with its place
+  uint64_t truncated_bytes = 0;
+  // Not a problem of the data: the trace must not or cannot be read on.
+  trace::Status fatal;
+};
+
+template <class Sink>
+class Pass {
+ public:
+  Pass(trace::TraceReader& reader, Symbols& symbols, Problems& problems, Sink& sink, PassOptions options = {})
+      : reader_(&reader),
+        symbols_(&symbols),
+        problems_(&problems),
+        sink_(&sink),
+        decoder_(symbols, problems, sink),
+        options_(std::move(options)) {}
+
+  const PassSummary& Run();
+
+ private:
+  bool Step(trace::TraceReader::Item item);
+  bool Chunk(const trace::Chunk& chunk);
+  bool MetaChunk(const trace::Chunk& chunk);
+  void DataChunk(const trace::Chunk& chunk);
+  bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
+  std::string Place(const Position& position) const;
+
+  trace::TraceReader* reader_;
+  Symbols* symbols_;
+  Problems* problems_;
+  Sink* sink_;
+  Decoder<Sink> decoder_;
+  PassOptions options_;
+  PassSummary summary_;
+  uint64_t next_sequence_ = 0;
+  bool first_chunk_ = true;
+};
+
+template <class Sink>
+const PassSummary& Pass<Sink>::Run() {
+  reader_->Rewind();
+  while (!sink_->done()) {
+    if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
+    if (!Step(reader_->Next())) break;
+  }
+  if (!summary_.has_meta && summary_.fatal.ok() && !summary_.damaged) {
+    summary_.fatal = trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
+  }
+  for (const trace::FileInfo& file : reader_->files()) summary_.truncated_bytes += file.truncated_bytes;
+  summary_.duration_ns = decoder_.last_time();
+  summary_.ended = decoder_.ended();
+  return summary_;
+}
+
+template <class Sink>
+bool Pass<Sink>::Step(trace::TraceReader::Item item) {
+  using Item = trace::TraceReader::Item;
+  switch (item) {
+    case Item::kChunk: return Chunk(reader_->chunk());
+    case Item::kEnd: return false;
+    case Item::kError: summary_.fatal = reader_->error(); return false;
+    case Item::kDamage: break;
+  }
+  const trace::Damage& damage = reader_->damage();
+  const bool go_on = Damaged(ProblemKind::kDamagedChunk, {damage.file, damage.offset, 0},
+                             fmt::format("{}, {} bytes skipped", damage.what, damage.bytes));
+  return go_on;
+}
+
+template <class Sink>
+std::string Pass<Sink>::Place(const Position& position) const {
+  return fmt::format("{}, offset {}", reader_->files()[position.file].path, position.chunk);
+}
+
+template <class Sink>
+bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::string& what) {
+  problems_->Add(kind, position, "{}", what);
+  if (!summary_.damaged) summary_.damage = Place(position) + ": " + what;
+  summary_.damaged = true;
+  decoder_.Gap();
+  return !options_.stop_at_damage;
+}
+
+template <class Sink>
+bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
+  const Position position{chunk.file, chunk.offset, 0};
+  // A trace whose oldest files were deleted starts with a later number.
+  const bool later_start = first_chunk_ && reader_->files()[0].index != 0;
+  if (chunk.sequence != next_sequence_ && !later_start) {
+    const std::string what = fmt::format("chunk {} follows where {} was expected", chunk.sequence, next_sequence_);
+    if (!Damaged(ProblemKind::kSequenceGap, position, what)) return false;
+  }
+  first_chunk_ = false;
+  next_sequence_ = chunk.sequence + 1;
+  summary_.chunks++;
+  if (chunk.type == static_cast<uint16_t>(trace::ChunkType::kMeta)) return MetaChunk(chunk);
+  if (chunk.type != static_cast<uint16_t>(trace::ChunkType::kData)) return true;
+  if (!summary_.has_meta) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
+  DataChunk(chunk);
+  return true;
+}
+
+template <class Sink>
+bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
+  trace::Result<Meta> meta = ParseMeta(chunk.payload);
+  if (!meta.ok()) return Damaged(ProblemKind::kMalformed, {chunk.file, chunk.offset, 0}, meta.message());
+  if (summary_.has_meta &&
+      (meta->heap_start != summary_.meta.heap_start || meta->heap_end != summary_.meta.heap_end ||
+       meta->object_alignment != summary_.meta.object_alignment)) {
+    return Damaged(ProblemKind::kRedefined, {chunk.file, chunk.offset, 0}, "META describes another heap than before");
+  }
+  summary_.meta = *meta;
+  summary_.has_meta = true;
+  symbols_->set_object_alignment(meta->object_alignment);
+  decoder_.SetHeapRange(meta->heap_start / 8, meta->heap_end / 8);
+  sink_->Configure(meta->heap_start / 8, meta->heap_end / 8);
+  return true;
+}
+
+template <class Sink>
+void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
+  summary_.stored_bytes += chunk.stored_bytes + trace::kChunkHeaderBytes;
+  summary_.raw_bytes += chunk.payload.size();
+  trace::SegmentReader segments(chunk.payload);
+  trace::Segment segment;
+  size_t start = 0;
+  while (!sink_->done() && segments.Next(&segment)) {
+    SegmentCount& count = summary_.segments[segment.kind < kSegmentKinds - 1 ? segment.kind : 0];
+    count.segments++;
+    count.bytes += segments.offset() - start;
+    start = segments.offset();
+    decoder_.Segment(segment, {chunk.file, chunk.offset, segment.offset});
+  }
+  if (segments.malformed()) {
+    problems_->Add(ProblemKind::kMalformed, {chunk.file, chunk.offset, segments.offset()},
+                   "segment reaches beyond its chunk; the rest of the chunk is skipped");
+    decoder_.Gap();
+  }
+}
+
+}  // namespace anttracks::analyzer

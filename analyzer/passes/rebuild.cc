@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/rebuild.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace anttracks::analyzer {
+namespace {
+
+uint64_t UsedBytes(const std::vector<Space>& spaces) {
+  uint64_t words = 0;
+  for (const Space& space : spaces) words += space.top - space.bottom;
+  return words * 8;
+}
+
+void Count(HeapTotals* totals, uint64_t words) {
+  totals->objects++;
+  totals->words += words;
+}
+
+void Sort(std::vector<Space>* spaces) {
+  std::sort(spaces->begin(), spaces->end(), [](const Space& a, const Space& b) { return a.bottom < b.bottom; });
+}
+
+}  // namespace
+
+void Rebuild::Configure(uint64_t start_word, uint64_t end_word) {
+  if (heap_ != nullptr && heap_->start() == start_word && heap_->end() == end_word) return;
+  heap_ = std::make_unique<Heap>(symbols_->shapes(), start_word, end_word);
+  next_ = std::make_unique<Heap>(symbols_->shapes(), start_word, end_word);
+}
+
+const std::string& Rebuild::ClassName(uint32_t shape) const {
+  return symbols_->class_info(symbols_->kind_of_shape(shape).class_id).name;
+}
+
+void Rebuild::Refused(uint64_t word, uint32_t shape, bool filler) {
+  const uint32_t words = symbols_->shapes().words(shape);
+  if (word < heap_->start() || word >= heap_->end() || words > heap_->end() - word) {
+    Report(ProblemKind::kOutsideHeap, "{} at {:#x} with {} bytes is outside the heap", ClassName(shape),
+           word * 8, uint64_t{words} * 8);
+  } else if (filler) {
+    Report(ProblemKind::kFillerOverlap, "filler at {:#x} with {} bytes covers space that holds an object",
+           word * 8, uint64_t{words} * 8);
+  } else {
+    Report(ProblemKind::kOverlap, "{} at {:#x} with {} bytes overlaps another object", ClassName(shape),
+           word * 8, uint64_t{words} * 8);
+  }
+}
+
+void Rebuild::CheckCollected(uint64_t from) {
+  const auto contains = [&](size_t i) {
+    return i < collected_.size() && from >= collected_[i].bottom && from < collected_[i].top;
+  };
+  if (contains(last_collected_)) return;
+  const auto behind = std::upper_bound(collected_.begin(), collected_.end(), from,
+                                       [](uint64_t word, const Space& space) { return word < space.bottom; });
+  if (behind != collected_.begin()) {
+    last_collected_ = static_cast<size_t>(behind - collected_.begin()) - 1;
+    if (contains(last_collected_)) return;
+  }
+  Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", from * 8);
+}
+
+bool Rebuild::Take(uint64_t from, HeapObject* object, bool* again) {
+  const MoveResult result = heap_->Take(from, object);
+  *again = result == MoveResult::kMovedTwice;
+  if (result == MoveResult::kNoObject) {
+    Report(ProblemKind::kNoObject, "no object at {:#x}; the rest of the segment is skipped", from * 8);
+    return false;
+  }
+  if (*again) {
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is moved a second time", ClassName(object->shape), from * 8);
+  } else {
+    CheckCollected(from);
+  }
+  return true;
+}
+
+uint32_t Rebuild::Move(uint64_t from, uint64_t to) {
+  HeapObject object;
+  bool again = false;
+  if (!Take(from, &object, &again)) return 0;
+  const uint32_t words = symbols_->shapes().words(object.shape);
+  if (again) return gc_.kind == GcKind::kFull ? 0 : words;  // a run of slides could go on for ever
+  Count(&gc_.moved, words);
+  if (target().Insert(to, object.shape, object.origin) != InsertResult::kOk) Refused(to, object.shape);
+  return words;
+}
+
+uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
+  if (from != to) return Move(from, to);
+  HeapObject object;
+  bool again = false;
+  if (!Take(from, &object, &again)) return 0;
+  const uint32_t words = symbols_->shapes().words(object.shape);
+  if (again) return 0;
+  Count(&gc_.stayed, words);
+  if (gc_.kind == GcKind::kYoung) {
+    stay_.push_back(object);
+  } else if (next_->Insert(to, object.shape, object.origin) != InsertResult::kOk) {
+    Refused(to, object.shape);
+  }
+  return words;
+}
+
+void Rebuild::Filler(uint64_t word, uint32_t shape) {
+  Count(&gc_.fillers, symbols_->shapes().words(shape));
+  if (target().Insert(word, shape, Origins::kFiller) != InsertResult::kOk) Refused(word, shape, true);
+}
+
+void Rebuild::GcBegin(const GcEvent& event) {
+  gc_ = GcRecord{};
+  gc_.id = event.id;
+  gc_.kind = event.kind;
+  gc_.cause = event.cause;
+  gc_.begin_ns = event.time;
+  gc_.used_before = UsedBytes(event.spaces);
+  spaces_ = event.spaces;
+  Sort(&spaces_);
+  collected_.clear();
+  for (const Space& space : spaces_) {
+    if (space.collected && space.top > space.bottom) collected_.push_back(space);
+  }
+  last_collected_ = 0;
+  stay_.clear();
+  next_->Clear();
+  if (options_.check_spaces) CheckSpaces("before");
+}
+
+void Rebuild::GcEnd(const GcEvent& event) {
+  if (event.id != gc_.id || event.kind != gc_.kind) {
+    Report(ProblemKind::kOrder, "GC_END of collection {} does not match GC_BEGIN of {}", event.id, gc_.id);
+  }
+  gc_.end_ns = std::max(event.time, gc_.begin_ns);
+  gc_.used_after = UsedBytes(event.spaces);
+  spaces_ = event.spaces;
+  Sort(&spaces_);
+  if (gc_.kind == GcKind::kFull) {
+    SwapFull();
+  } else {
+    DropYoung();
+  }
+  collected_.clear();
+  gc_.live = heap_->totals();
+  if (options_.check_spaces) CheckSpaces("after");
+  if (unloaded_in_gc_) CheckUnloaded();
+  unloaded_in_gc_ = false;
+  gcs_.push_back(gc_);
+}
+
+void Rebuild::DropYoung() {
+  for (const Space& space : collected_) {
+    const HeapTotals died = heap_->Drop(space.bottom, space.top);
+    gc_.died.objects += died.objects;
+    gc_.died.words += died.words;
+  }
+  for (const HeapObject& object : stay_) {
+    if (heap_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
+      Refused(object.word, object.shape);
+    }
+  }
+  stay_ = {};
+}
+
+void Rebuild::SwapFull() {
+  for (const Space& space : collected_) {
+    const HeapTotals died = heap_->Drop(space.bottom, space.top);
+    gc_.died.objects += died.objects;
+    gc_.died.words += died.words;
+  }
+  // What is left lies in spaces that were not collected.
+  heap_->ForEach([&](const HeapObject& object, bool taken) {
+    if (taken) return;
+    if (next_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
+      Refused(object.word, object.shape);
+    }
+  });
+  heap_->Swap(*next_);
+  next_->Clear();
+}
+
+void Rebuild::CheckSpaces(std::string_view when) {
+  const auto outside = [&](const HeapObject& object, bool) {
+    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {} collection {}", ClassName(object.shape),
+           object.word * 8, when, gc_.id);
+  };
+  uint64_t end = heap_->start();
+  for (const Space& space : spaces_) {
+    if (space.bottom > end) heap_->ForEach(end, space.bottom, outside);
+    if (space.bottom < end) Report(ProblemKind::kOutsideSpace, "spaces overlap at {:#x}", space.bottom * 8);
+    end = std::max(end, space.top);
+    HeapObject last;
+    if (heap_->FindLast(space.bottom, space.top, &last) &&
+        last.word + symbols_->shapes().words(last.shape) > space.top) {
+      Report(ProblemKind::kOutsideSpace, "{} at {:#x} reaches beyond the top of its space", ClassName(last.shape),
+             last.word * 8);
+    }
+  }
+  heap_->ForEach(end, heap_->end(), outside);
+}
+
+void Rebuild::CheckUnloaded() {
+  heap_->ForEach([&](const HeapObject& object, bool) {
+    if (!symbols_->class_info(symbols_->kind_of_shape(object.shape).class_id).unloaded) return;
+    Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded", ClassName(object.shape),
+           object.word * 8);
+  });
+}
+
+void Rebuild::SyncBegin(const SyncEvent& event) {
+  heap_->Clear();
+  next_->Clear();
+  stay_.clear();
+  collected_.clear();
+  spaces_ = event.spaces;
+  sync_ = {};
+  exact_ = true;
+}
+
+void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
+  const uint32_t words = symbols_->shapes().words(shape);
+  Count(&sync_, words);
+  if (space >= spaces_.size() || word < spaces_[space].bottom || word + words > spaces_[space].top) {
+    Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
+           word * 8, space);
+  }
+  if (heap_->Insert(word, shape, Origins::kBeforeTrace) != InsertResult::kOk) Refused(word, shape);
+}
+
+void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
+  if (sync_.objects != objects || sync_.words * 8 != bytes) {
+    Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}", sync_.objects,
+           sync_.words * 8, objects, bytes);
+  }
+  Sort(&spaces_);
+}
+
+void Rebuild::Loss(const LossEvent& event) {
+  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments, event.bytes,
+                 event.reason);
+  exact_ = false;
+}
+
+uint64_t Rebuild::MemoryBytes() const {
+  return heap_->MemoryBytes() + next_->MemoryBytes() + symbols_->shapes().MemoryBytes() + origins_.MemoryBytes();
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the files of a trace: checks headers and checksums, decompresses, hands out chunks in order.
+//
+// A file may end in the middle of a chunk (killed process): that is no error, the bytes are counted. A damaged
+// chunk is reported and skipped; after a damaged header the next one is searched.
+//
+// Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
+// Memory: at most one chunk, stored and raw (16 MiB each), whatever the file says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/format.h"
+#include "trace/status.h"
+
+namespace anttracks::trace {
+
+struct FileInfo {
+  std::string path;
+  uint64_t bytes = 0;
+  uint16_t major = 0, minor = 0;
+  uint32_t header_bytes = 0;
+  uint64_t wall_clock_ns = 0;  // since 1970-01-01 UTC
+  uint64_t trace_id = 0;
+  uint64_t process_id = 0;
+  uint32_t index = 0;
+  uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
+};
+
+struct Chunk {
+  uint16_t type = 0;
+  uint32_t file = 0;  // position in files()
+  uint64_t offset = 0;  // of the chunk's header in its file
+  uint64_t sequence = 0;
+  uint32_t stored_bytes = 0;
+  std::span<const uint8_t> payload;
+};
+
+struct Damage {
+  uint32_t file = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;  // that were skipped
+  std::string what;
+};
+
+struct Segment {
+  uint8_t kind = 0;
+  uint64_t stream = 0;
+  size_t offset = 0;  // of the payload below in the chunk's raw payload
+  std::span<const uint8_t> payload;
+};
+
+class TraceReader {
+ public:
+  enum class Item {
+    kChunk,   // see chunk()
+    kDamage,  // see damage(); reading can go on
+    kEnd,
+    kError,  // see error(): the trace must not or cannot be read any further
+  };
+
+  // Files of one trace in any order. The error says what a file is when it is not a trace.
+  static Result<std::unique_ptr<TraceReader>> Open(const std::vector<std::string>& paths);
+  ~TraceReader();
+
+  Item Next();
+  const Chunk& chunk() const { return chunk_; }
+  const Damage& damage() const { return damage_; }
+  const Status& error() const { return error_; }
+
+  // Starts again from the first file.
+  void Rewind();
+
+  // In the order of their file index.
+  const std::vector<FileInfo>& files() const { return files_; }
+  uint64_t total_bytes() const { return total_bytes_; }
+  // Bytes of all files that were consumed so far.
+  uint64_t position() const { return bytes_before_file_ + offset_; }
+
+ private:
+  class File;
+  struct Header;
+
+  TraceReader();
+  Item Broken(uint64_t end, std::string what);
+  Item Fail(std::string what);
+  Item ReadPayload(const Header& header);
+  uint64_t FindHeader(uint64_t offset);
+
+  std::vector<FileInfo> files_;
+  std::vector<std::unique_ptr<File>> handles_;
+  uint64_t total_bytes_ = 0;
+  size_t current_ = 0;
+  uint64_t offset_ = 0;
+  uint64_t bytes_before_file_ = 0;
+  std::vector<uint8_t> stored_;
+  std::vector<uint8_t> raw_;
+  Chunk chunk_;
+  Damage damage_;
+  Status error_;
+};
+
+// The segments of a DATA chunk's payload.
+class SegmentReader {
+ public:
+  explicit SegmentReader(std::span<const uint8_t> payload) : payload_(payload) {}
+
+  // False at the end, or at a segment that reaches beyond the payload: then malformed() is true.
+  bool Next(Segment* segment);
+  bool malformed() const { return malformed_; }
+  size_t offset() const { return offset_; }
+
+ private:
+  std::span<const uint8_t> payload_;
+  size_t offset_ = 0;
+  bool malformed_ = false;
+};
+
+}  // namespace anttracks::trace
