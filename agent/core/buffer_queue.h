@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool of event buffers and the queue to the writer. The order of the queue is the order of the file.
+//
+//     pool --Acquire--> owner --Push--> queue --Pop--> writer --Recycle--> pool
+//       ^                 |  \                                             |
+//       +-----Release-----+   +-- dropped: counted, LOSS in the queue -----+
+//
+// A buffer belongs to exactly one of pool, owner, queue, writer. Its contents are touched only by the one that
+// has it, so that only hand-over takes the lock.
+//
+// Bound. Push waits while more than the bound is queued, for at most the time limit; then the queue counts as
+// stalled: what comes is dropped at once until the writer takes something. A stall raises the epoch; LOSS is
+// queued at the place where the dropped segments would have been. A continued stream that was begun in an older
+// epoch cannot be decoded any more and is dropped too, so its owner must begin the next segment with a reset.
+//
+// Thread safety: full. The lock is never held during I/O or allocation of buffers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "agent/core/clock.h"
+#include "trace/format.h"
+
+namespace anttracks::core {
+
+struct Buffer {
+  Buffer* next = nullptr;
+  uint32_t capacity = 0;
+  uint32_t used = 0;
+  // kind 0: data holds complete segments; else the payload of one.
+  uint8_t kind = 0;
+  bool flush = false;   // the chunk ends behind it
+  bool resets = true;   // decodable without what precedes in its stream
+  uint32_t epoch = 0;
+  uint64_t stream = 0;
+
+  uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
+};
+
+enum class PushMode {
+  kBounded,  // wait, then drop
+  kTry,      // drop only if twice the bound is queued; for what is handed over at a safepoint
+  kForce,    // never wait or drop: collections, sync points, ends
+};
+
+class BufferQueue {
+ public:
+  BufferQueue(const Clock& clock, size_t buffer_bytes, size_t bound_bytes, std::chrono::milliseconds limit);
+  ~BufferQueue();
+  BufferQueue(const BufferQueue&) = delete;
+
+  // nullptr: out of memory. Acquire gives one of buffer_bytes().
+  Buffer* Acquire();
+  Buffer* AcquireSized(size_t bytes);
+  void Release(Buffer* buffer);
+
+  // Takes the buffer in any case. False: its contents were dropped.
+  bool Push(Buffer* buffer, PushMode mode);
+  // Copies complete segments. False: dropped, or out of memory.
+  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false);
+  // Counts as lost what could not even be pushed; raises the epoch.
+  void DropUnqueued(size_t segments, size_t bytes);
+
+  // The writer's side. The oldest of the queue, oldest first; nullptr after the time or when closed and empty.
+  Buffer* Pop(std::chrono::milliseconds wait);
+  void Recycle(Buffer* list);
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+
+  // Nothing is pushed any more; Pop no longer waits.
+  void Close();
+  // From now on everything pushed is recycled uncounted, nobody waits: the writer is gone.
+  void Discard();
+
+  // Changes with every loss.
+  uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  size_t buffer_bytes() const { return buffer_bytes_; }
+
+  uint64_t lost_segments() const { return lost_segments_.load(std::memory_order_relaxed); }
+  uint64_t lost_bytes() const { return lost_bytes_.load(std::memory_order_relaxed); }
+  uint64_t blocked_ns() const { return blocked_ns_.load(std::memory_order_relaxed); }
+
+ private:
+  bool WaitForRoom(std::unique_lock<std::mutex>& lock);
+  bool Decodable(const Buffer& buffer) const {
+    return buffer.resets || buffer.epoch == epoch_.load(std::memory_order_relaxed);
+  }
+  void BeginStall();
+  void CountLoss(uint64_t segments, uint64_t bytes);
+  void Append(Buffer* buffer);
+  void QueueLoss();
+  static Buffer* Make(size_t bytes);
+
+  const Clock& clock_;
+  const size_t buffer_bytes_;
+  const size_t bound_bytes_;
+  const std::chrono::milliseconds limit_;
+
+  std::mutex mutex_;
+  std::condition_variable room_, work_;
+  // Guarded by mutex_.
+  Buffer* pool_ = nullptr;
+  size_t pooled_ = 0;
+  Buffer* head_ = nullptr;
+  Buffer* tail_ = nullptr;
+  size_t queued_bytes_ = 0;
+  bool stalled_ = false;
+  bool discard_ = false;
+  Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began
+  uint64_t stall_segments_ = 0, stall_bytes_ = 0;
+  uint64_t stall_time_ = 0;
+
+  std::atomic<bool> closed_{false};
+  std::atomic<uint32_t> epoch_{1};  // written under mutex_
+  // Counters only: no order with anything else.
+  std::atomic<uint64_t> lost_segments_{0}, lost_bytes_{0}, blocked_ns_{0};
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The monotonic clock of a trace: ns since its start. Thread safety: full.
+#pragma once
+
+#include <ctime>
+
+#include <cstdint>
+
+namespace anttracks::core {
+
+class Clock {
+ public:
+  Clock() : start_(Monotonic()) {}
+  uint64_t Now() const { return Monotonic() - start_; }
+
+  static uint64_t Monotonic() { return Read(CLOCK_MONOTONIC); }
+  static uint64_t Wall() { return Read(CLOCK_REALTIME); }
+
+ private:
+  static uint64_t Read(clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+  }
+  const uint64_t start_;
+};
+
+}  // namespace anttracks::core

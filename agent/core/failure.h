@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where tracing goes off. Every callback asks active() first; after Fail all of them return at
+// once and the application goes on.
+//
+// Thread safety: full. Invariant: the first reason stays; it is logged once.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace anttracks::core {
+
+class Failure {
+ public:
+  bool active() const { return active_.load(std::memory_order_acquire); }
+  void Activate() { active_.store(!failed(), std::memory_order_release); }
+  // Also for a normal end, which is no failure.
+  void Deactivate() { active_.store(false, std::memory_order_release); }
+
+  void Fail(std::string_view reason) noexcept;
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  std::string reason() const;
+
+ private:
+  std::atomic<bool> active_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::string reason_;  // guarded by mutex_
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// From allocation site and klass to kind id and layout, without a lock.
+//
+// A site nearly always makes one class: the first klass of a site lies in a two-level array indexed by the site.
+// Other classes of a site (reflection, clone, no site) are in a hash with open addressing.
+//
+// klass is the value as the object's header has it: 4 bytes zero extended, or 8.
+//
+// Thread safety: Find at any time. Insert and RemoveKlass under the caller's mutex; RemoveKlass at a safepoint,
+// so that nobody looks for the klass that it removes. An entry's klass is stored last and loaded first.
+// Ownership: hashes that were outgrown live as long as the table, for readers that are still in them; together
+// they are smaller than the current one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace anttracks::core {
+
+// Layout of a kind's objects, packed: bits 0 and 1 say how, the rest is for that.
+class Shape {
+ public:
+  enum How : uint32_t { kFixed = 0, kArray = 1, kVariable = 2 };
+
+  static Shape Fixed(uint64_t bytes) { return Shape(static_cast<uint32_t>(bytes / 8) << 2 | kFixed); }
+  static Shape Array(uint32_t header_bytes, uint32_t log2) {
+    return Shape(header_bytes << 8 | log2 << 2 | kArray);
+  }
+  static Shape Variable() { return Shape(kVariable); }
+  explicit Shape(uint32_t bits = 0) : bits_(bits) {}
+
+  How how() const { return static_cast<How>(bits_ & 3); }
+  uint32_t fixed_words() const { return bits_ >> 2; }
+  // alignment: bytes, a power of two.
+  uint64_t array_words(uint32_t length, uint32_t alignment) const {
+    const uint64_t bytes = (bits_ >> 8) + (uint64_t{length} << ((bits_ >> 2) & 7));
+    return ((bytes + alignment - 1) & ~uint64_t{alignment - 1}) / 8;
+  }
+  uint32_t bits() const { return bits_; }
+
+ private:
+  uint32_t bits_;
+};
+
+struct Kind {
+  uint32_t id = 0;  // 0: not known
+  Shape shape;
+};
+
+class KindTable {
+ public:
+  KindTable();
+  ~KindTable();
+  KindTable(const KindTable&) = delete;
+
+  Kind Find(uint32_t site, uint64_t klass) const {
+    const Entry* page = pages_[site >> kPageBits].load(std::memory_order_acquire);
+    if (page != nullptr) [[likely]] {
+      const Entry& entry = page[site & (kPageEntries - 1)];
+      if (entry.klass.load(std::memory_order_acquire) == klass) [[likely]] {
+        return Unpack(entry.kind.load(std::memory_order_relaxed));  // ordered by the load of klass
+      }
+    }
+    return FindHashed(site, klass);
+  }
+
+  // The pair must not be in the table. May throw std::bad_alloc.
+  void Insert(uint32_t site, uint64_t klass, Kind kind);
+  void Remove(uint32_t site, uint64_t klass);
+
+ private:
+  static constexpr unsigned kSiteBits = 25;
+  static constexpr unsigned kPageBits = 12;
+  static constexpr uint32_t kPageEntries = 1u << kPageBits;
+  static constexpr uint32_t kPages = 1u << (kSiteBits - kPageBits);
+  // No klass: 0 is an empty entry, this one a removed one.
+  static constexpr uint64_t kRemoved = UINT64_MAX;
+
+  struct Entry {
+    std::atomic<uint64_t> klass{0};
+    std::atomic<uint64_t> kind{0};
+  };
+  struct HashEntry {
+    std::atomic<uint64_t> klass{0};
+    std::atomic<uint64_t> kind{0};
+    std::atomic<uint32_t> site{0};
+  };
+  struct Hash {
+    explicit Hash(size_t size) : mask(size - 1), entries(new HashEntry[size]) {}
+    const size_t mask;
+    const std::unique_ptr<HashEntry[]> entries;
+    size_t used = 0;  // with removed ones
+  };
+
+  static uint64_t Pack(Kind kind) { return uint64_t{kind.id} << 32 | kind.shape.bits(); }
+  static Kind Unpack(uint64_t bits) {
+    return {static_cast<uint32_t>(bits >> 32), Shape(static_cast<uint32_t>(bits))};
+  }
+  static size_t HashOf(uint32_t site, uint64_t klass) {
+    const uint64_t h = (klass ^ uint64_t{site} << 40) * 0x9E3779B97F4A7C15u;
+    return static_cast<size_t>(h >> 24);
+  }
+  static void Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t kind);
+  static HashEntry* Locate(const Hash& hash, uint32_t site, uint64_t klass);
+  Kind FindHashed(uint32_t site, uint64_t klass) const;
+  void InsertHashed(uint32_t site, uint64_t klass, uint64_t kind);
+
+  const std::unique_ptr<std::atomic<Entry*>[]> pages_;
+  std::atomic<Hash*> hash_;
+  std::vector<std::unique_ptr<Hash>> hashes_;  // the last is the current one
+};
+
+}  // namespace anttracks::core

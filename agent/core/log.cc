@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/log.h"
+
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace anttracks::core {
+namespace {
+
+// Never destroyed: threads may log until the process is gone.
+spdlog::logger& Logger() {
+  static spdlog::logger* const logger = [] {
+    auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    auto* made = new spdlog::logger("anttracks", std::move(sink));
+    made->set_pattern("[anttracks] %l: %v");
+    made->set_level(spdlog::level::warn);
+    made->set_error_handler([](const std::string&) {});
+    return made;
+  }();
+  return *logger;
+}
+
+void Log(spdlog::level::level_enum level, std::string_view message) noexcept {
+  try {
+    Logger().log(level, spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {
+    // stderr is gone or memory is: nobody is left to tell.
+  }
+}
+
+}  // namespace
+
+void SetLogLevel(LogLevel level) noexcept {
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::err, spdlog::level::warn,
+                                                          spdlog::level::info, spdlog::level::debug};
+  try {
+    Logger().set_level(kLevels[static_cast<int>(level)]);
+  } catch (...) {
+  }
+}
+void LogError(std::string_view message) noexcept { Log(spdlog::level::err, message); }
+void LogWarn(std::string_view message) noexcept { Log(spdlog::level::warn, message); }
+void LogInfo(std::string_view message) noexcept { Log(spdlog::level::info, message); }
+void LogDebug(std::string_view message) noexcept { Log(spdlog::level::debug, message); }
+
+}  // namespace anttracks::core

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's options, "key=value,key=value" behind the library's path.
+//
+// Thread safety: none needed. Units: bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "agent/core/log.h"
+#include "trace/status.h"
+
+namespace anttracks::core {
+
+struct Options {
+  std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
+  bool overwrite = false;
+  size_t buffer_bytes = 16 << 10;
+  size_t queue_bytes = 32 << 20;
+  bool compress = true;
+  LogLevel log = LogLevel::kWarn;
+  bool help = false;
+};
+
+// The error names the option and what would be valid. text may be nullptr (no options).
+trace::Result<Options> ParseOptions(const char* text);
+
+// The table that `help` prints.
+std::string OptionTable();
+
+// %p becomes the process id, %% a percent sign.
+std::string ExpandFile(std::string_view pattern, long process_id);
+
+}  // namespace anttracks::core

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Life of a session and of the threads in it.
+#include "agent/core/session.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "agent/core/sync_state.h"
+
+namespace anttracks::core {
+namespace {
+
+// What fits in a fourth of a buffer is copied, so that small segments do not queue whole buffers.
+bool IsSmall(const ThreadState& state) {
+  return static_cast<size_t>(state.out - state.buffer->data()) < state.buffer->capacity / 4;
+}
+constexpr size_t kStagingBytes = 256 << 10;
+
+}  // namespace
+
+Session::Session(const AntTracksVM& vm, const SessionConfig& config)
+    : vm_(vm), queue_(clock_, config.buffer_bytes, config.queue_bytes, config.wait_limit), symbols_(vm) {}
+
+Session::~Session() {
+  while (threads_ != nullptr) {
+    ThreadState* next = threads_->next;
+    if (threads_->buffer != nullptr) queue_.Release(threads_->buffer);
+    delete threads_;
+    threads_ = next;
+  }
+  for (Worker& worker : workers_) {
+    for (Buffer* buffer : {worker.moves.buffer, worker.slides.buffer, worker.fillers.buffer}) {
+      if (buffer != nullptr) queue_.Release(buffer);
+    }
+  }
+  if (sync_ && sync_->buffer != nullptr) queue_.Release(sync_->buffer);
+}
+
+void Session::Begin(trace::SyncReason reason) {
+  reason_ = reason;
+  alignment_ = vm_.object_alignment;
+  workers_ = std::vector<Worker>(vm_.gc_workers);
+  sync_ = std::make_unique<Sync>();
+  failure_.Activate();
+}
+
+void Session::Finish(std::string_view reason) {
+  if (failure_.active()) HandOverAll(PushMode::kForce);
+  failure_.Deactivate();
+  {
+    const std::lock_guard lock(registry_mutex_);
+    end_reason_ = reason;
+  }
+  queue_.Close();
+}
+
+void Session::Abandon(std::string_view reason) {
+  const bool was_active = failure_.active();
+  failure_.Deactivate();
+  {
+    const std::lock_guard lock(registry_mutex_);
+    end_reason_ = reason;
+  }
+  if (was_active) {
+    trace::ByteBuffer loss;
+    trace::AppendLoss(&loss, clock_.Now(), 0, 0, "the agent was unloaded while threads were running");
+    queue_.PushSegments(loss.span(), PushMode::kForce);
+  }
+  queue_.Close();
+}
+
+ThreadState* Session::State(void* thread, void** slot) {
+  if (*slot != nullptr) [[likely]] return static_cast<ThreadState*>(*slot);
+  auto state = std::make_unique<ThreadState>();
+  state->id = symbols_.DefineThread(thread, &state->name, &state->java_id);
+  const std::lock_guard lock(registry_mutex_);
+  state->next = threads_;
+  if (threads_ != nullptr) threads_->prev = state.get();
+  threads_ = state.get();
+  *slot = state.get();
+  return state.release();
+}
+
+bool Session::OpenSegment(ThreadState& state) {
+  if (state.buffer == nullptr) state.buffer = queue_.Acquire();
+  if (state.buffer == nullptr) {
+    queue_.DropUnqueued(1, 0);
+    state.needs_reset = true;
+    return false;
+  }
+  const uint32_t epoch = queue_.epoch();
+  const bool reset = state.needs_reset || epoch != state.epoch;
+  if (reset) state.encoder.Reset();
+  state.needs_reset = false;
+  state.epoch = epoch;
+  Buffer& buffer = *state.buffer;
+  buffer.kind = static_cast<uint8_t>(trace::SegmentKind::kAlloc);
+  buffer.stream = state.id;
+  buffer.epoch = epoch;
+  buffer.resets = reset;
+  state.out = trace::PutUv(buffer.data(), reset ? trace::kAllocReset : 0);
+  state.out = trace::PutUv(state.out, clock_.Now());
+  state.limit = buffer.data() + buffer.capacity - trace::ObjectEncoder::kRoom;
+  state.open = true;
+  return true;
+}
+
+// Queues the buffer. False: it was dropped, or tracing is off.
+bool Session::CloseSegment(ThreadState& state, PushMode mode) {
+  if (!state.open) return true;
+  state.out = state.encoder.Finish(state.out);
+  Buffer* buffer = state.buffer;
+  buffer->used = static_cast<uint32_t>(state.out - buffer->data());
+  state.buffer = nullptr;
+  state.open = false;
+  const bool queued = queue_.Push(buffer, mode);
+  if (!queued) state.needs_reset = true;
+  return queued;
+}
+
+// The open segment's bytes go to out, the buffer stays.
+bool Session::AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out) {
+  state.out = state.encoder.Finish(state.out);
+  state.open = false;
+  const Buffer& buffer = *state.buffer;
+  if (!buffer.resets && buffer.epoch != queue_.epoch()) {
+    state.needs_reset = true;
+    return false;
+  }
+  trace::AppendSegment(out, trace::SegmentKind::kAlloc, state.id,
+                       {state.buffer->data(), static_cast<size_t>(state.out - state.buffer->data())});
+  return true;
+}
+
+bool Session::PushStaged(uint32_t epoch, PushMode mode) {
+  if (staging_.empty()) return true;
+  Buffer* buffer = queue_.AcquireSized(staging_.size());
+  bool queued = false;
+  if (buffer == nullptr) {
+    queue_.DropUnqueued(1, staging_.size());
+  } else {
+    std::memcpy(buffer->data(), staging_.data(), staging_.size());
+    buffer->used = static_cast<uint32_t>(staging_.size());
+    buffer->resets = false;  // some of its segments may continue streams
+    buffer->epoch = epoch;
+    queued = queue_.Push(buffer, mode);
+  }
+  staging_.Clear();
+  return queued;
+}
+
+void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
+  if (!state.open) {
+    // Idle since the last hand-over.
+    if (state.buffer != nullptr) queue_.Release(state.buffer);
+    state.buffer = nullptr;
+    return;
+  }
+  if (!IsSmall(state)) {
+    CloseSegment(state, mode);
+    return;
+  }
+  if (!AppendOpenSegment(state, &staging_)) return;
+  if (staging_.size() < kStagingBytes) return;
+  if (PushStaged(epoch, mode)) return;
+  for (ThreadState* each = threads_; each != nullptr; each = each->next) each->needs_reset = true;
+}
+
+// At a safepoint, or when no thread can be in a callback any more.
+void Session::HandOverAll(PushMode mode) {
+  const std::lock_guard lock(registry_mutex_);
+  const uint32_t epoch = queue_.epoch();
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) StageThread(*state, epoch, mode);
+  if (PushStaged(epoch, mode)) return;
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
+}
+
+void Session::ThreadExit(void* thread, void** slot) {
+  std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
+  *slot = nullptr;
+  if (!state) return;
+  {
+    const std::lock_guard lock(registry_mutex_);
+    (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
+    if (state->next != nullptr) state->next->prev = state->prev;
+    exited_.Add(state->counts);
+  }
+  if (failure_.active()) {
+    symbols_.RefreshThread(state->id, thread, &state->name, &state->java_id);
+    trace::ByteBuffer last;
+    const uint32_t epoch = queue_.epoch();
+    if (state->open && IsSmall(*state)) AppendOpenSegment(*state, &last);
+    CloseSegment(*state, PushMode::kBounded);
+    trace::AppendThreadEnd(&last, state->id);
+    Buffer* buffer = queue_.AcquireSized(last.size());
+    if (buffer == nullptr) {
+      queue_.DropUnqueued(1, last.size());
+    } else {
+      std::memcpy(buffer->data(), last.data(), last.size());
+      buffer->used = static_cast<uint32_t>(last.size());
+      buffer->resets = false;
+      buffer->epoch = epoch;
+      queue_.Push(buffer, PushMode::kBounded);
+    }
+  }
+  if (state->buffer != nullptr) queue_.Release(state->buffer);
+}
+
+std::string Session::end_reason() const {
+  const std::lock_guard lock(registry_mutex_);
+  return end_reason_;
+}
+
+std::string Session::CountersJson() const {
+  AllocCounts alloc;
+  {
+    const std::lock_guard lock(registry_mutex_);
+    alloc = exited_;
+    for (const ThreadState* state = threads_; state != nullptr; state = state->next) alloc.Add(state->counts);
+  }
+  uint64_t moves = 0, slides = 0, fillers = 0;
+  for (const Worker& worker : workers_) {
+    moves += worker.moves.count;
+    slides += worker.slides.count;
+    fillers += worker.fillers.count;
+  }
+  const SymbolCounts symbols = symbols_.counts();
+  return fmt::format(
+      R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
+      R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
+      R"("blocked_ns":{},"walk_ns":{},"lost_segments":{},"lost_bytes":{},)"
+      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
+      alloc.objects, alloc.words * trace::kWordBytes, alloc.tlabs, alloc.outside, sync_objects_, collections_,
+      moves, slides, fillers, output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(),
+      queue_.blocked_ns(), alloc.walk_ns, queue_.lost_segments(), queue_.lost_bytes(), symbols.threads,
+      symbols.kinds, symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// One trace being recorded: turns what the VM reports into segments and queues them. Knows neither JVMTI nor
+// files. Uses the VM interface's plain C structs as they are, since conversion on these paths would cost.
+//
+// Thread safety: Alloc, Object and ThreadExit run in application threads, each with its own state; Collection*,
+// Sync* and ClassUnload in the VM thread at a safepoint, where no application thread is in a callback; Moves,
+// Slides and Fillers in GC workers, each with its own number. Registry and symbols have a mutex each, which is
+// never held while anything is queued. Everything else is atomic or lives in Failure and BufferQueue.
+//
+// Ownership: the session owns thread states (reached through the VM's slots), worker states, pool, queue and
+// symbols. AntTracksVM must outlive it. It must not be destroyed before the VM's stop returned.
+//
+// Failure: see Failure. Nothing here throws to the VM; callbacks.cc catches.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/core/buffer_queue.h"
+#include "agent/core/clock.h"
+#include "agent/core/failure.h"
+#include "agent/core/symbols.h"
+#include "agent/core/thread_state.h"
+#include "trace/gc_encoders.h"
+#include "trace/segment_writer.h"
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::core {
+
+// Counted by the writer.
+struct OutputCounts {
+  std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0};
+};
+
+struct SessionConfig {
+  size_t buffer_bytes = 16 << 10;
+  size_t queue_bytes = 32 << 20;
+  // How long an application thread may wait for the writer before events are dropped.
+  std::chrono::milliseconds wait_limit{10'000};
+};
+
+class Session {
+ public:
+  Session(const AntTracksVM& vm, const SessionConfig& config);
+  ~Session();
+  Session(const Session&) = delete;
+
+  // Before the VM's start. The heap and the GC workers are known now.
+  void Begin(trace::SyncReason reason);
+  // After the VM's stop: hands over what is left and closes the queue.
+  void Finish(std::string_view reason);
+  // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.
+  void Abandon(std::string_view reason);
+
+  void SyncBegin(std::span<const AntTracksSpace> spaces);
+  void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
+  void SyncEnd();
+  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top);
+  void Object(void* thread, void** slot, uint64_t address);
+  void ThreadExit(void* thread, void** slot);
+  void CollectionBegin(const AntTracksGC& gc);
+  void Moves(uint32_t worker, std::span<const AntTracksMove> moves);
+  void Slides(uint32_t worker, std::span<const AntTracksSlide> slides);
+  void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);
+  void ClassUnload(uint64_t klass);
+  void CollectionEnd(const AntTracksGC& gc);
+
+  const AntTracksVM& vm() const { return vm_; }
+  const Clock& clock() const { return clock_; }
+  Failure& failure() { return failure_; }
+  BufferQueue& queue() { return queue_; }
+  Symbols& symbols() { return symbols_; }
+  OutputCounts& output() { return output_; }
+
+  // For END: after Finish or Abandon, from the writer.
+  std::string end_reason() const;
+  std::string CountersJson() const;
+
+ private:
+  template <class Encoder>
+  struct GcStream {
+    Buffer* buffer = nullptr;
+    uint8_t* out = nullptr;
+    uint8_t* limit = nullptr;
+    uint64_t count = 0;
+    Encoder encoder;
+  };
+  struct alignas(64) Worker {
+    GcStream<trace::MoveEncoder> moves;
+    GcStream<trace::SlideEncoder> slides;
+    GcStream<trace::FillerEncoder> fillers;
+  };
+  struct Sync;
+  // An object's header, read.
+  struct Header {
+    uint32_t site = 0;
+    uint64_t klass = 0;
+    Kind kind;
+    uint32_t length = 0;
+    uint64_t words = 0;
+    bool has_length = false;
+  };
+
+  // Threads.
+  ThreadState* State(void* thread, void** slot);
+  bool OpenSegment(ThreadState& state);
+  bool CloseSegment(ThreadState& state, PushMode mode);
+  bool AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out);
+  void HandOverAll(PushMode mode);
+  void StageThread(ThreadState& state, uint32_t epoch, PushMode mode);
+  bool PushStaged(uint32_t epoch, PushMode mode);
+
+  // Objects.
+  template <bool kNarrow>
+  bool ReadHeader(uint64_t address, Header* header);
+  bool ReadAnyHeader(uint64_t address, Header* header);
+  Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
+  template <bool kNarrow>
+  void Walk(ThreadState& state, uint64_t start, uint64_t top);
+
+  // Collections.
+  template <class Encoder>
+  bool OpenGc(GcStream<Encoder>& stream);
+  template <class Encoder>
+  void CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker, PushMode mode);
+  template <class Encoder>
+  void StageGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker);
+  bool CheckWorker(uint32_t worker);
+  void StageWorkers();
+  void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
+
+  bool OpenSync(uint32_t space);
+  bool CloseSync();
+
+  const AntTracksVM& vm_;
+  const Clock clock_;
+  Failure failure_;
+  BufferQueue queue_;
+  Symbols symbols_;
+  OutputCounts output_;
+
+  uint32_t alignment_ = 8;
+  trace::SyncReason reason_ = trace::SyncReason::kStart;
+  std::vector<Worker> workers_;
+  std::unique_ptr<Sync> sync_;
+  trace::ByteBuffer staging_;  // of the VM thread
+  uint64_t collections_ = 0;
+  uint64_t sync_objects_ = 0;
+
+  mutable std::mutex registry_mutex_;
+  ThreadState* threads_ = nullptr;
+  AllocCounts exited_;  // of threads that are gone
+  std::string end_reason_;
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collections: what the VM thread and the GC workers report.
+#include <fmt/format.h>
+
+#include "agent/core/session.h"
+#include "agent/core/sync_state.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kOldBit = 1;
+
+}  // namespace
+
+void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
+  std::vector<trace::Space> spaces;
+  for (uint32_t i = 0; i < gc.nspaces; i++) {
+    const AntTracksSpace& space = gc.spaces[i];
+    spaces.push_back({static_cast<trace::SpaceKind>(space.kind), space.collected != 0,
+                      space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
+                      space.end / trace::kWordBytes});
+  }
+  trace::Collection collection;
+  collection.id = gc.id;
+  collection.kind = static_cast<trace::GcKind>(gc.kind);
+  collection.cause = gc.cause == nullptr ? "" : gc.cause;
+  collection.time = clock_.Now();
+  collection.spaces = spaces;
+  trace::ByteBuffer segment;
+  trace::AppendCollection(&segment, kind, collection);
+  // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
+  queue_.PushSegments(segment.span(), PushMode::kForce, kind == trace::SegmentKind::kGcEnd);
+}
+
+void Session::CollectionBegin(const AntTracksGC& gc) {
+  HandOverAll(PushMode::kTry);
+  collections_++;
+  PushCollection(trace::SegmentKind::kGcBegin, gc);
+}
+
+bool Session::CheckWorker(uint32_t worker) {
+  if (worker < workers_.size()) [[likely]] return true;
+  failure_.Fail(fmt::format("internal error: GC worker {} of {}", worker, workers_.size()));
+  return false;
+}
+
+template <class Encoder>
+bool Session::OpenGc(GcStream<Encoder>& stream) {
+  stream.buffer = queue_.Acquire();
+  if (stream.buffer == nullptr) {
+    queue_.DropUnqueued(1, 0);
+    return false;
+  }
+  stream.encoder.Reset();
+  stream.out = stream.buffer->data();
+  stream.limit = stream.out + stream.buffer->capacity - 2 * Encoder::kRoom;
+  return true;
+}
+
+template <class Encoder>
+void Session::CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker, PushMode mode) {
+  Buffer* buffer = stream.buffer;
+  stream.buffer = nullptr;
+  if constexpr (requires { stream.encoder.Finish(stream.out); }) {
+    stream.out = stream.encoder.Finish(stream.out);
+  }
+  buffer->kind = static_cast<uint8_t>(kind);
+  buffer->stream = worker;
+  buffer->used = static_cast<uint32_t>(stream.out - buffer->data());
+  queue_.Push(buffer, mode);
+}
+
+void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
+  if (!CheckWorker(worker)) return;
+  auto& stream = workers_[worker].moves;
+  for (const AntTracksMove& move : moves) {
+    if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
+      CloseGc(stream, trace::SegmentKind::kMoves, worker, PushMode::kBounded);
+    }
+    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]] return;
+    stream.out = stream.encoder.Move(stream.out, move.from / trace::kWordBytes,
+                                     (move.to & ~kOldBit) / trace::kWordBytes, (move.to & kOldBit) != 0,
+                                     move.words);
+  }
+  stream.count += moves.size();
+}
+
+void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
+  if (!CheckWorker(worker)) return;
+  auto& stream = workers_[worker].slides;
+  for (const AntTracksSlide& slide : slides) {
+    if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
+      CloseGc(stream, trace::SegmentKind::kSlides, worker, PushMode::kBounded);
+    }
+    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]] return;
+    stream.out = stream.encoder.Slide(stream.out, slide.from / trace::kWordBytes,
+                                      slide.to / trace::kWordBytes, slide.words);
+  }
+  stream.count += slides.size();
+}
+
+void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers) {
+  if (!CheckWorker(worker)) return;
+  auto& stream = workers_[worker].fillers;
+  Header header;
+  for (const AntTracksFiller& filler : fillers) {
+    if (stream.buffer != nullptr && stream.out >= stream.limit) {
+      CloseGc(stream, trace::SegmentKind::kFillers, worker, PushMode::kBounded);
+    }
+    if (stream.buffer == nullptr && !OpenGc(stream)) return;
+    if (!ReadAnyHeader(filler.address, &header)) return;
+    if (header.words != filler.words) {
+      failure_.Fail(fmt::format("internal error: filler at {:#x} has {} words instead of {}", filler.address,
+                                header.words, filler.words));
+      return;
+    }
+    stream.out = stream.encoder.Filler(stream.out, filler.address / trace::kWordBytes, header.kind.id,
+                                       header.length, header.words);
+  }
+  stream.count += fillers.size();
+}
+
+void Session::ClassUnload(uint64_t klass) {
+  const uint64_t id = symbols_.Unload(klass);
+  if (id == 0) return;
+  trace::ByteBuffer segment;
+  trace::AppendClassUnload(&segment, id);
+  queue_.PushSegments(segment.span(), PushMode::kForce);
+}
+
+// Small segments are copied together; the buffer goes back to the pool.
+template <class Encoder>
+void Session::StageGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker) {
+  if (stream.buffer == nullptr) return;
+  const size_t used = static_cast<size_t>(stream.out - stream.buffer->data());
+  if (used >= stream.buffer->capacity / 4) {
+    CloseGc(stream, kind, worker, PushMode::kTry);
+    return;
+  }
+  if constexpr (requires { stream.encoder.Finish(stream.out); }) {
+    stream.out = stream.encoder.Finish(stream.out);
+  }
+  trace::AppendSegment(&staging_, kind, worker,
+                       {stream.buffer->data(), static_cast<size_t>(stream.out - stream.buffer->data())});
+  queue_.Release(stream.buffer);
+  stream.buffer = nullptr;
+}
+
+void Session::StageWorkers() {
+  for (uint32_t i = 0; i < workers_.size(); i++) {
+    StageGc(workers_[i].moves, trace::SegmentKind::kMoves, i);
+    StageGc(workers_[i].slides, trace::SegmentKind::kSlides, i);
+    StageGc(workers_[i].fillers, trace::SegmentKind::kFillers, i);
+  }
+  if (staging_.empty()) return;
+  queue_.PushSegments(staging_.span(), PushMode::kTry);
+  staging_.Clear();
+}
+
+void Session::CollectionEnd(const AntTracksGC& gc) {
+  StageWorkers();
+  PushCollection(trace::SegmentKind::kGcEnd, gc);
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/io/trace_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace anttracks::io {
+namespace {
+
+using trace::Status;
+
+std::string_view Advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT: return "; free space or choose another place with file=";
+    case EFBIG: return "; raise the limit for file sizes (ulimit -f) or choose another place with file=";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "; choose a folder that may be written to with file=";
+    case ENOENT:
+    case ENOTDIR: return "; create the folder or choose another with file=";
+    case EEXIST: return "; remove it, choose another name with file= (%p is the process id), or give overwrite=yes";
+    default: return "";
+  }
+}
+
+Status Error(std::string_view what, const std::string& path, int error) {
+  return Status::Error("cannot " + std::string(what) + " trace file " + path + ": " +
+                       std::generic_category().message(error) + std::string(Advice(error)));
+}
+
+}  // namespace
+
+trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& path, bool overwrite) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (overwrite ? O_TRUNC : O_EXCL);
+  int fd;
+  do {
+    fd = open(path.c_str(), flags, 0644);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return Error("create", path, errno);
+  return std::unique_ptr<TraceFile>(new TraceFile(path, fd));
+}
+
+TraceFile::~TraceFile() { (void)Close().ok(); }
+
+Status TraceFile::Write(std::span<const uint8_t> bytes) {
+  const int fd = fd_.load(std::memory_order_acquire);
+  if (fd < 0) return Error("write", path_, EBADF);
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : EIO;
+      // Best effort: a reader stops at the last complete chunk anyway.
+      if (done != 0 && ftruncate(fd, size_) != 0) errno = 0;
+      return Error("write", path_, error);
+    }
+    done += static_cast<size_t>(n);
+  }
+  size_ += static_cast<off_t>(bytes.size());
+  return {};
+}
+
+Status TraceFile::Close() {
+  const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
+  if (fd < 0) return {};
+  // EINTR: Linux has closed it.
+  if (close(fd) != 0 && errno != EINTR) return Error("close", path_, errno);
+  return {};
+}
+
+void TraceFile::Remove() {
+  const int fd = fd_.load(std::memory_order_acquire);
+  struct stat mine {};
+  struct stat named {};
+  // Only what was made here: not a device, not what somebody put in its place.
+  if (fd >= 0 && fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) && stat(path_.c_str(), &named) == 0 &&
+      mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
+    unlink(path_.c_str());
+  }
+  (void)Close().ok();
+}
+
+void TraceFile::CloseInForkedChild() {
+  const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
+  if (fd >= 0) close(fd);
+}
+
+}  // namespace anttracks::io

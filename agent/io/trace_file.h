@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace file on disk.
+//
+// Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and touches the descriptor only.
+// Ownership: owns the descriptor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "agent/io/sink.h"
+
+namespace anttracks::io {
+
+class TraceFile : public Sink {
+ public:
+  // An existing file is an error unless overwrite.
+  static trace::Result<std::unique_ptr<TraceFile>> Create(const std::string& path, bool overwrite);
+  ~TraceFile() override;
+
+  trace::Status Write(std::span<const uint8_t> bytes) override;
+  trace::Status Close() override;
+  // For a trace that never began.
+  void Remove();
+  void CloseInForkedChild();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  const std::string path_;
+  std::atomic<int> fd_;
+  off_t size_ = 0;  // behind the last complete write
+};
+
+}  // namespace anttracks::io

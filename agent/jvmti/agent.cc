@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jvmti/agent.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "agent/core/callbacks.h"
+#include "agent/core/log.h"
+#include "agent/jvmti/meta.h"
+#include "trace/file_writer.h"
+
+namespace anttracks::jvmti {
+namespace {
+
+using trace::Status;
+
+constexpr std::chrono::seconds kEndWithoutProgress{30};
+
+using GetVm = jvmtiError(JNICALL*)(jvmtiEnv*, jint, const AntTracksVM**);
+
+void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
+void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
+
+void FreeExtension(jvmtiEnv* env, jvmtiExtensionFunctionInfo& info) {
+  const auto free = [env](void* memory) { env->Deallocate(static_cast<unsigned char*>(memory)); };
+  for (jint i = 0; i < info.param_count; i++) free(info.params[i].name);
+  free(info.id);
+  free(info.short_description);
+  free(info.params);
+  free(info.errors);
+}
+
+jvmtiExtensionFunction FindExtension(jvmtiEnv* env) {
+  jint count = 0;
+  jvmtiExtensionFunctionInfo* infos = nullptr;
+  if (env->GetExtensionFunctions(&count, &infos) != JVMTI_ERROR_NONE) return nullptr;
+  jvmtiExtensionFunction found = nullptr;
+  for (jint i = 0; i < count; i++) {
+    if (std::strcmp(infos[i].id, ANTTRACKS_EXTENSION_ID) == 0) found = infos[i].func;
+    FreeExtension(env, infos[i]);
+  }
+  env->Deallocate(reinterpret_cast<unsigned char*>(infos));
+  return found;
+}
+
+uint64_t RandomId() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+// Never destroyed: threads of the JVM may come back until the process is gone.
+Agent& Agent::Get() {
+  static Agent* const agent = new Agent();
+  return *agent;
+}
+
+jint Agent::Load(JavaVM* vm, const char* options, bool attach) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    const Status status = LoadLocked(vm, options, attach);
+    if (status.ok()) return JNI_OK;
+    if (!options_.help) core::LogError(status.message());
+    if (state_ == State::kLoaded) {
+      ForgetFile();
+      state_ = State::kIdle;
+    }
+    options_ = core::Options();
+  } catch (const std::exception& e) {
+    core::LogError(e.what());
+  } catch (...) {
+    core::LogError("internal error: unknown exception");
+  }
+  return JNI_ERR;
+}
+
+Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
+  if (state_ != State::kIdle) return Status::Error("the agent is loaded already; it traces a JVM once");
+  auto parsed = core::ParseOptions(options);
+  if (!parsed.ok()) return parsed.status();
+  options_ = *parsed;
+  option_text_ = options == nullptr ? "" : options;
+  if (options_.help) {
+    std::fputs(core::OptionTable().c_str(), stdout);
+    std::fflush(stdout);
+    return Status::Error("help was asked for");
+  }
+  core::SetLogLevel(options_.log);
+  if (vm->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
+    return Status::Error("this JVM has no JVMTI 11");
+  }
+  Status status = FindVm();
+  if (status.ok()) status = OpenFile();
+  if (!status.ok()) return status;
+  state_ = State::kLoaded;
+  session_ = std::make_unique<core::Session>(
+      *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes, .queue_bytes = options_.queue_bytes});
+  writer_ = std::make_unique<io::Writer>(*session_, *file_, options_.compress);
+  static bool fork_handled = false;
+  if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
+  status = Subscribe();
+  if (!status.ok() || !attach) return status;
+  return BeginLocked(trace::SyncReason::kAttach);
+}
+
+Status Agent::FindVm() {
+  const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env_)));
+  if (function == nullptr) {
+    return Status::Error(
+        "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
+        "scripts/quickstart (see README)");
+  }
+  const jvmtiError error = function(env_, ANTTRACKS_ABI_VERSION, &vm_);
+  if (error != JVMTI_ERROR_NONE || vm_ == nullptr || vm_->version != ANTTRACKS_ABI_VERSION ||
+      vm_->size < sizeof(AntTracksVM)) {
+    return Status::Error(
+        "the patched JVM and this agent have different versions of their interface: build both from the same "
+        "sources (scripts/build)");
+  }
+  if (vm_->unsupported != nullptr) {
+    return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm_->unsupported));
+  }
+  return {};
+}
+
+Status Agent::OpenFile() {
+  auto file = io::TraceFile::Create(core::ExpandFile(options_.file, getpid()), options_.overwrite);
+  if (!file.ok()) return file.status();
+  file_ = std::move(*file);
+  trace::FileHeader header;
+  header.wall_clock_ns = core::Clock::Wall();
+  header.trace_id = RandomId();
+  header.process_id = static_cast<uint64_t>(getpid());
+  const Status status = file_->Write(trace::EncodeFileHeader(header));
+  if (!status.ok()) ForgetFile();
+  return status;
+}
+
+Status Agent::Subscribe() {
+  jvmtiEventCallbacks callbacks{};
+  callbacks.VMInit = OnVmInit;
+  callbacks.VMDeath = OnVmDeath;
+  jvmtiError error = env_->SetEventCallbacks(&callbacks, sizeof callbacks);
+  for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH}) {
+    if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
+  }
+  if (error != JVMTI_ERROR_NONE) return Status::Error("JVMTI refuses the agent's events");
+  return {};
+}
+
+Status Agent::BeginLocked(trace::SyncReason reason) {
+  const Status started = writer_->Start(MetaJson(env_, *vm_, option_text_.c_str()));
+  if (!started.ok()) return started;
+  session_->Begin(reason);
+  const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
+  state_ = State::kRunning;
+  const int32_t error = vm_->start(&callbacks);
+  if (error == 0) {
+    core::LogInfo("tracing to " + file_->path());
+    return {};
+  }
+  state_ = State::kEnded;
+  session_->failure().Fail(error == -1 ? "the JVM is being traced already" : "the JVM refuses to be traced");
+  session_->Abandon("never started");
+  (void)writer_->Wait(kEndWithoutProgress);
+  return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
+}
+
+void Agent::VmInit() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::kLoaded) return;
+    const Status status = BeginLocked(trace::SyncReason::kStart);
+    if (status.ok()) return;
+    core::LogError(status.message());
+    if (state_ == State::kLoaded) ForgetFile();
+    state_ = State::kEnded;
+  } catch (...) {
+    core::LogError("internal error: tracing could not be started");
+    state_ = State::kEnded;
+  }
+}
+
+void Agent::VmDeath() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kRunning) EndLocked(true, "the JVM ended");
+  } catch (...) {
+    core::LogError("internal error: the trace could not be completed");
+  }
+}
+
+void Agent::Unload() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded");
+    if (state_ == State::kLoaded) {
+      ForgetFile();
+      state_ = State::kEnded;
+    }
+  } catch (...) {
+    core::LogError("internal error: the trace could not be completed");
+  }
+}
+
+void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
+  state_ = State::kEnded;
+  if (vm_is_alive) {
+    vm_->stop();
+    session_->Finish(reason);
+  } else {
+    session_->Abandon(reason);
+  }
+  if (!writer_->Wait(kEndWithoutProgress)) {
+    core::LogError("the end of the trace could not be written: no progress for 30 s on " + file_->path());
+    return;
+  }
+  if (session_->queue().lost_segments() != 0) {
+    core::LogWarn("the trace " + file_->path() + " has losses: " +
+                  std::to_string(session_->queue().lost_segments()) +
+                  " segments were dropped because the file could not be written fast enough; give a larger queue=");
+  }
+  if (!session_->failure().failed()) core::LogInfo("trace written: " + session_->CountersJson());
+}
+
+void Agent::ForgetFile() {
+  if (file_) file_->Remove();
+}
+
+// Only what is async-signal-safe: another thread may have held any lock.
+void Agent::ForkedChild() {
+  Agent& agent = Get();
+  if (agent.session_) agent.session_->failure().Deactivate();
+  if (agent.file_) agent.file_->CloseInForkedChild();
+  agent.state_ = State::kEnded;
+}
+
+}  // namespace anttracks::jvmti

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent in its JVM: options, discovery of the VM interface, start and end.
+//
+//     --Load--> loaded --VMInit--> running --VMDeath--> ended
+//       |          |                  `----Unload without VMDeath--> ended, with a LOSS
+//       |          `--Unload: the JVM never came up--> the empty file is removed
+//     Attach: Load and VMInit in one.
+//
+// Thread safety: Load, Begin, End and Unload take one mutex. Ownership: one Agent a process; what threads of the
+// JVM or the writer may still touch is never freed.
+#pragma once
+
+#include <jvmti.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "agent/core/options.h"
+#include "agent/core/session.h"
+#include "agent/io/trace_file.h"
+#include "agent/io/writer.h"
+#include "trace/status.h"
+
+namespace anttracks::jvmti {
+
+class Agent {
+ public:
+  static Agent& Get();
+
+  // A return code for Agent_OnLoad and Agent_OnAttach; says why on stderr.
+  jint Load(JavaVM* vm, const char* options, bool attach) noexcept;
+  void Unload() noexcept;
+
+  // JVMTI events.
+  void VmInit() noexcept;
+  void VmDeath() noexcept;
+
+ private:
+  enum class State { kIdle, kLoaded, kRunning, kEnded };
+
+  trace::Status LoadLocked(JavaVM* vm, const char* options, bool attach);
+  trace::Status FindVm();
+  trace::Status OpenFile();
+  trace::Status Subscribe();
+  trace::Status BeginLocked(trace::SyncReason reason);
+  void EndLocked(bool vm_is_alive, std::string_view reason);
+  void ForgetFile();
+
+  static void ForkedChild();
+
+  std::mutex mutex_;
+  State state_ = State::kIdle;
+  jvmtiEnv* env_ = nullptr;
+  const AntTracksVM* vm_ = nullptr;
+  core::Options options_;
+  std::string option_text_;
+  std::unique_ptr<io::TraceFile> file_;
+  std::unique_ptr<core::Session> session_;
+  std::unique_ptr<io::Writer> writer_;
+};
+
+}  // namespace anttracks::jvmti
