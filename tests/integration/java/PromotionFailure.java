@@ -52,7 +52,7 @@ public final class PromotionFailure {
             Small[] ends = new Small[64];
             for (int i = 0; i < live; i++) {
                 Small small = new Small();
-                small.next = random.nextInt(100) == 0 ? null : chain;
+                small.next = chain;
                 chain = small;
                 ends[random.nextInt(64)] = small;
                 if (i % 3 == 0) small.value = System.identityHashCode(small);

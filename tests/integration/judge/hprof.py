@@ -25,8 +25,10 @@ class Dump:
         self.mirrors = set()
 
 
-def source_name(name):
-    """`java/lang/String` or `[[I` as written in source; a hidden class as Class.getName() has it."""
+def source_name(name, external=False):
+    """`java/lang/String` or `[[I` as written in source; a hidden class as Class.getName() has it.
+
+    external: the name has dots already, and a hidden class its slash."""
     dimensions = len(name) - len(name.lstrip("["))
     if dimensions:
         name = name[dimensions:]
@@ -35,6 +37,8 @@ def source_name(name):
         else:
             name = {"Z": "boolean", "C": "char", "F": "float", "D": "double", "B": "byte", "S": "short",
                     "I": "int", "J": "long"}[name]
+    if external:
+        return name + "[]" * dimensions
     head, plus, address = name.rpartition("+0x")
     name = head.replace("/", ".") + "/0x" + address if plus else name.replace("/", ".")
     return name + "[]" * dimensions

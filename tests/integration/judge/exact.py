@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the heap rebuilt from a trace with what the JVM wrote down itself. No difference is allowed."""
+
+import glob
+import os
+
+from . import histogram, hprof
+from .world import Failure, analyze, analyze_json, expect, verified
+
+HISTOGRAM_CAUSE = "Heap Inspection Initiated GC"
+DUMP_CAUSE = "Heap Dump Initiated GC"
+_SHOWN = 12
+
+
+def _show(lines):
+    lines = sorted(lines)
+    more = [f"... and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n".join("  " + line for line in lines[:_SHOWN] + more)
+
+
+def rebuilt_objects(trace, gc):
+    """address -> (class, bytes, site)"""
+    objects = {}
+    for line in analyze("heap", trace, "--gc", str(gc), "--objects").splitlines():
+        address, name, size, site = line.split("\t")
+        expect(int(address, 16) not in objects, f"two objects at {address}")
+        objects[int(address, 16)] = (name, int(size), site)
+    return objects
+
+
+def rebuilt_classes(trace, gc):
+    heap = analyze_json("heap", trace, "--gc", str(gc), "--by", "class", "--top", "0")
+    expect(heap["gc"] == gc and heap["exact"], f"not the exact heap after GC {gc}: {heap['gc']}, {heap['exact']}")
+    return {row["class"]: (row["objects"], row["bytes"]) for row in heap["rows"]}
+
+
+def class_differences(rebuilt, jvm):
+    return [f"{name}: rebuilt {rebuilt.get(name, (0, 0))}, JVM {jvm.get(name, (0, 0))} (objects, bytes)"
+            for name in set(rebuilt) | set(jvm) if rebuilt.get(name) != jvm.get(name)]
+
+
+def sum_classes(objects):
+    classes = {}
+    for name, size, _ in objects.values():
+        count, total = classes.get(name, (0, 0))
+        classes[name] = (count + 1, total + size)
+    return classes
+
+
+def dump_differences(objects, dump):
+    """Every object of the dump is rebuilt with its class, and nothing else, but for mirrors of unlinked classes."""
+    lines = []
+    for address, (name, _) in dump.objects.items():
+        mine = objects.get(address)
+        if mine is None:
+            lines.append(f"{address:#x} {name}: only in the JVM's dump")
+        elif mine[0] != name:
+            lines.append(f"{address:#x}: rebuilt as {mine[0]}, in the dump {name}")
+    for address in dump.mirrors:
+        mine = objects.get(address)
+        if mine is None or mine[0] != "java.lang.Class":
+            lines.append(f"{address:#x} java.lang.Class: {mine and mine[0]} in the rebuilt heap")
+    for address, (name, size, site) in objects.items():
+        if address not in dump.objects and address not in dump.mirrors and name != "java.lang.Class":
+            lines.append(f"{address:#x} {name}, {size} bytes, {site}: only in the rebuilt heap")
+    return lines
+
+
+def _numbered(folder, pattern):
+    paths = glob.glob(os.path.join(folder, pattern.replace("N", "*")))
+    return [os.path.join(folder, pattern.replace("N", str(i))) for i in range(len(paths))]
+
+
+def judge(folder, trace):
+    """Compares every histogram and dump in the folder with the rebuilt heap of its collection; returns their number."""
+    verified(trace)
+    full = [gc for gc in analyze_json("gcs", trace)["gcs"] if gc["kind"] == "full"]
+    histograms, dumps = _numbered(folder, "histogram-N.txt"), _numbered(folder, "dump-N.hprof")
+    expect(histograms or dumps, "the program had the JVM write nothing down")
+    for paths, cause in ((histograms, HISTOGRAM_CAUSE), (dumps, DUMP_CAUSE)):
+        gcs = [gc["id"] for gc in full if gc["cause"] == cause]
+        expect(len(gcs) == len(paths), f"{len(paths)} files of the JVM, but full GCs {gcs} with cause {cause}")
+        for path, gc in zip(paths, gcs):
+            compare = _compare_histogram if cause == HISTOGRAM_CAUSE else _compare_dump
+            lines = compare(trace, gc, path)
+            if lines:
+                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc}:\n{_show(lines)}")
+            os.remove(path)
+    return len(histograms) + len(dumps)
+
+
+def _compare_histogram(trace, gc, path):
+    with open(path, encoding="utf-8") as file:
+        return class_differences(rebuilt_classes(trace, gc), histogram.parse(file.read()))
+
+
+def _compare_dump(trace, gc, path):
+    objects = rebuilt_objects(trace, gc)
+    return dump_differences(objects, hprof.read(path)) + class_differences(rebuilt_classes(trace, gc), sum_classes(objects))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests share: where things are, how programs are run, how tests are declared."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+HERE = os.path.join(ROOT, "tests", "integration")
+BUILD = os.path.join(ROOT, "build")
+OUT = os.path.join(BUILD, "integration")
+CLASSES = os.path.join(OUT, "classes")
+JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
+AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.so")
+ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
+NATIVE = os.path.join(OUT, "libnative.so")
+TIMEOUT = 300
+
+TESTS = []
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+class Test:
+    def __init__(self, name, function, slow):
+        self.name, self.function, self.slow = name, function, slow
+        self.folder = os.path.join(OUT, re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:100])
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
+def add(name, function, slow=False):
+    if any(test.name == name for test in TESTS):
+        raise ValueError(f"two tests are named {name!r}")
+    TESTS.append(Test(name, function, slow))
+
+
+def test(name, slow=False):
+    """Declares a test: a function of its Test, whose folder is empty when it starts."""
+    def declare(function):
+        add(name, function, slow)
+        return function
+    return declare
+
+
+def expect(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def tail(text, lines=12):
+    return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def run(command, timeout=TIMEOUT, **options):
+    environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")}
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout,
+                              stdin=subprocess.DEVNULL, env=environment, **options)
+    except subprocess.TimeoutExpired as e:
+        raise Failure(f"no end after {timeout} s: {' '.join(command)}") from e
+
+
+def stock_java():
+    """Debian's own JDK 17."""
+    machine = run(["dpkg", "--print-architecture"]).stdout.strip()
+    for folder in (f"/usr/lib/jvm/java-17-openjdk-{machine}", "/usr/lib/jvm/java-17-openjdk"):
+        if os.path.exists(folder + "/bin/java"):
+            return folder
+    raise Skip("Debian's openjdk-17 is not installed")
+
+
+def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
+    command = [jdk + "/bin/java", *flags]
+    if agent is not None:
+        command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
+    return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
+
+
+def run_traced(test_, main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), options="", judged=True):
+    """Runs a program under the agent; returns (the trace's path, the finished process); it must exit with 0."""
+    trace = test_.path("trace")
+    extra = [f"-Djudge.dir={test_.folder}"] if judged else []
+    done = run(java_command(main, arguments, [*flags, *extra], f"file={trace}" + options), cwd=test_.folder)
+    expect(done.returncode == 0,
+           f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 30)}")
+    return trace, done
+
+
+def analyze(*arguments, code=0):
+    done = run([ANALYZER, *arguments])
+    expect(done.returncode == code,
+           f"anttracks {' '.join(arguments)} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}")
+    return done.stdout
+
+
+def analyze_json(*arguments):
+    return json.loads(analyze(*arguments, "--json"))
+
+
+def verified(trace, clean_end=True):
+    """No error in the whole trace, nothing lost, and it says that it is complete."""
+    report = run([ANALYZER, "verify", trace, "--json"])
+    expect(report.returncode == 0, f"anttracks verify ended with {report.returncode}\n{tail(report.stdout, 40)}\n{tail(report.stderr)}")
+    result = json.loads(report.stdout)
+    expect(result["errors"] == 0, f"verify: {result}")
+    if clean_end:
+        expect(result["ended_cleanly"], "the trace has no end record")
+    return result
+
+
+_prepared = threading.Lock()
+
+
+def prepare():
+    """Compiles the programs with the JDK under test. Returns None, or why that is not possible."""
+    with _prepared:
+        for path in (JDK + "/bin/javac", AGENT, ANALYZER):
+            if not os.path.exists(path):
+                return f"{path} is missing: run scripts/build"
+        shutil.rmtree(OUT, ignore_errors=True)
+        os.makedirs(CLASSES)
+        sources = [os.path.join(HERE, "java", name) for name in sorted(os.listdir(os.path.join(HERE, "java")))]
+        done = run([JDK + "/bin/javac", "-nowarn", "-g", "-d", CLASSES, *sources])
+        if done.returncode != 0:
+            return "javac failed\n" + tail(done.stderr, 30)
+        done = run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", "-o", NATIVE,
+                    os.path.join(HERE, "native", "native.c")])
+        return None if done.returncode == 0 else "gcc failed\n" + tail(done.stderr, 30)

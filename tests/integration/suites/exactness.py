@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rebuilt heap equals the JVM's own histograms and dumps, object by object."""
+
+import re
+
+from judge.exact import judge
+from judge.world import add, expect, run_traced
+
+PARALLEL = ("-XX:+UseParallelGC",)
+
+
+def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None):
+    def body(test):
+        log = test.path("gc.log")
+        all_flags = [*PARALLEL, *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
+        trace, _ = run_traced(test, main, arguments, all_flags)
+        if log_says:
+            with open(log, encoding="utf-8") as file:
+                expect(re.search(log_says, file.read()), f"the GC log does not say {log_says!r}: the test tests nothing")
+        expect(judge(test.folder, trace) > 0, "nothing was judged")
+    add("The rebuilt heap is exact " + name, body, slow)
+
+
+exact("for one thread that makes a bit of everything", "Mix")
+exact("for eight allocating threads with short ones beside them", "Threads")
+exact("for arrays of all types and lengths, large ones too", "Arrays2", flags=("-Xmx160m",))
+exact("for thousands of class mirrors", "Mirrors")
+exact("for clones of locked and hashed objects and of arrays", "Clones")
+exact("for objects made by reflection", "Reflection")
+exact("for objects made by native code, and with critical sections", "Native")
+exact("for lambdas, string concatenation, records and streams", "Lambdas")
+exact("when classes are unloaded by the hundred", "Unloading")
+exact("for Unsafe.allocateInstance", "UnsafeAllocate")
+exact("for objects locked and hashed while the collector runs", "Locks")
+exact("when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"))
+exact("when survivors overflow at the first copy", "Survivors",
+      flags=("-Xmx64m", "-Xmn12m", "-XX:SurvivorRatio=4", "-XX:MaxTenuringThreshold=1", "-XX:-UseAdaptiveSizePolicy"))
+exact("when promotion fails", "PromotionFailure", (2, 400_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+      log_says="Promotion failed")
+exact("when promotion fails with much to promote", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+      slow=True, log_says="Promotion failed")
+exact("after many full collections of a dense old generation", "DenseOld")
+exact("after many full collections with a large dead wood allowance", "DenseOld",
+      flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"))
+exact("for finalizers and weak, soft and phantom references", "References")
+exact("for objects that deoptimization recreates", "Deopt")
+exact("after OutOfMemoryErrors that were caught", "Oom", flags=("-Xmx48m",))
+
+for flag, words in (
+        ("-Xint", "in the interpreter"),
+        ("-XX:TieredStopAtLevel=1", "with C1 only"),
+        ("-XX:-TieredCompilation", "with C2 only"),
+        ("-Xcomp", "with everything compiled"),
+        ("-XX:-UseCompressedOops", "with uncompressed references"),
+        ("-XX:-UseCompressedClassPointers", "with uncompressed class pointers"),
+        ("-XX:ObjectAlignmentInBytes=16", "with objects aligned to 16 bytes"),
+        ("-Xshare:off", "without the archive of shared classes"),
+        ("-XX:-UseTLAB", "without TLABs"),
+        ("-XX:TLABSize=2k -XX:-ResizeTLAB -XX:MinTLABSize=2k", "with tiny TLABs"),
+        ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=50", "with wasteful TLABs"),
+        ("-XX:ParallelGCThreads=1", "with one GC worker"),
+        ("-XX:ParallelGCThreads=8", "with eight GC workers"),
+        ("-XX:-DoEscapeAnalysis", "without escape analysis"),
+        ("-XX:-ReduceInitialCardMarks", "with card marks on new objects"),
+        ("-XX:+UseNUMA", "with NUMA spaces asked for"),
+        ("-XX:+AlwaysPreTouch -Xms64m", "with a heap of fixed size"),
+        ("-XX:-UsePerfData -Xss512k", "without performance counters"),
+):
+    steps = 20_000 if flag in ("-Xint", "-Xcomp", "-XX:-UseTLAB") else 150_000
+    heap = "-Xmx96m" if "Compressed" in flag or "Alignment" in flag else "-Xmx64m"
+    exact(words, "Mix", (steps,), (heap, *flag.split()), slow="card" in words or "performance" in words)
+
+exact("for eight threads without compressed references", "Threads", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
+exact("for eight threads with tiny TLABs", "Threads", flags=("-Xmx64m", "-XX:TLABSize=2k", "-XX:-ResizeTLAB"), slow=True)
+exact("for eight threads in the interpreter", "Threads", flags=("-Xmx64m", "-Xint"), slow=True)
+exact("for locked objects without compressed references", "Locks", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
+exact("for a heap above 32 GB of addresses", "Mix", flags=("-Xmx33g", "-Xmn16m"), slow=True)

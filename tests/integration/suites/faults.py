@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets a clear error, and nothing that exists is overwritten or lost."""
+
+import os
+import random
+
+from judge.world import (ANALYZER, Failure, add, expect, java_command, run, run_traced, stock_java, tail, test)
+
+PARALLEL = ("-XX:+UseParallelGC", "-Xmx32m")
+
+
+def refused(name, agent, words, flags=PARALLEL, prepare=None, jdk=None):
+    """The JVM does not start the program, and stderr has all the words."""
+    def body(t):
+        options = agent(t) if callable(agent) else agent
+        if prepare:
+            prepare(t)
+        extra = {"jdk": jdk()} if jdk else {}
+        done = run(java_command("Life", ("return",), flags, options, **extra), cwd=t.folder)
+        expect(done.returncode != 0 and "begin" not in done.stdout,
+               f"the program ran (exit code {done.returncode})\n{tail(done.stdout)}\n{tail(done.stderr)}")
+        expect(done.returncode == 1, f"ended with {done.returncode}: not a refusal\n{tail(done.stderr)}")
+        text = done.stdout + done.stderr
+        for word in words:
+            expect(word.lower() in text.lower(), f"{word!r} is not in the message:\n{tail(text)}")
+    add(name, body)
+
+
+refused("An unknown option is refused by name, with the valid ones", "fiel=x", ("fiel", "file", "compress", "overwrite"))
+refused("An option without a value is refused by name", "compress", ("compress", "value"))
+refused("A value that is no size is refused", "buffer=12Q", ("buffer", "12Q"))
+refused("A value out of range is refused", "buffer=1", ("buffer",))
+refused("An empty file name is refused", "file=", ("file",))
+refused("A path that cannot be written is refused with its reason", "file=/proc/no/such/trace", ("/proc/no/such/trace",))
+refused("A stock JVM is told apart, with what to do", lambda t: f"file={t.path('trace')}", ("patched", "jdk"), jdk=stock_java)
+refused("-XX:+UseBiasedLocking is refused by name", lambda t: f"file={t.path('trace')}", ("UseBiasedLocking",),
+        (*PARALLEL, "-XX:+UseBiasedLocking"))
+for flag in ("UseG1GC", "UseSerialGC", "UseZGC", "UseShenandoahGC"):
+    refused(f"-XX:+{flag} is refused by name", lambda t: f"file={t.path('trace')}",
+            (flag, "UseParallelGC"), (f"-XX:+{flag}", "-Xmx64m"))
+
+
+@test("An existing file is not overwritten unless overwrite=yes")
+def existing_file(t):
+    path = t.path("trace")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("precious")
+    done = run(java_command("Life", ("return",), PARALLEL, f"file={path}"))
+    expect(done.returncode == 1 and "begin" not in done.stdout, f"the program ran: {done.returncode}")
+    expect(path in done.stdout + done.stderr and "exist" in (done.stdout + done.stderr).lower(), tail(done.stderr))
+    with open(path, encoding="utf-8") as file:
+        expect(file.read() == "precious", "the file was changed")
+    done = run(java_command("Life", ("return",), PARALLEL, f"file={path},overwrite=yes"))
+    expect(done.returncode == 0, f"overwrite=yes: {done.returncode} {tail(done.stderr)}")
+    with open(path, "rb") as file:
+        expect(file.read(8) == b"ANTTRACK", "no trace was written")
+
+
+@test("The option help is shown and names every option")
+def help_option(t):
+    done = run(java_command("Life", ("return",), PARALLEL, "help"), cwd=t.folder)
+    text = done.stdout + done.stderr
+    for word in ("file=", "overwrite=", "buffer=", "queue=", "compress=", "log="):
+        expect(word in text, f"{word} is not in the help:\n{tail(text)}")
+    expect(not [n for n in os.listdir(t.folder) if n.endswith(".trace")], "help wrote a trace")
+
+
+@test("Without options the trace is named after the process")
+def default_name(t):
+    done = run(java_command("Life", ("return",), PARALLEL, ""), cwd=t.folder)
+    expect(done.returncode == 0, tail(done.stderr))
+    names = [n for n in os.listdir(t.folder) if n.startswith("anttracks-") and n.endswith(".trace")]
+    expect(len(names) == 1, f"files: {os.listdir(t.folder)}")
+
+
+def analyzer_code(arguments):
+    done = run([ANALYZER, *arguments])
+    expect(done.returncode >= 0, f"anttracks {' '.join(arguments)} died of signal {-done.returncode}")
+    return done.returncode, done.stdout + done.stderr
+
+
+@test("The analyzer refuses what is no trace, naming the file (exit code 3)")
+def foreign(t):
+    for name, content in (("empty", b""), ("text", b"hello world\n" * 100), ("zeros", bytes(4096))):
+        with open(t.path(name), "wb") as file:
+            file.write(content)
+        for command in ("info", "verify", "heap", "gcs", "sites", "threads"):
+            code, text = analyzer_code([command, t.path(name)])
+            expect(code == 3, f"{command} of {name}: exit code {code}")
+            expect(t.path(name) in text, f"{command} does not name the file: {text}")
+    code, text = analyzer_code(["info", t.path("missing")])
+    expect(code == 3 and t.path("missing") in text, f"a missing file: {code} {text}")
+
+
+@test("Wrong arguments of the analyzer end with exit code 2")
+def usage(t):
+    trace, _ = run_traced(t, "Life", ("return",), PARALLEL, judged=False)
+    for arguments in ([], ["frobnicate", trace], ["heap"], ["heap", trace, "--gc", "x"], ["heap", trace, "--by", "color"],
+                      ["heap", trace, "--gc", "99999"]):
+        code, text = analyzer_code(arguments)
+        expect(code == 2 and text.strip(), f"{arguments}: exit code {code}: {text}")
+
+
+def small_trace(t):
+    trace, _ = run_traced(t, "Mix", (20_000,), PARALLEL, judged=False)
+    with open(trace, "rb") as file:
+        return file.read()
+
+
+@test("A trace cut anywhere loads up to the cut")
+def truncated(t):
+    data, randomly = small_trace(t), random.Random(1)
+    cuts = sorted({64, 65, 95, 96, len(data) - 1, len(data) - 33, *(randomly.randrange(64, len(data)) for _ in range(25))})
+    for cut in cuts:
+        with open(t.path("cut"), "wb") as file:
+            file.write(data[:cut])
+        code, text = analyzer_code(["verify", t.path("cut")])
+        expect(code == 0, f"cut at {cut} of {len(data)}: exit code {code}\n{tail(text)}")
+    with open(t.path("cut"), "wb") as file:
+        file.write(data[:40])
+    code, _ = analyzer_code(["verify", t.path("cut")])
+    expect(code == 3, f"a cut inside the file header: exit code {code}")
+
+
+@test("Every flipped byte in a trace is noticed, and none makes the analyzer crash")
+def flipped(t):
+    data, randomly = bytearray(small_trace(t)), random.Random(2)
+    for at in [randomly.randrange(len(data)) for _ in range(60)] + list(range(0, 64, 7)):
+        old = data[at]
+        data[at] ^= 1 << randomly.randrange(8)
+        with open(t.path("flipped"), "wb") as file:
+            file.write(data)
+        data[at] = old
+        code, text = analyzer_code(["verify", t.path("flipped")])
+        expect(code in (1, 3), f"byte {at} flipped: exit code {code}\n{tail(text)}")
+        code, text = analyzer_code(["heap", t.path("flipped")])
+        if code not in (2, 3, 4):  # 2: the damage hides all collections
+            raise Failure(f"byte {at} flipped: heap ended with {code}\n{tail(text)}")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a traced program ends: its output and exit code stay its own, and the trace is whole up to its end."""
+
+import os
+import select
+import signal
+import subprocess
+
+from judge.world import (Skip, add, analyze, expect, java_command, run, tail, test, verified)
+
+FLAGS = ("-XX:+UseParallelGC", "-Xmx32m")
+
+
+
+
+def same_end(how, code):
+    def body(t):
+        plain = run(java_command("Life", (how,), FLAGS))
+        expect(plain.returncode == code, f"without the agent it ends with {plain.returncode}")
+        traced = run(java_command("Life", (how,), FLAGS, f"file={t.path('trace')}"))
+        for what in ("returncode", "stdout", "stderr"):
+            mine, theirs = getattr(traced, what), getattr(plain, what)
+            expect(mine == theirs, f"{what} differs: {mine!r}, without the agent {theirs!r}")
+        verified(t.path("trace"), clean_end=how != "halt")
+    add(f"Output and exit code are the same under the agent when a program ends by {how}", body)
+
+
+for how, code in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("daemon", 0)):
+    same_end(how, code)
+
+
+def start_forever(t, options=""):
+    process = subprocess.Popen(java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}"),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder)
+    for _ in range(200):
+        ready, _, _ = select.select([process.stdout], [], [], 0.3)
+        line = process.stdout.readline() if ready else ""
+        if line == "running\n":
+            return process
+        if process.poll() is not None:
+            break
+    process.kill()
+    expect(False, f"the program did not start: {tail(process.stderr.read())}")
+
+
+def let_run(process, seconds):
+    """The program goes on; it must not end by itself."""
+    try:
+        process.wait(seconds)
+        expect(False, f"the program ended with {process.returncode}")
+    except subprocess.TimeoutExpired:
+        pass
+
+
+@test("SIGTERM ends the program as without the agent, and the trace cleanly")
+def sigterm(t):
+    process = start_forever(t)
+    let_run(process, 1)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    expect(process.returncode == 143, f"ended with {process.returncode}, not 143")
+    verified(t.path("trace"))
+
+
+@test("After kill -9 the trace loads up to its last complete chunk")
+def sigkill(t):
+    process = start_forever(t)
+    let_run(process, 3)
+    process.kill()
+    process.communicate(timeout=60)
+    result = verified(t.path("trace"), clean_end=False)
+    expect(not result["ended_cleanly"], "a killed program cannot end its trace")
+    expect(result["chunks"] > 3 and result["gcs"] > 0, f"too little was written before the kill: {result}")
+    analyze("heap", t.path("trace"), "--top", "3")
+
+
+@test("The agent's memory and threads do not keep the program from ending")
+def no_thread_stays(t):
+    process = start_forever(t)
+    names = []
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/comm", encoding="utf-8") as file:
+            names.append(file.read().strip())
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    expect(process.returncode == 130, f"ended with {process.returncode}, not 130")
+    verified(t.path("trace"))
+    expect(len(names) > 5, f"threads: {names}")
+
+
+class SmallDisk:
+    """A file system of a few megabytes; only root can make one."""
+
+    def __init__(self, t, megabytes):
+        self.folder = t.path("disk")
+        os.makedirs(self.folder)
+        self.mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", self.folder]
+
+    def __enter__(self):
+        if os.geteuid() != 0 or run(self.mount).returncode != 0:
+            raise Skip("only root can mount the small disk that this needs")
+        return self.folder
+
+    def __exit__(self, *_):
+        run(["umount", self.folder])
+
+
+@test("A full disk ends tracing, not the program")
+def full_disk(t):
+    with SmallDisk(t, 1) as folder:
+        trace = os.path.join(folder, "trace")
+        plain = run(java_command("Mix", (300_000,), FLAGS))
+        traced = run(java_command("Mix", (300_000,), FLAGS, f"file={trace},compress=off"))
+        expect((traced.returncode, traced.stdout) == (0, plain.stdout),
+               f"ended with {traced.returncode}: {traced.stdout!r} {tail(traced.stderr)}")
+        expect("space" in traced.stderr.lower(), f"it does not say that the disk is full: {traced.stderr!r}")
+        verified(trace, clean_end=False)
