@@ -176,36 +176,51 @@ nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebui
   return json;
 }
 
-// The number of collections after which to stop; 0: do not stop; nullopt: there is no such collection.
-std::optional<uint64_t> StopAfter(Session& session, const HeapArguments& arguments) {
-  if (arguments.end) return 0;
+// Where to stop: found by a first run that only lists the collections.
+struct Stop {
+  int exit = kExitFine;  // otherwise there is nothing to show
+  uint64_t after = UINT64_MAX;
+  PassSummary scan;
+};
+
+Stop FindStop(Session& session, const HeapArguments& arguments) {
+  Stop stop;
+  if (arguments.end) return stop;
   Problems problems;
   Symbols symbols(problems);
   ListGcs list;
-  session.Run(symbols, problems, list);
-  if (!arguments.gc) return list.ids().size();
-  const auto at = std::find(list.ids().begin(), list.ids().end(), *arguments.gc);
-  if (at != list.ids().end()) return static_cast<uint64_t>(at - list.ids().begin()) + 1;
-  if (list.ids().empty()) {
-    session.err << "anttracks: there is no collection in the trace; use --end\n";
+  stop.scan = session.Run(symbols, problems, list);
+  const std::vector<uint64_t>& ids = list.ids();
+  if (!stop.scan.fatal.ok()) {
+    stop.exit = session.Unreadable(stop.scan.fatal);
+  } else if (!arguments.gc) {
+    if (!ids.empty()) stop.after = ids.size();
+  } else if (const auto at = std::find(ids.begin(), ids.end(), *arguments.gc); at != ids.end()) {
+    stop.after = static_cast<uint64_t>(at - ids.begin()) + 1;
   } else {
-    session.err << fmt::format("anttracks: there is no collection {} in the trace, its collections are {} to {}\n",
-                               *arguments.gc, list.ids().front(), list.ids().back());
+    session.err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", *arguments.gc,
+                               ids.empty() ? "it has none, use --end"
+                                           : fmt::format("its collections are {} to {}", ids.front(), ids.back()));
+    stop.exit = kExitUsage;
   }
-  return std::nullopt;
+  return stop;
 }
 
 }  // namespace
 
 int RunHeap(Session& session, const HeapArguments& arguments) {
   if (!session.Open()) return kExitUnreadable;
-  const std::optional<uint64_t> stop = StopAfter(session, arguments);
-  if (!stop) return kExitUsage;
+  const Stop stop = FindStop(session, arguments);
+  if (stop.exit != kExitFine) return stop.exit;
   Problems problems;
   Symbols symbols(problems);
-  Rebuild rebuild(symbols, problems, {.stop_after = *stop == 0 ? UINT64_MAX : *stop});
-  const PassSummary summary = session.Run(symbols, problems, rebuild);
+  Rebuild rebuild(symbols, problems, {.stop_after = stop.after});
+  PassSummary summary = session.Run(symbols, problems, rebuild);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!arguments.gc && stop.scan.damaged) {  // the last collection is only the last one before the damage
+    summary.damaged = true;
+    summary.damage = stop.scan.damage;
+  }
   if (!summary.has_meta) return session.Finish(summary, problems);
   const HeapTotals all = rebuild.heap().totals();
   if (arguments.objects) {

@@ -48,7 +48,7 @@ class Heap {
     Page* page = FindPage(word);
     if (page != nullptr) {
       const uint32_t in_page = InPage(word);
-      if (in_page >= page->end() && words <= kPageWords - in_page) {
+      if (in_page >= page->end() && words <= kPageWords - in_page && words <= end_ - word) {
         page->Append(in_page, words, shape, origin);
         objects_++;
         words_ += words;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damaged, cut and foreign files: clear messages, documented exit codes, never a crash or a hang.
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzer/small_trace.h"
+
+namespace anttracks::testing {
+namespace {
+
+const std::vector<std::vector<std::string>> kCommands = {
+    {"verify"}, {"info", "--json"}, {"heap", "--objects", "--end"}, {"sites", "--callers"}};
+
+void RunAll(const std::string& bytes) {
+  for (const auto& command : kCommands) {
+    const CommandResult result = Anttracks(bytes, command);
+    CHECK(result.code >= 0);
+    CHECK(result.code <= 4);
+    CHECK(result.code != 2);
+  }
+}
+
+TEST_CASE("DamageFlippingAnyByteOfTheFileIsNoticed") {
+  const std::string good = SmallTrace().file();
+  for (size_t i = 0; i < good.size(); i++) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0xFF);
+    RunAll(bad);
+    const bool minor_version = i == 10 || i == 11;
+    if (!minor_version) CHECK_MESSAGE(Anttracks(bad, {"verify"}).code != 0, "byte ", i);
+  }
+}
+
+TEST_CASE("DamageBehindValidChecksumsNeverCrashes") {
+  TraceBuilder b = SmallTrace();
+  const std::string good = b.file();
+  for (size_t chunk = 64; chunk < good.size();) {
+    const auto* header = reinterpret_cast<const uint8_t*>(good.data()) + chunk;
+    const size_t stored = trace::GetU32(header + trace::chunk_header::kStoredLength);
+    for (size_t i = 0; i < stored * 3; i++) {
+      static constexpr int kFlips[] = {0x01, 0x80, 0xFF};
+      std::string bad = good;
+      bad[chunk + 32 + i / 3] = static_cast<char>(bad[chunk + 32 + i / 3] ^ kFlips[i % 3]);
+      auto* bytes = reinterpret_cast<uint8_t*>(bad.data()) + chunk;
+      trace::PutU32(bytes + trace::chunk_header::kPayloadCrc, trace::Crc32c({bytes + 32, stored}));
+      trace::PutU32(bytes + trace::chunk_header::kHeaderCrc, trace::Crc32c({bytes, 28}));
+      RunAll(bad);
+    }
+    chunk += 32 + stored;
+  }
+}
+
+TEST_CASE("DamageCutAnywhereLoadsUpToTheCut") {
+  const std::string good = SmallTrace().file();
+  for (size_t length = 0; length < good.size(); length++) {
+    RunAll(good.substr(0, length));
+    const int code = Anttracks(good.substr(0, length), {"verify"}).code;
+    CHECK_MESSAGE((code == 0 || code == 3), "length ", length);
+  }
+}
+
+TEST_CASE("DamageTruncationIsToldAndIsNoError") {
+  const std::string good = SmallTrace().file();
+  const CommandResult info = Anttracks(good.substr(0, good.size() - 1), {"info"});
+  CHECK(info.code == 0);
+  CHECK(info.out.find("trace ends in the middle of a chunk (process killed?), ") != std::string::npos);
+  const CommandResult heap = Anttracks(good.substr(0, good.size() - 1), {"heap"});
+  CHECK(heap.code == 0);
+  CHECK(heap.out.find("heap after GC 0") == 0);
+  CHECK(heap.err.find("note: trace ends in the middle of a chunk") == 0);
+}
+
+TEST_CASE("DamageInTheMiddleStopsThereAndSaysWhere") {
+  std::string bad = SmallTrace().file();
+  bad[bad.size() - 3] ^= 1;  // in the last chunk
+  const CommandResult heap = Anttracks(bad, {"heap"});
+  CHECK(heap.code == 4);
+  CHECK(heap.out.find("heap after GC 0") == 0);
+  CHECK(heap.err.find("warning: the trace is damaged: TRACE, offset ") == 0);
+  CHECK(heap.err.find("checksum of a chunk is wrong") != std::string::npos);
+}
+
+TEST_CASE("DamageForeignFilesAreNamed") {
+  const CommandResult hprof = Anttracks("JAVA PROFILE 1.0.2", {"info"});
+  CHECK(hprof.code == 3);
+  CHECK(hprof.err.find("not an AntTracks trace (it is a Java heap dump (hprof))") != std::string::npos);
+  CHECK(Anttracks("", {"info"}).err.find("(it is empty)") != std::string::npos);
+  CHECK(Anttracks("\x1F\x8B", {"info"}).err.find("(it is a gzip archive)") != std::string::npos);
+}
+
+TEST_CASE("DamageMissingFileIsNamedWithTheReason") {
+  std::ostringstream out, err;
+  CHECK(analyzer::Main({"info", "/nonexistent/trace"}, out, err, false) == 3);
+  CHECK(err.str() == "anttracks: /nonexistent/trace: No such file or directory\n");
+}
+
+TEST_CASE("DamageUnknownUsageIsExitCodeTwo") {
+  std::ostringstream out, err;
+  CHECK(analyzer::Main({}, out, err, false) == 2);
+  CHECK(analyzer::Main({"heap"}, out, err, false) == 2);
+  CHECK(analyzer::Main({"heap", "x", "--by", "colour"}, out, err, false) == 2);
+  CHECK(analyzer::Main({"frobnicate", "x"}, out, err, false) == 2);
+  CHECK(Anttracks(SmallTrace().file(), {"heap", "--gc", "7"}).code == 2);
+}
+
+TEST_CASE("DamageContradictionsMakeReportsWarn") {
+  TraceBuilder b = SmallStart();
+  SmallAllocs(&b);
+  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kEden + 1).Fixed(6));
+  const CommandResult heap = Anttracks(b.Flush().file(), {"heap", "--end"});
+  CHECK(heap.code == 4);
+  CHECK(heap.err.find("contradicts itself in 1 place") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace anttracks::testing

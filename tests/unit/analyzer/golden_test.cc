@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace in, text out: every command's output for the small trace.
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzer/small_trace.h"
+
+namespace anttracks::testing {
+namespace {
+
+void CheckOutput(std::vector<std::string> arguments, const char* expected) {
+  const CommandResult result = Anttracks(SmallTrace().file(), std::move(arguments));
+  CHECK(result.out == expected + 1);  // without the line break behind the quotation mark
+  CHECK(result.err == "");
+  CHECK(result.code == 0);
+}
+
+TEST_CASE("InfoShowsProgramCountsAndBytes") {
+  CheckOutput({"info"}, R"out(
+file            TRACE, 1.09 KiB, format 1.0
+trace           1122334455667788, process 4711, agent 0.1.0
+VM              17.0.19
+command         Main 1
+VM flags        -XX:+UseParallelGC
+options         file=a
+started         2023-11-14 22:13:20 UTC
+time span       2.00 ms
+collections     1 young in 4.0 us, 1 full in 1.50 ms
+sync points     1 with 2 objects, 136 B
+allocated       12 objects, 304 B
+  in TLABs      11 objects, 288 B
+  outside       1 object, 16 B
+
+raw             806 B, 67.17 B an object
+on disk         1.09 KiB, 93.42 B an object
+losses          none
+ended           cleanly (VM death)
+
+  Segments      Count  Raw bytes   Share
+  ALLOC             4         63   7.8 %
+  MOVES             2         29   3.6 %
+  SLIDES            4         48   6.0 %
+  FILLERS           1          9   1.1 %
+  GC_BEGIN          2        128  15.9 %
+  GC_END            2        128  15.9 %
+  SYNC_BEGIN        1         47   5.8 %
+  SYNC_OBJECTS      1         12   1.5 %
+  SYNC_END          1          6   0.7 %
+  SYMBOLS           1        307  38.1 %
+  END               1         29   3.6 %
+)out");
+}
+
+TEST_CASE("HeapShowsClassesAfterTheLastCollection") {
+  CheckOutput({"heap"}, R"out(
+heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
+
+  Objects   Share  Bytes   Share  Class
+        1  20.0 %    112  46.7 %  java.lang.Class
+        3  60.0 %     72  30.0 %  app.Node
+        1  20.0 %     56  23.3 %  int[]
+)out");
+}
+
+TEST_CASE("HeapOfAnEarlierCollection") {
+  CheckOutput({"heap", "--gc", "0"}, R"out(
+heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Class
+        1  16.7 %    112  42.4 %  java.lang.Class
+        2  33.3 %     88  33.3 %  int[]
+        2  33.3 %     48  18.2 %  app.Node
+        1  16.7 %     16   6.1 %  java.lang.Object
+)out");
+}
+
+TEST_CASE("HeapBySiteAtTheEndHasWhatWasAllocatedSince") {
+  CheckOutput({"heap", "--by", "site", "--end"}, R"out(
+heap at the end of the trace, 2.00 ms: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Site
+        1  16.7 %    112  42.4 %  <unknown>
+        4  66.7 %     96  36.4 %  app.List.add(List.java:12)
+        1  16.7 %     56  21.2 %  app.Main.run(Main.java:30)
+)out");
+}
+
+TEST_CASE("HeapByAgeCountsCollectionsSurvived") {
+  CheckOutput({"heap", "--by", "age"}, R"out(
+heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
+
+  Objects   Share  Bytes   Share  Age
+        1  20.0 %    112  46.7 %  <before trace>
+        2  40.0 %     80  33.3 %  2 GCs
+        2  40.0 %     48  20.0 %  1 GC
+)out");
+}
+
+TEST_CASE("HeapByThreadKnowsWhatTheTraceSawBorn") {
+  CheckOutput({"heap", "--by", "thread", "--gc", "0"}, R"out(
+heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Thread
+        2  33.3 %    136  51.5 %  <before trace>
+        2  33.3 %     80  30.3 %  main (1)
+        1  16.7 %     32  12.1 %  <filler>
+        1  16.7 %     16   6.1 %  worker (2)
+)out");
+}
+
+TEST_CASE("HeapBySpace") {
+  CheckOutput({"heap", "--by", "space", "--gc", "0"}, R"out(
+heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Space
+        3  50.0 %    192  72.7 %  old
+        3  50.0 %     72  27.3 %  survivor
+)out");
+}
+
+TEST_CASE("HeapTopCutsTheTableAndSaysSo") {
+  CheckOutput({"heap", "--top", "1"}, R"out(
+heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
+
+  Objects   Share  Bytes   Share  Class
+        1  20.0 %    112  46.7 %  java.lang.Class
+  ... and 2 more (--top 0 shows all)
+)out");
+}
+
+TEST_CASE("HeapAsJson") {
+  CheckOutput({"heap", "--json", "--top", "2"}, R"out(
+{
+  "gc": 1,
+  "exact": true,
+  "objects": 5,
+  "bytes": 240,
+  "by": "class",
+  "rows": [
+    {
+      "class": "java.lang.Class",
+      "objects": 1,
+      "bytes": 112
+    },
+    {
+      "class": "app.Node",
+      "objects": 3,
+      "bytes": 72
+    }
+  ]
+}
+)out");
+}
+
+TEST_CASE("HeapObjectsAreTabSeparatedByAddress") {
+  CheckOutput({"heap", "--objects", "--gc", "0"}, R"out(
+0x10180000	app.Node	24	app.List.add(List.java:12)
+0x10180018	java.lang.Object	16	java.lang.Object.clone(Native Method)
+0x10180028	int[]	32	<filler>
+0x10200000	java.lang.Class	112	<unknown>
+0x10200070	app.Node	24	app.List.add(List.java:12)
+0x10200088	int[]	56	app.Main.run(Main.java:30)
+)out");
+}
+
+TEST_CASE("GcsHaveOneLineEach") {
+  CheckOutput({"gcs"}, R"out(
+  GC  Kind   Cause                 Start  Duration  Before  After  Moved  Stayed  Died  Live
+   0  young  Allocation Failure   5.0 us    4.0 us   664 B  264 B      3       0     4     6
+   1  full   System.gc()         20.0 us   1.50 ms   360 B  240 B      4       1     5     5
+)out");
+}
+
+TEST_CASE("GcsAsJson") {
+  CheckOutput({"gcs", "--json"}, R"out(
+{
+  "gcs": [
+    {
+      "id": 0,
+      "kind": "young",
+      "cause": "Allocation Failure",
+      "start_ns": 5000,
+      "duration_ns": 4000,
+      "bytes_before": 664,
+      "bytes_after": 264,
+      "moved": {
+        "objects": 3,
+        "bytes": 96
+      },
+      "stayed": {
+        "objects": 0,
+        "bytes": 0
+      },
+      "died": {
+        "objects": 4,
+        "bytes": 88
+      },
+      "fillers": {
+        "objects": 1,
+        "bytes": 32
+      },
+      "live": {
+        "objects": 6,
+        "bytes": 264
+      }
+    },
+    {
+      "id": 1,
+      "kind": "full",
+      "cause": "System.gc()",
+      "start_ns": 20000,
+      "duration_ns": 1500000,
+      "bytes_before": 360,
+      "bytes_after": 240,
+      "moved": {
+        "objects": 4,
+        "bytes": 128
+      },
+      "stayed": {
+        "objects": 1,
+        "bytes": 112
+      },
+      "died": {
+        "objects": 5,
+        "bytes": 120
+      },
+      "fillers": {
+        "objects": 0,
+        "bytes": 0
+      },
+      "live": {
+        "objects": 5,
+        "bytes": 240
+      }
+    }
+  ]
+}
+)out");
+}
+
+TEST_CASE("SitesMergeTiersAndChains") {
+  CheckOutput({"sites"}, R"out(
+allocated: 12 objects, 304 B, 3 rows
+
+  Objects   Share  Bytes   Share  Class             Site
+        9  75.0 %    216  71.1 %  app.Node          app.List.add(List.java:12)
+        2  16.7 %     72  23.7 %  int[]             app.Main.run(Main.java:30)
+        1   8.3 %     16   5.3 %  java.lang.Object  java.lang.Object.clone(Native Method)
+)out");
+}
+
+TEST_CASE("SitesWithTiersAndCallers") {
+  CheckOutput({"sites", "--tiers", "--callers"}, R"out(
+allocated: 12 objects, 304 B, 4 rows
+
+  Objects   Share  Bytes   Share  Tier         Class             Site
+        8  66.7 %    192  63.2 %  interpreter  app.Node          app.List.add(List.java:12)
+        2  16.7 %     72  23.7 %  C1           int[]             app.Main.run(Main.java:30)
+        1   8.3 %     24   7.9 %  C2           app.Node          app.List.add(List.java:12)
+                                                                   <- app.Main.run(Main.java:30)
+        1   8.3 %     16   5.3 %  native       java.lang.Object  java.lang.Object.clone(Native Method)
+                                                                   <- app.Main.run(Main.java:30)
+)out");
+}
+
+TEST_CASE("SitesAsJson") {
+  CheckOutput({"sites", "--json", "--top", "1", "--callers"}, R"out(
+{
+  "objects": 12,
+  "bytes": 304,
+  "sites": [
+    {
+      "site": "app.List.add(List.java:12)",
+      "class": "app.Node",
+      "callers": [],
+      "objects": 8,
+      "bytes": 192
+    }
+  ]
+}
+)out");
+}
+
+TEST_CASE("ThreadsWithTotals") {
+  CheckOutput({"threads"}, R"out(
+  Id  Java id  Objects  Bytes    Share  Outside TLABs  Name
+   1        1       10    272   89.5 %              0  main
+   2        9        2     32   10.5 %              1  worker
+  --------------------------------------------------------------
+                    12    304  100.0 %              1  2 threads
+)out");
+}
+
+TEST_CASE("ThreadsAsJson") {
+  CheckOutput({"threads", "--json"}, R"out(
+{
+  "threads": [
+    {
+      "id": 1,
+      "java_id": 1,
+      "os_id": 0,
+      "name": "main",
+      "objects": 10,
+      "bytes": 272,
+      "outside_tlab_objects": 0,
+      "outside_tlab_bytes": 0
+    },
+    {
+      "id": 2,
+      "java_id": 9,
+      "os_id": 0,
+      "name": "worker",
+      "objects": 2,
+      "bytes": 32,
+      "outside_tlab_objects": 1,
+      "outside_tlab_bytes": 16
+    }
+  ]
+}
+)out");
+}
+
+TEST_CASE("VerifyFindsNothingInAGoodTrace") {
+  CheckOutput({"verify"}, R"out(
+4 chunks and 2 collections checked, 6 objects live at the end: no errors
+)out");
+}
+
+TEST_CASE("VerifyAsJson") {
+  CheckOutput({"verify", "--json"}, R"out(
+{
+  "errors": 0,
+  "by_kind": {},
+  "first": [],
+  "chunks": 4,
+  "gcs": 2,
+  "truncated_bytes": 0,
+  "ended_cleanly": true
+}
+)out");
+}
+
+}  // namespace
+}  // namespace anttracks::testing

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heap model against a plain map, and its edges.
+#include "analyzer/model/heap.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr uint64_t kStart = 1000;  // not at a page's start
+constexpr uint64_t kEnd = kStart + 40 * kPageWords;
+
+struct Reference {
+  std::map<uint64_t, HeapObject> objects;
+
+  bool Free(uint64_t word, uint64_t words, const Shapes& shapes) const {
+    auto next = objects.lower_bound(word);
+    if (next != objects.end() && next->first < word + words) return false;
+    if (next == objects.begin()) return true;
+    --next;
+    return next->first + shapes.words(next->second.shape) <= word;
+  }
+};
+
+void CheckSame(const Heap& heap, const Reference& reference, const Shapes& shapes) {
+  auto expected = reference.objects.begin();
+  uint64_t words = 0;
+  heap.ForEach([&](const HeapObject& object, bool) {
+    REQUIRE(expected != reference.objects.end());
+    REQUIRE(object.word == expected->first);
+    REQUIRE(object.shape == expected->second.shape);
+    REQUIRE(object.origin == expected->second.origin);
+    words += shapes.words(object.shape);
+    ++expected;
+  });
+  REQUIRE(expected == reference.objects.end());
+  REQUIRE(heap.totals().objects == reference.objects.size());
+  REQUIRE(heap.totals().words == words);
+}
+
+TEST_CASE("HeapAgreesWithAPlainMap") {
+  Shapes shapes;
+  for (uint32_t words : {2u, 3u, 4u, 7u, 40u, 512u, 513u, 1500u}) shapes.Add({1, words, words});
+  std::mt19937 random(42);
+  for (int round = 0; round < 30; round++) {
+    Heap heap(shapes, kStart, kEnd);
+    Reference reference;
+    for (int i = 0; i < 2000; i++) {
+      const uint64_t word = kStart - 2 + random() % (kEnd - kStart + 4);
+      const uint32_t shape = random() % 4 != 0 ? random() % 5 : random() % shapes.size();
+      const uint32_t words = shapes.words(shape);
+      const uint32_t origin = random() % 300;
+      InsertResult expected = InsertResult::kOk;
+      if (word < kStart || word + words > kEnd) {
+        expected = InsertResult::kOutsideHeap;
+      } else if (!reference.Free(word, words, shapes)) {
+        expected = InsertResult::kOverlap;
+      } else {
+        reference.objects[word] = {word, shape, origin};
+      }
+      REQUIRE(heap.Insert(word, shape, origin) == expected);
+      if (i % 500 != 499) continue;
+      CheckSame(heap, reference, shapes);
+      // Ranges of whole objects, as spaces are.
+      auto first = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
+      auto last = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
+      if (first == reference.objects.end() || last == reference.objects.end() || last->first < first->first) continue;
+      const uint64_t bottom = first->first, top = last->first;
+      uint64_t untaken = 0;
+      for (auto at = first; at != last; ++at) {
+        HeapObject object;
+        if (random() % 2 == 0) {
+          REQUIRE(heap.Take(at->first, &object) == MoveResult::kOk);
+          REQUIRE(object.origin == at->second.origin);
+          REQUIRE(heap.Take(at->first, &object) == MoveResult::kMovedTwice);
+        } else {
+          untaken++;
+        }
+      }
+      REQUIRE(heap.Drop(bottom, top).objects == untaken);
+      reference.objects.erase(first, last);
+      CheckSame(heap, reference, shapes);
+    }
+  }
+}
+
+TEST_CASE("HeapRefusesAnObjectWithinALargeOne") {
+  Shapes shapes;
+  const uint32_t large = shapes.Add({1, 1, 5 * kPageWords});
+  const uint32_t small = shapes.Add({2, 0, 2});
+  Heap heap(shapes, 0, 100 * kPageWords);
+  REQUIRE(heap.Insert(100, large, 0) == InsertResult::kOk);
+  CHECK(heap.Insert(100 + 3 * kPageWords, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(100 + 5 * kPageWords - 1, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(100 + 5 * kPageWords, small, 0) == InsertResult::kOk);
+  CHECK(heap.Insert(99, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(98, small, 0) == InsertResult::kOk);
+}
+
+TEST_CASE("HeapPageOfTheSmallestObjectsWithAsManyOriginsIsFull") {
+  Shapes shapes;
+  const uint32_t small = shapes.Add({2, 0, 2});
+  Heap heap(shapes, 0, kPageWords);
+  for (uint32_t i = 0; i < 256; i++) REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
+  uint32_t count = 0;
+  heap.ForEach([&](const HeapObject& object, bool) {
+    CHECK((object.origin - 1000) * 37 % 256 == object.word / 2);
+    count++;
+  });
+  CHECK(count == 256);
+}
+
+}  // namespace
+}  // namespace anttracks::analyzer

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/reader.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzer/small_trace.h"
+
+namespace anttracks::testing {
+namespace {
+
+using Item = trace::TraceReader::Item;
+
+std::unique_ptr<trace::TraceReader> Open(const std::vector<std::string>& paths) {
+  auto reader = trace::TraceReader::Open(paths);
+  REQUIRE_MESSAGE(reader.ok(), reader.message());
+  return std::move(*reader);
+}
+
+std::string Text(const trace::TraceReader& reader) {
+  const auto payload = reader.chunk().payload;
+  return {payload.begin(), payload.end()};
+}
+
+TEST_CASE("ReaderGivesPlainAndCompressedChunksInOrder") {
+  TraceBuilder b;
+  b.Chunk(1, "first").Chunk(2, std::string(100000, 'x'), 1).Chunk(2, "");
+  TempFile file(b.file());
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "first");
+  CHECK(reader->chunk().offset == 64);
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == std::string(100000, 'x'));
+  CHECK(reader->chunk().stored_bytes < 10000);
+  CHECK(reader->chunk().sequence == 1);
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(reader->chunk().payload.empty());
+  CHECK(reader->Next() == Item::kEnd);
+  CHECK(reader->position() == reader->total_bytes());
+  reader->Rewind();
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "first");
+}
+
+TEST_CASE("ReaderSkipsADamagedPayloadAndSearchesBehindADamagedHeader") {
+  TraceBuilder b;
+  b.Chunk(2, "aaaa").Chunk(2, "bbbb").Chunk(2, "cccc");
+  for (size_t at : {size_t{64 + 36 + 33}, size_t{64 + 36 + 5}}) {
+    std::string bad = b.file();
+    bad[at] ^= 1;
+    TempFile file(bad);
+    auto reader = Open({file.path()});
+    REQUIRE(reader->Next() == Item::kChunk);
+    REQUIRE(reader->Next() == Item::kDamage);
+    CHECK(reader->damage().offset == 64 + 36);
+    CHECK(reader->damage().bytes == 36);
+    REQUIRE(reader->Next() == Item::kChunk);
+    CHECK(Text(*reader) == "cccc");
+    CHECK(reader->Next() == Item::kEnd);
+  }
+}
+
+TEST_CASE("ReaderFindsTheNextHeaderBeyondItsSearchBlock") {
+  TraceBuilder b;
+  b.Chunk(2, "aaaa");
+  std::string bytes = b.file();
+  bytes += std::string((size_t{1} << 20) + 17, 'A');
+  TraceBuilder rest;
+  rest.set_sequence(1);
+  rest.Chunk(2, "bbbb");
+  bytes += rest.file().substr(64);
+  TempFile file(bytes);
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kChunk);
+  REQUIRE(reader->Next() == Item::kDamage);
+  CHECK(reader->damage().bytes == (1 << 20) + 17);
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "bbbb");
+}
+
+TEST_CASE("ReaderCountsTheBytesOfATruncatedLastChunk") {
+  TraceBuilder b;
+  b.Chunk(2, "aaaa").Chunk(2, "bbbb");
+  TempFile file(b.file().substr(0, b.file().size() - 1));
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(reader->Next() == Item::kEnd);
+  CHECK(reader->Next() == Item::kEnd);
+  CHECK(reader->files()[0].truncated_bytes == 35);
+}
+
+TEST_CASE("ReaderRefusesChunksThatClaimMoreThanTheLimit") {
+  TraceBuilder b;
+  b.RawChunk(2, 1, "abc", (16u << 20) + 1).Chunk(2, "ok");
+  TempFile file(b.file());
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kDamage);
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "ok");
+}
+
+TEST_CASE("ReaderRefusesCompressedChunksWhoseLengthsDisagree") {
+  std::string stored;
+  snappy::Compress("hello", 5, &stored);
+  TraceBuilder b;
+  b.RawChunk(2, 1, stored, 6).RawChunk(2, 0, "abc", 4).RawChunk(2, 1, "\x05zzz", 5);
+  TempFile file(b.file());
+  auto reader = Open({file.path()});
+  for (int i = 0; i < 3; i++) CHECK(reader->Next() == Item::kDamage);
+  CHECK(reader->Next() == Item::kEnd);
+}
+
+TEST_CASE("ReaderStopsAtAChunkThatMustBeUnderstood") {
+  TraceBuilder b;
+  b.Chunk(77, "skip").Chunk(78, "must", 1u << 15).Chunk(2, "rest");
+  TempFile file(b.file());
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(reader->chunk().type == 77);
+  CHECK(reader->Next() == Item::kError);
+  CHECK(reader->error().message().find("type 78") != std::string::npos);
+  CHECK(reader->Next() == Item::kError);
+}
+
+TEST_CASE("ReaderOrdersFilesByTheirIndex") {
+  TraceBuilder first(0), second(1);
+  first.Chunk(2, "one");
+  second.set_sequence(1);
+  second.Chunk(2, "two");
+  TempFile a(second.file()), b(first.file());
+  auto reader = Open({a.path(), b.path()});
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "one");
+  REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(Text(*reader) == "two");
+  CHECK(reader->chunk().file == 1);
+  CHECK(reader->Next() == Item::kEnd);
+}
+
+TEST_CASE("ReaderRefusesFilesOfDifferentTracesAndTheSameFileTwice") {
+  TempFile a(TraceBuilder(0, 1).file()), b(TraceBuilder(1, 2).file());
+  CHECK(trace::TraceReader::Open({a.path(), b.path()}).message().find("another trace") != std::string::npos);
+  CHECK(trace::TraceReader::Open({a.path(), a.path()}).message().find("same place") != std::string::npos);
+}
+
+TEST_CASE("ReaderRefusesAnotherMajorVersion") {
+  std::string bytes = TraceBuilder().file();
+  bytes[8] = 2;
+  TempFile file(bytes);
+  CHECK(trace::TraceReader::Open({file.path()}).message().find("trace format 2.0") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace anttracks::testing
