@@ -155,6 +155,9 @@ Status Agent::Subscribe() {
 }
 
 Status Agent::BeginLocked(trace::SyncReason reason) {
+  // At load the heap did not exist yet: fetch its place and the number of GC workers.
+  const Status found = FindVm();
+  if (!found.ok()) return found;
   const Status started = writer_->Start(MetaJson(env_, *vm_, option_text_.c_str()));
   if (!started.ok()) return started;
   session_->Begin(reason);

@@ -187,8 +187,9 @@ typedef struct AntTracksVM {
   uint32_t narrow_klass_shift;
   uint32_t array_length_offset;       /* of the 32-bit length */
   uint32_t object_alignment;          /* bytes, a power of two, at least 8 */
+  /* Known only when the VM is initialized: call the extension function again then. Narrow klass, too. */
   uint32_t gc_workers;                /* worker numbers in callbacks are below this */
-  uint64_t heap_start, heap_end;      /* reserved range; 0 before the heap exists: read again in start */
+  uint64_t heap_start, heap_end;      /* reserved range */
 
   /* Called in native state by a thread that is attached to the VM. start: 0, or -1 when already started,
    * -2 for a wrong version or size, -3 when unsupported. callbacks are copied. The sync callbacks have run when it

@@ -33,11 +33,34 @@ class Thread;
 //  - recording(): an agent has started; events are reported to its callbacks.
 //    Changes only at a safepoint.
 
+// What the runtime's site lookup remembers of the code that a thread came from, valid
+// for one epoch: code addresses may be reused after code was freed.
+struct AntTracksCallers {
+  enum { size = 32 };
+  enum Kind { none, runtime_stub, native_wrapper };
+  struct Blob {
+    address _pc;
+    int     _frame_words;
+    Kind    _kind;
+  };
+  struct Native {
+    address  _pc, _caller_pc;
+    uint32_t _site;
+  };
+  uint   _epoch;
+  Blob   _blobs[size];
+  Native _natives[size];
+
+  AntTracksCallers() { clear(0); }
+  void clear(uint epoch);
+};
+
 // What the VM keeps for each thread.
 struct AntTracksThreadState {
   void*     _agent_slot;    // the agent's own word
   HeapWord* _reported;      // the current TLAB is reported up to here; NULL: not at all
   bool      _rematerializing;
+  AntTracksCallers _callers;
 
   AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
 };

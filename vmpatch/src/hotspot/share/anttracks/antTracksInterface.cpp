@@ -23,6 +23,7 @@
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
 #include "runtime/atomic.hpp"
+#include "runtime/init.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/mutexLocker.hpp"
 #include "runtime/objectMonitor.inline.hpp"
@@ -143,12 +144,6 @@ int32_t execute(const AntTracksCallbacks* callbacks) {
 int32_t start(const AntTracksCallbacks* callbacks) {
   if (callbacks == NULL || callbacks->version != ANTTRACKS_ABI_VERSION || callbacks->size < sizeof(*callbacks)) return -2;
   if (the_vm.unsupported != NULL) return -3;
-  const MemRegion heap = ParallelScavengeHeap::heap()->reserved_region();
-  the_vm.heap_start = (uint64_t)heap.start();
-  the_vm.heap_end = (uint64_t)heap.end();
-  the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
-  the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
-  the_vm.gc_workers = AntTracksBatchBase::count() + 1;  // the last one: fillers
   return execute(callbacks);
 }
 
@@ -253,6 +248,15 @@ void fill_table() {
   the_vm.describe_thread = &describe_thread;
 }
 
+void fill_heap() {
+  const MemRegion heap = ParallelScavengeHeap::heap()->reserved_region();
+  the_vm.heap_start = (uint64_t)heap.start();
+  the_vm.heap_end = (uint64_t)heap.end();
+  the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
+  the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
+  the_vm.gc_workers = AntTracksBatchBase::count() + 1;  // the last one: fillers
+}
+
 jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
   va_list ap;
   va_start(ap, env);
@@ -262,6 +266,7 @@ jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
   if (out == NULL) return JVMTI_ERROR_NULL_POINTER;
   if (version != ANTTRACKS_ABI_VERSION) return JVMTI_ERROR_UNSUPPORTED_VERSION;
   if (the_vm.size == 0) fill_table();
+  if (the_vm.unsupported == NULL && is_init_completed()) fill_heap();
   *out = &the_vm;
   return JVMTI_ERROR_NONE;
 }

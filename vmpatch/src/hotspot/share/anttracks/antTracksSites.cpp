@@ -12,10 +12,12 @@
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.hpp"
+#include "code/codeCache.hpp"
 #include "code/debugInfoRec.hpp"
 #include "code/nmethod.hpp"
 #include "code/scopeDesc.hpp"
 #include "compiler/compilerDefinitions.hpp"
+#include "interpreter/interpreter.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/method.hpp"
@@ -36,6 +38,12 @@
 #endif
 
 volatile uint64_t AntTracksSites::_cache[1 << AntTracksSites::cache_bits];
+volatile uint AntTracksSites::_code_epoch = 0;
+
+void AntTracksCallers::clear(uint epoch) {
+  memset(this, 0, sizeof(*this));
+  _epoch = epoch;
+}
 
 namespace {
 
@@ -206,20 +214,77 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
 
 }  // namespace
 
-uint32_t AntTracksSites::current(JavaThread* thread) {
-  if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
+// The general way. *native_caller: where a native method at the top was called from, else NULL.
+static uint32_t walk_to_site(JavaThread* thread, uint32_t flags, address* native_caller) {
+  *native_caller = NULL;
   RegisterMap map(thread, false);
   frame fr = thread->last_frame();
   if (!find_java_frame(&fr, &map)) return ANTTRACKS_SITE_VM;
-  const uint32_t flags = thread->anttracks()->_rematerializing ? ANTTRACKS_SITE_REMATERIALIZED : 0;
   Method* const native = native_method_of(fr);
   if (native == NULL) return site_of_frame(fr, flags);
   uint32_t caller = 0;
   if (!fr.is_first_frame()) {
     fr = fr.sender(&map);
+    *native_caller = fr.pc();
     if (fr.is_java_frame() && native_method_of(fr) == NULL) caller = site_of_frame(fr, 0);
   }
   return site_id(native, -1, caller, ANTTRACKS_TIER_NATIVE, flags);
+}
+
+static AntTracksCallers::Blob* blob_of(AntTracksCallers* callers, address pc) {
+  AntTracksCallers::Blob* const blob = &callers->_blobs[((uintptr_t)pc >> 2) % AntTracksCallers::size];
+  if (blob->_pc != pc) {
+    CodeBlob* const cb = CodeCache::find_blob(pc);
+    blob->_pc = pc;
+    blob->_frame_words = cb == NULL ? 0 : cb->frame_size();
+    blob->_kind = cb == NULL ? AntTracksCallers::none
+                : cb->is_runtime_stub() ? AntTracksCallers::runtime_stub
+                : cb->is_nmethod() && cb->as_nmethod()->is_native_method() ? AntTracksCallers::native_wrapper
+                : AntTracksCallers::none;
+  }
+  return blob;
+}
+
+// Most allocations come from few places: look at the top of the stack as it is, and walk only when
+// that place is new. A return address that deoptimization has patched is in no cache.
+uint32_t AntTracksSites::current(JavaThread* thread) {
+  if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
+  address native_caller;
+  AntTracksThreadState* const state = thread->anttracks();
+  if (state->_rematerializing) return walk_to_site(thread, ANTTRACKS_SITE_REMATERIALIZED, &native_caller);
+  thread->frame_anchor()->make_walkable();
+  const address pc = thread->last_Java_pc();
+  if (Interpreter::contains(pc)) {
+    intptr_t* const fp = thread->frame_anchor()->last_Java_fp();
+    Method* const method = (Method*)fp[frame::interpreter_frame_method_offset];
+    if (!method->is_native()) {
+      const uint32_t site = cached((address)fp[frame::interpreter_frame_bcp_offset]);
+      if (site != 0) return site;
+    }
+    return walk_to_site(thread, 0, &native_caller);
+  }
+
+  AntTracksCallers* const callers = &state->_callers;
+  const uint epoch = Atomic::load(&_code_epoch);
+  if (callers->_epoch != epoch) callers->clear(epoch);
+  AntTracksCallers::Blob* const blob = blob_of(callers, pc);
+  if (blob->_kind == AntTracksCallers::none) return walk_to_site(thread, 0, &native_caller);
+  const address caller_pc = (address)thread->last_Java_sp()[blob->_frame_words - 1];
+  if (blob->_kind == AntTracksCallers::runtime_stub) {
+    const uint32_t site = cached(caller_pc);
+    return site != 0 ? site : walk_to_site(thread, 0, &native_caller);
+  }
+  AntTracksCallers::Native* const native =
+      &callers->_natives[(((uintptr_t)pc >> 2) ^ (uintptr_t)caller_pc) % AntTracksCallers::size];
+  if (native->_pc == pc && native->_caller_pc == caller_pc) return native->_site;
+  const uint32_t site = walk_to_site(thread, 0, &native_caller);
+  // The interpreter calls from one place, whatever the bytecode.
+  if (native_caller == caller_pc && !Interpreter::contains(caller_pc)) {
+    native->_pc = pc;
+    native->_caller_pc = caller_pc;
+    native->_site = site;
+  }
+  return site;
 }
 
 #ifdef COMPILER1
@@ -253,6 +318,7 @@ intptr_t AntTracksSites::c2_mark(AllocateNode* allocation) {
 
 void AntTracksSites::forget_code(address begin, address end) {
   if (!AntTracks::sites()) return;
+  Atomic::inc(&_code_epoch);
   const size_t n = MIN2((size_t)(end - begin), (size_t)1 << cache_bits);
   for (size_t i = 0; i < n; i++) {
     if (cached(begin + i) != 0) Atomic::store(entry_of((uint64_t)(begin + i)), (uint64_t)0);

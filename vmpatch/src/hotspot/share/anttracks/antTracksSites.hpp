@@ -56,6 +56,7 @@ class AntTracksSites : AllStatic {
 
  private:
   static volatile uint64_t _cache[1 << cache_bits];
+  static volatile uint _code_epoch;  // counts how often code was freed
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
