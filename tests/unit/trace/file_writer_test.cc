@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <snappy.h>
+
+#include <string>
+
+#include "tests/unit/trace/bytes.h"
+#include "trace/crc32c.h"
+#include "trace/file_writer.h"
+
+namespace anttracks::trace {
+namespace {
+
+TEST_CASE("a file header has the layout of the specification") {
+  const auto header = EncodeFileHeader({0x1122334455667788, 0x99, 4711, 2});
+  CHECK(std::string(header.begin(), header.begin() + 8) == "ANTTRACK");
+  const Bytes fixed(header.begin() + 8, header.begin() + 16);
+  CHECK(fixed == B({1, 0, 0, 0, 64, 0, 0, 0}));
+  CHECK(GetU64(&header[16]) == 0x1122334455667788);
+  CHECK(GetU64(&header[24]) == 0x99);
+  CHECK(GetU64(&header[32]) == 4711);
+  CHECK(GetU32(&header[40]) == 2);
+  CHECK(Bytes(header.begin() + 44, header.begin() + 60) == Bytes(16, 0));
+  CHECK(GetU32(&header[60]) == Crc32c({header.data(), 60}));
+}
+
+TEST_CASE("a chunk that compresses is stored compressed, with both lengths and checksums") {
+  const Bytes payload(10'000, 'x');
+  ChunkEncoder encoder(true);
+  const auto chunk = encoder.Encode(ChunkType::kData, payload);
+  REQUIRE(chunk.ok());
+  const Bytes bytes = ToBytes(*chunk);
+  CHECK(std::string(bytes.begin(), bytes.begin() + 4) == "ATCK");
+  CHECK(GetU16(&bytes[4]) == 2);
+  CHECK(GetU16(&bytes[6]) == 1);
+  const uint32_t stored = GetU32(&bytes[8]);
+  REQUIRE(bytes.size() == 32 + stored);
+  CHECK(stored < 1000);
+  CHECK(GetU32(&bytes[12]) == 10'000);
+  CHECK(GetU64(&bytes[16]) == 0);
+  CHECK(GetU32(&bytes[24]) == Crc32c({&bytes[32], stored}));
+  CHECK(GetU32(&bytes[28]) == Crc32c({&bytes[0], 28}));
+  std::string raw;
+  REQUIRE(snappy::Uncompress(reinterpret_cast<const char*>(&bytes[32]), stored, &raw));
+  CHECK(raw == std::string(10'000, 'x'));
+}
+
+TEST_CASE("a chunk that does not compress is stored as it is, and chunks are numbered") {
+  ChunkEncoder encoder(true);
+  const Bytes payload = B({1, 2, 3});
+  for (uint64_t i = 0; i < 3; i++) {
+    const auto chunk = encoder.Encode(ChunkType::kMeta, payload);
+    REQUIRE(chunk.ok());
+    CHECK(GetU16(chunk->data() + 4) == 1);
+    CHECK(GetU16(chunk->data() + 6) == 0);
+    CHECK(GetU64(chunk->data() + 16) == i);
+    CHECK(ToBytes(chunk->subspan(32)) == payload);
+  }
+}
+
+TEST_CASE("compression can be off, and a chunk may be empty") {
+  ChunkEncoder encoder(false);
+  const Bytes payload(10'000, 'x');
+  const auto chunk = encoder.Encode(ChunkType::kData, payload);
+  REQUIRE(chunk.ok());
+  CHECK(chunk->size() == 10'032);
+  const auto empty = encoder.Encode(ChunkType::kData, {});
+  REQUIRE(empty.ok());
+  CHECK(empty->size() == 32);
+}
+
+TEST_CASE("a chunk over the limit of the format is refused") {
+  ChunkEncoder encoder(true);
+  const Bytes payload(kMaxChunkRawBytes + 1, 0);
+  CHECK_FALSE(encoder.Encode(ChunkType::kData, payload).ok());
+}
+
+}  // namespace
+}  // namespace anttracks::trace
