@@ -133,10 +133,10 @@ void Heap::Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* unt
   }
 }
 
-// A copy of the page without the objects that start in [from, to).
-std::unique_ptr<Page> Heap::Without(const Page& page, uint32_t from, uint32_t to) const {
+// A copy of the page without the objects that start in [from, to), its first words covered as given.
+std::unique_ptr<Page> Heap::Without(const Page& page, uint32_t covered, uint32_t from, uint32_t to) const {
   auto copy = std::make_unique<Page>();
-  if (page.covered() != 0) copy->Cover(page.covered());
+  if (covered != 0) copy->Cover(covered);
   uint32_t rank = 0;
   for (uint32_t i = page.NextStart(0); i < kPageWords; i = page.NextStart(i + 1), rank++) {
     if (i >= from && i < to) continue;
@@ -166,9 +166,12 @@ HeapTotals Heap::Drop(uint64_t bottom, uint64_t top) {
     const auto to = static_cast<uint32_t>(std::min<uint64_t>(top - page_start, kPageWords));
     Account(*page, from, to, &untaken);
     Page* rest = nullptr;
-    // What covers the first page's start belongs to an object before the range.
-    if (from != 0 || to != kPageWords || (index == first && page->covered() != 0)) {
-      rest = page->covered() == kPageWords ? page : Without(*page, from, to).release();
+    // What covers the first page's start belongs to an object before the range, others' to one within.
+    const uint32_t covered = index == first ? page->covered() : 0;
+    if (covered == kPageWords) {
+      rest = page;
+    } else if (from != 0 || to != kPageWords || covered != 0) {
+      rest = Without(*page, covered, from, to).release();
     }
     if (rest != page) Release(page);
     page = rest;

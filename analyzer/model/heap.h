@@ -114,7 +114,7 @@ class Heap {
   bool IsFree(uint64_t word, uint64_t end) const;
   void CoverBehind(uint64_t word, uint64_t end);
   void Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken);
-  std::unique_ptr<Page> Without(const Page& page, uint32_t from, uint32_t to) const;
+  std::unique_ptr<Page> Without(const Page& page, uint32_t covered, uint32_t from, uint32_t to) const;
 
   const Shapes* shapes_;
   uint64_t start_;
