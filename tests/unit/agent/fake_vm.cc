@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/agent/fake_vm.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace anttracks::core {
+namespace {
+
+FakeVm* current = nullptr;
+
+constexpr uint64_t kMirrorWords = 14;
+
+}  // namespace
+
+FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
+  current = this;
+  classes_[kObject] = {"java.lang.Object", 16, -1, false, 0};
+  classes_[kPoint] = {"Point", 24, -1, false, kObject};
+  classes_[kInts] = {"int[]", 0, 2, false, kObject};
+  classes_[kMirror] = {"java.lang.Class", 0, -1, true, kObject};
+  vm_.size = sizeof vm_;
+  vm_.version = ANTTRACKS_ABI_VERSION;
+  vm_.klass_offset = 8;
+  vm_.klass_bytes = narrow ? 4 : 8;
+  vm_.narrow_klass_base = kBase;
+  vm_.narrow_klass_shift = 3;
+  vm_.array_length_offset = narrow ? 12 : 16;
+  vm_.object_alignment = 8;
+  vm_.gc_workers = 2;
+  vm_.object_site = ObjectSite;
+  vm_.object_bytes = ObjectBytes;
+  vm_.describe_class = DescribeClass;
+  vm_.describe_site = DescribeSite;
+  vm_.describe_method = DescribeMethod;
+  vm_.describe_thread = DescribeThread;
+  vm_.heap_start = heap();
+  vm_.heap_end = heap_end();
+}
+
+FakeVm::~FakeVm() { current = nullptr; }
+
+uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
+  const uint64_t mark = uint64_t{site} << ANTTRACKS_SITE_SHIFT | 1;
+  char* p = reinterpret_cast<char*>(at);
+  std::memcpy(p, &mark, 8);
+  if (vm_.klass_bytes == 4) {
+    const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
+    std::memcpy(p + 8, &value, 4);
+  } else {
+    std::memcpy(p + 8, &klass, 8);
+  }
+  const FakeClass& c = classes_.at(klass);
+  if (c.mirror) return at + kMirrorWords * 8;
+  if (c.log2_element < 0) return at + c.bytes;
+  std::memcpy(p + vm_.array_length_offset, &length, 4);
+  const uint64_t bytes = vm_.array_length_offset + 4 + (uint64_t{length} << c.log2_element);
+  return at + ((bytes + 7) & ~uint64_t{7});
+}
+
+uint64_t FakeVm::PutLocked(uint64_t at, uint64_t klass, uint32_t site) {
+  const uint64_t end = Put(at, klass, 0);
+  const uint64_t mark = 0x7fffe000;
+  std::memcpy(reinterpret_cast<char*>(at), &mark, 8);
+  displaced_[at] = site;
+  return end;
+}
+
+int32_t FakeVm::DescribeClass(uint64_t klass, AntTracksClass* out, char* text, size_t bytes) {
+  const auto found = current->classes_.find(klass);
+  if (found == current->classes_.end()) return -1;
+  current->described_classes++;
+  const FakeClass& c = found->second;
+  if (bytes < c.name.size() + 5) return static_cast<int32_t>(c.name.size() + 5);
+  std::memcpy(text, c.name.c_str(), c.name.size() + 1);
+  std::memcpy(text + c.name.size() + 1, "app", 4);
+  out->name = text;
+  out->loader_name = text + c.name.size() + 1;
+  out->loader = 77;
+  out->is_array = c.log2_element >= 0;
+  out->is_mirror = c.mirror;
+  out->instance_bytes = out->is_array || c.mirror ? 0 : c.bytes;
+  out->array_header_bytes = out->is_array ? current->vm_.array_length_offset + 4 : 0;
+  out->array_log2_element_bytes = out->is_array ? static_cast<uint32_t>(c.log2_element) : 0;
+  out->super_klass = c.super;
+  return 0;
+}
+
+// Sites 16 to 99; a site over 20 was inlined into the one before.
+int32_t FakeVm::DescribeSite(uint32_t site, AntTracksSite* out) {
+  if (site < 16 || site >= 100) return -1;
+  out->method = site / 2;
+  out->bci = static_cast<int32_t>(site);
+  out->line = -1;
+  out->caller = site > 20 ? site - 1 : 0;
+  out->tier = ANTTRACKS_TIER_C2;
+  out->flags = 0;
+  return 0;
+}
+
+int32_t FakeVm::DescribeMethod(uint32_t method, AntTracksMethod* out, char* text, size_t bytes) {
+  const std::string name = "m" + std::to_string(method);
+  if (bytes < name.size() + 1) return static_cast<int32_t>(name.size() + 1);
+  std::memcpy(text, name.c_str(), name.size() + 1);
+  out->class_name = "Some";
+  out->name = text;
+  out->signature = "()V";
+  out->source_file = "";
+  return 0;
+}
+
+// A thread is a number.
+int32_t FakeVm::DescribeThread(void* thread, AntTracksThread* out, char* text, size_t bytes) {
+  const std::string name = "thread " + std::to_string(reinterpret_cast<uintptr_t>(thread));
+  if (bytes < name.size() + 1) return static_cast<int32_t>(name.size() + 1);
+  std::memcpy(text, name.c_str(), name.size() + 1);
+  out->is_java = 1;
+  out->java_id = reinterpret_cast<uintptr_t>(thread);
+  out->os_id = 1000 + reinterpret_cast<uintptr_t>(thread);
+  out->name = text;
+  return 0;
+}
+
+uint32_t FakeVm::ObjectSite(uint64_t address) {
+  const auto found = current->displaced_.find(address);
+  return found == current->displaced_.end() ? 0 : found->second;
+}
+
+uint64_t FakeVm::ObjectBytes(uint64_t) { return kMirrorWords * 8; }
+
+}  // namespace anttracks::core

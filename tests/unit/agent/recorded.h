@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session with its writer and a file, and what a reader makes of that file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/core/callbacks.h"
+#include "agent/core/session.h"
+#include "agent/io/trace_file.h"
+#include "agent/io/writer.h"
+#include "tests/unit/agent/fake_vm.h"
+#include "trace/format.h"
+
+namespace anttracks::core {
+
+struct ReadSegment {
+  trace::SegmentKind kind;
+  uint64_t stream = 0;
+  std::vector<uint8_t> payload;
+};
+
+struct ReadObject {
+  uint64_t stream = 0;
+  uint64_t address = 0;
+  std::string class_name;
+  uint32_t site = 0;
+  uint32_t length = 0;
+  bool outside = false;
+  bool operator==(const ReadObject&) const = default;
+};
+
+struct ReadKind {
+  uint32_t site = 0;
+  uint32_t class_id = 0;
+};
+struct ReadClass {
+  std::string name;
+  uint64_t flags = 0, bytes = 0, header = 0, log2 = 0, super = 0;
+};
+
+// Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the test
+// fails: undefined kinds, streams that continue without state, damage.
+struct ReadTrace {
+  explicit ReadTrace(const std::string& path);
+
+  std::vector<ReadSegment> segments;
+  std::vector<ReadObject> objects;       // of ALLOC
+  std::vector<ReadObject> sync_objects;  // of SYNC_OBJECTS
+  std::map<uint32_t, ReadKind> kinds;
+  std::map<uint32_t, ReadClass> classes;
+  std::map<uint32_t, uint32_t> sites;  // caller by id
+  std::map<uint32_t, std::string> threads;
+  std::string meta, end_reason, counters, loss_reason;
+  uint64_t losses = 0;
+
+  size_t Count(trace::SegmentKind kind) const;
+};
+
+class Recording {
+ public:
+  explicit Recording(FakeVm& vm, SessionConfig config = {});
+  ~Recording();
+
+  const AntTracksCallbacks& callbacks() const { return callbacks_; }
+  Session& session() { return *session_; }
+  void* context() { return session_.get(); }
+  // Ends tracing and reads the file.
+  ReadTrace End();
+  const std::string& path() const { return path_; }
+
+  void Tlab(uintptr_t thread, void** slot, uint64_t start, uint64_t top) {
+    callbacks_.tlab(context(), reinterpret_cast<void*>(thread), slot, start, top, 0);
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<io::TraceFile> file_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<io::Writer> writer_;
+  AntTracksCallbacks callbacks_{};
+};
+
+// A path in a fresh folder that is removed at the end of the program.
+std::string TemporaryPath();
+
+}  // namespace anttracks::core

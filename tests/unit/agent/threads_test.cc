@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many threads at once, with collections between, as a JVM would: at a safepoint no thread is in a callback.
+#include <doctest/doctest.h>
+
+#include <shared_mutex>
+#include <thread>
+
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr int kThreads = 8;
+constexpr int kRounds = 60;
+constexpr uint32_t kObjects = 400;
+
+// One thread's life: its own part of the heap, over and over.
+void Mutate(FakeVm& vm, Recording& recording, std::shared_mutex& safepoint, uintptr_t id) {
+  const uint64_t start = vm.heap() + id * 65536;
+  void* slot = nullptr;
+  for (int round = 0; round < kRounds; round++) {
+    const std::shared_lock in_vm(safepoint);
+    uint64_t at = start;
+    for (uint32_t i = 0; i < kObjects; i++) {
+      at = vm.Put(at, i % 3 == 0 ? FakeVm::kInts : FakeVm::kPoint,
+                  static_cast<uint32_t>(16 + (i * 31 + id * 7 + static_cast<uint32_t>(round)) % 80), i % 4);
+    }
+    recording.Tlab(id + 1, &slot, start, at);
+  }
+  const std::shared_lock in_vm(safepoint);
+  recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(id + 1), &slot);
+}
+
+void Collect(Recording& recording, std::shared_mutex& safepoint, uint32_t id) {
+  const std::unique_lock stopped(safepoint);
+  AntTracksGC gc{};
+  gc.size = sizeof gc;
+  gc.id = id;
+  gc.cause = "test";
+  recording.callbacks().gc_begin(recording.context(), &gc);
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < 2; worker++) {
+    workers.emplace_back([&recording, worker] {
+      const AntTracksMove move{64 * (worker + 1), 128, 2};
+      recording.callbacks().moves(recording.context(), worker, &move, 1);
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  recording.callbacks().gc_end(recording.context(), &gc);
+}
+
+TEST_CASE("no object of any thread is lost or doubled between collections") {
+  FakeVm vm(true, kThreads * 65536 / 8);
+  Recording recording(vm, {.buffer_bytes = 1024, .queue_bytes = 64 << 10});
+  std::shared_mutex safepoint;
+  std::vector<std::thread> threads;
+  for (uintptr_t id = 0; id < kThreads; id++) {
+    threads.emplace_back([&, id] { Mutate(vm, recording, safepoint, id); });
+  }
+  for (uint32_t id = 0; id < 20; id++) Collect(recording, safepoint, id);
+  for (std::thread& thread : threads) thread.join();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.losses == 0);
+  CHECK(trace.Count(trace::SegmentKind::kThreadEnd) == kThreads);
+  CHECK(trace.Count(trace::SegmentKind::kMoves) == 40);
+  REQUIRE(trace.objects.size() == size_t{kThreads} * kRounds * kObjects);
+  std::map<uint64_t, uint32_t> seen;  // by stream
+  for (const ReadObject& object : trace.objects) {
+    const uint32_t i = seen[object.stream]++;
+    const uintptr_t thread = std::stoul(trace.threads.at(static_cast<uint32_t>(object.stream)).substr(7)) - 1;
+    REQUIRE(object.site == 16 + (i % kObjects * 31 + thread * 7 + i / kObjects) % 80);
+    REQUIRE(object.class_name == (i % kObjects % 3 == 0 ? "int[]" : "Point"));
+  }
+}
+
+}  // namespace
+}  // namespace anttracks::core
