@@ -252,15 +252,6 @@ class Generator {
   std::vector<Live> eden_, survivor_, old_;
 };
 
-uint64_t ResidentBytes() {
-  long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  return static_cast<uint64_t>(pages) * 4096;
-}
-
 double CpuSeconds() {
   rusage usage;
   ::getrusage(RUSAGE_SELF, &usage);
@@ -279,14 +270,12 @@ int Main(uint64_t objects) {
   rebuild.Configure(kEden, kEnd);
   analyzer::Decoder decoder(symbols, problems, rebuild);
   decoder.SetHeapRange(kEden, kEnd);
-  const uint64_t resident = ResidentBytes();
   const double start = CpuSeconds();
   for (const Segment& segment : generator.segments) {
     trace::Segment wire{static_cast<uint8_t>(segment.kind), segment.stream, 0, segment.payload.span()};
     decoder.Segment(wire, Position{});
   }
   const double seconds = CpuSeconds() - start;
-  const uint64_t grown = ResidentBytes() - resident;
   const auto live = rebuild.heap().totals();
   const double events = static_cast<double>(generator.allocated + generator.moves);
   std::printf("objects %llu, moves %llu, collections %zu, raw bytes an event %.2f, problems %llu\n",
@@ -300,8 +289,6 @@ int Main(uint64_t objects) {
               static_cast<double>(live.words) * 8 / static_cast<double>(live.objects),
               static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.objects),
               100.0 * static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.words * 8));
-  std::printf("resident memory grew by %.1f MiB, traced heap reserved %.1f MiB\n",
-              static_cast<double>(grown) / (1 << 20), static_cast<double>((kEnd - kEden) * 8) / (1 << 20));
   return problems.total() == 0 ? 0 : 1;
 }
 
