@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/model/symbols.h"
 
-#include "trace/wire.h"
+#include <algorithm>
+#include <utility>
 
 namespace anttracks::analyzer {
 namespace {
@@ -29,78 +30,88 @@ void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
   }
 }
 
-bool Symbols::Refuse(std::string_view what, uint64_t id, const Position& position) {
+void Symbols::Refuse(std::string_view what, uint64_t id, const Position& position) {
   problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
-  return true;
 }
 
 bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
+  using trace::SymbolTag;
   trace::WireReader in(bytes);
-  const uint64_t id = tag >= 1 && tag <= 5 ? in.Uv() : 0;
-  switch (tag) {
-    case 1: {
-      ClassInfo info;
-      info.name = in.Str();
-      info.flags = in.Uv();
-      info.bytes = in.Uv();
-      info.header_bytes = in.Uv();
-      info.log2_element = in.Uv();
-      info.super = in.Uv();
-      info.loader = in.Uv();
-      info.loader_name = in.Str();
-      if (in.ok()) AddClass(id, std::move(info), position);
-      return in.ok();
-    }
-    case 2: {
-      MethodInfo info;
-      info.defined = true;
-      info.class_name = in.Str();
-      info.name = in.Str();
-      info.signature = in.Str();
-      info.source_file = in.Str();
-      if (!in.ok()) return false;
-      MethodInfo* slot = id == 0 ? nullptr : methods_.FindOrAdd(id);
-      if (slot == nullptr) return Refuse("method", id, position);
-      method_count_ += !slot->defined;
-      *slot = std::move(info);
-      return true;
-    }
-    case 3: {
-      SiteInfo info;
-      info.defined = true;
-      const uint64_t method = in.Uv();
-      info.bci = static_cast<int32_t>(in.Sv());
-      info.line = static_cast<int32_t>(in.Sv());
-      const uint64_t caller = in.Uv();
-      info.tier = static_cast<uint8_t>(in.Uv());
-      info.flags = static_cast<uint8_t>(in.Uv());
-      if (!in.ok()) return false;
-      info.method = static_cast<uint32_t>(method > UINT32_MAX ? UINT32_MAX : method);
-      info.caller = static_cast<uint32_t>(caller > UINT32_MAX ? UINT32_MAX : caller);
-      AddSite(id, info, position);
-      return true;
-    }
-    case 4: {
-      ThreadInfo info;
-      info.defined = true;
-      info.name = in.Str();
-      info.java_id = in.Uv();
-      info.os_id = in.Uv();
-      if (!in.ok()) return false;
-      ThreadInfo* slot = id == 0 ? nullptr : threads_.FindOrAdd(id);
-      if (slot == nullptr) return Refuse("thread", id, position);
-      *slot = std::move(info);
-      return true;
-    }
-    case 5: {
+  switch (static_cast<SymbolTag>(tag)) {
+    case SymbolTag::kClass: ReadClass(in, position); break;
+    case SymbolTag::kMethod: ReadMethod(in, position); break;
+    case SymbolTag::kSite: ReadSite(in, position); break;
+    case SymbolTag::kThread: ReadThread(in, position); break;
+    case SymbolTag::kKind: {
+      const uint64_t id = in.Uv();
       const uint64_t site = in.Uv();
       const uint64_t class_id = in.Uv();
       if (in.ok()) AddKind(id, site, class_id, position);
-      return in.ok();
+      break;
     }
-    default:
-      return true;
   }
+  return in.ok();
+}
+
+void Symbols::ReadClass(trace::WireReader& in, const Position& position) {
+  const uint64_t id = in.Uv();
+  ClassInfo info;
+  info.name = in.Str();
+  info.flags = in.Uv();
+  info.bytes = in.Uv();
+  info.header_bytes = in.Uv();
+  info.log2_element = in.Uv();
+  info.super = in.Uv();
+  info.loader = in.Uv();
+  info.loader_name = in.Str();
+  if (in.ok()) AddClass(id, std::move(info), position);
+}
+
+void Symbols::ReadMethod(trace::WireReader& in, const Position& position) {
+  const uint64_t id = in.Uv();
+  MethodInfo info;
+  info.defined = true;
+  info.class_name = in.Str();
+  info.name = in.Str();
+  info.signature = in.Str();
+  info.source_file = in.Str();
+  if (!in.ok()) return;
+  MethodInfo* slot = id == 0 ? nullptr : methods_.FindOrAdd(id);
+  if (slot == nullptr) {
+    Refuse("method", id, position);
+    return;
+  }
+  method_count_ += !slot->defined;
+  *slot = std::move(info);
+}
+
+void Symbols::ReadSite(trace::WireReader& in, const Position& position) {
+  const uint64_t id = in.Uv();
+  SiteInfo info;
+  info.defined = true;
+  info.method = static_cast<uint32_t>(std::min<uint64_t>(in.Uv(), UINT32_MAX));
+  info.bci = static_cast<int32_t>(in.Sv());
+  info.line = static_cast<int32_t>(in.Sv());
+  info.caller = static_cast<uint32_t>(std::min<uint64_t>(in.Uv(), UINT32_MAX));
+  info.tier = static_cast<uint8_t>(std::min<uint64_t>(in.Uv(), UINT8_MAX));
+  info.flags = static_cast<uint8_t>(in.Uv());
+  if (in.ok()) AddSite(id, info, position);
+}
+
+void Symbols::ReadThread(trace::WireReader& in, const Position& position) {
+  const uint64_t id = in.Uv();
+  ThreadInfo info;
+  info.defined = true;
+  info.name = in.Str();
+  info.java_id = in.Uv();
+  info.os_id = in.Uv();
+  if (!in.ok()) return;
+  ThreadInfo* slot = id == 0 ? nullptr : threads_.FindOrAdd(id);
+  if (slot == nullptr) {
+    Refuse("thread", id, position);
+    return;
+  }
+  *slot = std::move(info);
 }
 
 void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {

@@ -14,6 +14,7 @@
 #include "analyzer/model/problems.h"
 #include "analyzer/model/shapes.h"
 #include "trace/format.h"
+#include "trace/wire.h"
 
 namespace anttracks::analyzer {
 
@@ -116,10 +117,14 @@ class Symbols {
   }
 
   bool ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position);
+  void ReadClass(trace::WireReader& in, const Position& position);
+  void ReadMethod(trace::WireReader& in, const Position& position);
+  void ReadSite(trace::WireReader& in, const Position& position);
+  void ReadThread(trace::WireReader& in, const Position& position);
   void AddClass(uint64_t id, ClassInfo info, const Position& position);
   void AddSite(uint64_t id, const SiteInfo& info, const Position& position);
   void AddKind(uint64_t id, uint64_t site, uint64_t class_id, const Position& position);
-  bool Refuse(std::string_view what, uint64_t id, const Position& position);
+  void Refuse(std::string_view what, uint64_t id, const Position& position);
   ShapeError FindShapeSlow(uint64_t kind, uint64_t length, uint32_t* shape);
 
   Problems* problems_;
