@@ -6,17 +6,19 @@
 namespace anttracks::core {
 
 void Failure::Fail(std::string_view reason) noexcept {
-  active_.store(false, std::memory_order_release);
   try {
     {
       const std::lock_guard lock(mutex_);
-      if (failed_.load(std::memory_order_acquire)) return;
+      if (failed_.load()) return;
       reason_ = reason;
-      failed_.store(true, std::memory_order_release);
+      // In this order, sequentially consistent: Activate does the opposite.
+      failed_.store(true);
+      active_.store(false);
     }
     LogError("tracing stopped, the application goes on: " + std::string(reason));
   } catch (...) {
-    failed_.store(true, std::memory_order_release);
+    failed_.store(true);
+    active_.store(false);
   }
 }
 

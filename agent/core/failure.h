@@ -15,7 +15,10 @@ namespace anttracks::core {
 class Failure {
  public:
   bool active() const { return active_.load(std::memory_order_acquire); }
-  void Activate() { active_.store(!failed(), std::memory_order_release); }
+  void Activate() {
+    active_.store(true);
+    if (failed_.load()) active_.store(false);  // the writer may have failed already
+  }
   // Also for a normal end, which is no failure.
   void Deactivate() { active_.store(false, std::memory_order_release); }
 

@@ -11,11 +11,7 @@
 namespace anttracks::core {
 namespace {
 
-// What fits in a fourth of a buffer is copied, so that small segments do not queue whole buffers.
-bool IsSmall(const ThreadState& state) {
-  return static_cast<size_t>(state.out - state.buffer->data()) < state.buffer->capacity / 4;
-}
-constexpr size_t kStagingBytes = 256 << 10;
+size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - state.buffer->data()); }
 
 }  // namespace
 
@@ -111,7 +107,7 @@ bool Session::CloseSegment(ThreadState& state, PushMode mode) {
   if (!state.open) return true;
   state.out = state.encoder.Finish(state.out);
   Buffer* buffer = state.buffer;
-  buffer->used = static_cast<uint32_t>(state.out - buffer->data());
+  buffer->used = static_cast<uint32_t>(Used(state));
   state.buffer = nullptr;
   state.open = false;
   const bool queued = queue_.Push(buffer, mode);
@@ -129,7 +125,7 @@ bool Session::AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out) {
     return false;
   }
   trace::AppendSegment(out, trace::SegmentKind::kAlloc, state.id,
-                       {state.buffer->data(), static_cast<size_t>(state.out - state.buffer->data())});
+                       {state.buffer->data(), Used(state)});
   return true;
 }
 
@@ -157,7 +153,7 @@ void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
     state.buffer = nullptr;
     return;
   }
-  if (!IsSmall(state)) {
+  if (!IsSmall(*state.buffer, Used(state))) {
     CloseSegment(state, mode);
     return;
   }
@@ -190,7 +186,7 @@ void Session::ThreadExit(void* thread, void** slot) {
     symbols_.RefreshThread(state->id, thread, &state->name, &state->java_id);
     trace::ByteBuffer last;
     const uint32_t epoch = queue_.epoch();
-    if (state->open && IsSmall(*state)) AppendOpenSegment(*state, &last);
+    if (state->open && IsSmall(*state->buffer, Used(*state))) AppendOpenSegment(*state, &last);
     CloseSegment(*state, PushMode::kBounded);
     trace::AppendThreadEnd(&last, state->id);
     Buffer* buffer = queue_.AcquireSized(last.size());
@@ -216,14 +212,14 @@ std::string Session::CountersJson() const {
   AllocCounts alloc;
   {
     const std::lock_guard lock(registry_mutex_);
-    alloc = exited_;
+    alloc.Add(exited_);
     for (const ThreadState* state = threads_; state != nullptr; state = state->next) alloc.Add(state->counts);
   }
   uint64_t moves = 0, slides = 0, fillers = 0;
   for (const Worker& worker : workers_) {
-    moves += worker.moves.count;
-    slides += worker.slides.count;
-    fillers += worker.fillers.count;
+    moves += worker.moves.count.value();
+    slides += worker.slides.count.value();
+    fillers += worker.fillers.count.value();
   }
   const SymbolCounts symbols = symbols_.counts();
   return fmt::format(
@@ -231,9 +227,9 @@ std::string Session::CountersJson() const {
       R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("blocked_ns":{},"walk_ns":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
-      alloc.objects, alloc.words * trace::kWordBytes, alloc.tlabs, alloc.outside, sync_objects_, collections_,
-      moves, slides, fillers, output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(),
-      queue_.blocked_ns(), alloc.walk_ns, queue_.lost_segments(), queue_.lost_bytes(), symbols.threads,
+      alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
+      alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers, output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads,
       symbols.kinds, symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
 }
 

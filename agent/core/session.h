@@ -24,6 +24,7 @@
 
 #include "agent/core/buffer_queue.h"
 #include "agent/core/clock.h"
+#include "agent/core/counter.h"
 #include "agent/core/failure.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
@@ -88,7 +89,7 @@ class Session {
     Buffer* buffer = nullptr;
     uint8_t* out = nullptr;
     uint8_t* limit = nullptr;
-    uint64_t count = 0;
+    Counter count;
     Encoder encoder;
   };
   struct alignas(64) Worker {
@@ -106,6 +107,12 @@ class Session {
     uint64_t words = 0;
     bool has_length = false;
   };
+
+  static constexpr size_t kStagingBytes = 256 << 10;
+  // Small segments are copied together, so that they do not queue whole buffers.
+  static bool IsSmall(const Buffer& buffer, size_t used) {
+    return used < buffer.capacity / 4 && used < kStagingBytes / 16;
+  }
 
   // Threads.
   ThreadState* State(void* thread, void** slot);
@@ -133,6 +140,7 @@ class Session {
   void StageGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker);
   bool CheckWorker(uint32_t worker);
   void StageWorkers();
+  void PushStagedGc();
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
 
   bool OpenSync(uint32_t space);
@@ -150,8 +158,7 @@ class Session {
   std::vector<Worker> workers_;
   std::unique_ptr<Sync> sync_;
   trace::ByteBuffer staging_;  // of the VM thread
-  uint64_t collections_ = 0;
-  uint64_t sync_objects_ = 0;
+  Counter collections_, sync_objects_;
 
   mutable std::mutex registry_mutex_;
   ThreadState* threads_ = nullptr;

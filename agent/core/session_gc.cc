@@ -34,7 +34,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
   HandOverAll(PushMode::kTry);
-  collections_++;
+  collections_.Add(1);
   PushCollection(trace::SegmentKind::kGcBegin, gc);
 }
 
@@ -82,7 +82,7 @@ void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
                                      (move.to & ~kOldBit) / trace::kWordBytes, (move.to & kOldBit) != 0,
                                      move.words);
   }
-  stream.count += moves.size();
+  stream.count.Add(moves.size());
 }
 
 void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
@@ -96,7 +96,7 @@ void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
     stream.out = stream.encoder.Slide(stream.out, slide.from / trace::kWordBytes,
                                       slide.to / trace::kWordBytes, slide.words);
   }
-  stream.count += slides.size();
+  stream.count.Add(slides.size());
 }
 
 void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers) {
@@ -117,7 +117,7 @@ void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers)
     stream.out = stream.encoder.Filler(stream.out, filler.address / trace::kWordBytes, header.kind.id,
                                        header.length, header.words);
   }
-  stream.count += fillers.size();
+  stream.count.Add(fillers.size());
 }
 
 void Session::ClassUnload(uint64_t klass) {
@@ -133,7 +133,7 @@ template <class Encoder>
 void Session::StageGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32_t worker) {
   if (stream.buffer == nullptr) return;
   const size_t used = static_cast<size_t>(stream.out - stream.buffer->data());
-  if (used >= stream.buffer->capacity / 4) {
+  if (!IsSmall(*stream.buffer, used)) {
     CloseGc(stream, kind, worker, PushMode::kTry);
     return;
   }
@@ -144,6 +144,13 @@ void Session::StageGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32
                        {stream.buffer->data(), static_cast<size_t>(stream.out - stream.buffer->data())});
   queue_.Release(stream.buffer);
   stream.buffer = nullptr;
+  if (staging_.size() >= kStagingBytes) PushStagedGc();
+}
+
+void Session::PushStagedGc() {
+  if (staging_.empty()) return;
+  queue_.PushSegments(staging_.span(), PushMode::kTry);
+  staging_.Clear();
 }
 
 void Session::StageWorkers() {
@@ -152,9 +159,7 @@ void Session::StageWorkers() {
     StageGc(workers_[i].slides, trace::SegmentKind::kSlides, i);
     StageGc(workers_[i].fillers, trace::SegmentKind::kFillers, i);
   }
-  if (staging_.empty()) return;
-  queue_.PushSegments(staging_.span(), PushMode::kTry);
-  staging_.Clear();
+  PushStagedGc();
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {

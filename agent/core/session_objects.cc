@@ -92,8 +92,8 @@ void Session::Walk(ThreadState& state, uint64_t start, uint64_t top) {
     }
     state.out = out;
     state.encoder.Advance((at - begin) / trace::kWordBytes);
-    state.counts.objects += objects;
-    state.counts.words += (at - begin) / trace::kWordBytes;
+    state.counts.objects.Add(objects);
+    state.counts.words.Add((at - begin) / trace::kWordBytes);
   }
   if (at != top) {
     failure_.Fail(fmt::format("internal error: objects of a TLAB end at {:#x} instead of {:#x}", at, top));
@@ -104,7 +104,7 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top) {
   if (start == top) return;
   ThreadState& state = *State(thread, slot);
   const uint64_t begin = Clock::Monotonic();
-  state.counts.tlabs++;
+  state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && !state.open) {
     symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
@@ -114,7 +114,7 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top) {
   } else {
     Walk<false>(state, start, top);
   }
-  state.counts.walk_ns += Clock::Monotonic() - begin;
+  state.counts.walk_ns.Add(Clock::Monotonic() - begin);
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
@@ -128,9 +128,9 @@ void Session::Object(void* thread, void** slot, uint64_t address) {
   state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
   state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
   state.encoder.Advance(header.words);
-  state.counts.objects++;
-  state.counts.outside++;
-  state.counts.words += header.words;
+  state.counts.objects.Add(1);
+  state.counts.outside.Add(1);
+  state.counts.words.Add(header.words);
 }
 
 void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
@@ -194,7 +194,7 @@ void Session::SyncEnd() {
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
   queue_.PushSegments(segment.span(), PushMode::kForce, true);
-  sync_objects_ = sync_->objects;
+  sync_objects_.Add(sync_->objects);
   sync_->objects = sync_->words = 0;
 }
 

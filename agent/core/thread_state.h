@@ -9,19 +9,20 @@
 #include <string>
 
 #include "agent/core/buffer_queue.h"
+#include "agent/core/counter.h"
 #include "trace/object_encoder.h"
 
 namespace anttracks::core {
 
 struct AllocCounts {
-  uint64_t objects = 0, words = 0, tlabs = 0, outside = 0, walk_ns = 0;
+  Counter objects, words, tlabs, outside, walk_ns;
 
   void Add(const AllocCounts& other) {
-    objects += other.objects;
-    words += other.words;
-    tlabs += other.tlabs;
-    outside += other.outside;
-    walk_ns += other.walk_ns;
+    objects.Add(other.objects.value());
+    words.Add(other.words.value());
+    tlabs.Add(other.tlabs.value());
+    outside.Add(other.outside.value());
+    walk_ns.Add(other.walk_ns.value());
   }
 };
 

@@ -45,6 +45,14 @@ trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& p
   return std::unique_ptr<TraceFile>(new TraceFile(path, fd));
 }
 
+TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {
+  struct stat made {};
+  if (fstat(fd, &made) != 0) return;
+  regular_ = S_ISREG(made.st_mode);
+  device_ = made.st_dev;
+  inode_ = made.st_ino;
+}
+
 TraceFile::~TraceFile() { (void)Close().ok(); }
 
 Status TraceFile::Write(std::span<const uint8_t> bytes) {
@@ -75,12 +83,9 @@ Status TraceFile::Close() {
 }
 
 void TraceFile::Remove() {
-  const int fd = fd_.load(std::memory_order_acquire);
-  struct stat mine {};
   struct stat named {};
   // Only what was made here: not a device, not what somebody put in its place.
-  if (fd >= 0 && fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) && stat(path_.c_str(), &named) == 0 &&
-      mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
+  if (regular_ && stat(path_.c_str(), &named) == 0 && named.st_ino == inode_ && named.st_dev == device_) {
     unlink(path_.c_str());
   }
   (void)Close().ok();

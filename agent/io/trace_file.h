@@ -23,17 +23,20 @@ class TraceFile : public Sink {
 
   trace::Status Write(std::span<const uint8_t> bytes) override;
   trace::Status Close() override;
-  // For a trace that never began.
+  // For a trace that never began. Also after Close.
   void Remove();
   void CloseInForkedChild();
 
   const std::string& path() const { return path_; }
 
  private:
-  TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  TraceFile(std::string path, int fd);
 
   const std::string path_;
   std::atomic<int> fd_;
+  bool regular_ = false;  // not a device or pipe
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   off_t size_ = 0;  // behind the last complete write
 };
 

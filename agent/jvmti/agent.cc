@@ -64,6 +64,10 @@ Agent& Agent::Get() {
 jint Agent::Load(JavaVM* vm, const char* options, bool attach) noexcept {
   try {
     const std::lock_guard lock(mutex_);
+    if (state_ != State::kIdle) {
+      core::LogError("the agent is loaded already; it traces a JVM once");
+      return JNI_ERR;
+    }
     const Status status = LoadLocked(vm, options, attach);
     if (status.ok()) return JNI_OK;
     if (!options_.help) core::LogError(status.message());
@@ -81,7 +85,6 @@ jint Agent::Load(JavaVM* vm, const char* options, bool attach) noexcept {
 }
 
 Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
-  if (state_ != State::kIdle) return Status::Error("the agent is loaded already; it traces a JVM once");
   auto parsed = core::ParseOptions(options);
   if (!parsed.ok()) return parsed.status();
   options_ = *parsed;
@@ -172,6 +175,7 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
   session_->failure().Fail(error == -1 ? "the JVM is being traced already" : "the JVM refuses to be traced");
   session_->Abandon("never started");
   (void)writer_->Wait(kEndWithoutProgress);
+  ForgetFile();
   return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
 }
 
@@ -207,6 +211,18 @@ void Agent::Unload() noexcept {
       ForgetFile();
       state_ = State::kEnded;
     }
+  } catch (...) {
+    core::LogError("internal error: the trace could not be completed");
+  }
+}
+
+void Agent::ProcessExit() noexcept {
+  try {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    if (state_ == State::kLoaded) ForgetFile();
+    if (state_ == State::kRunning) EndLocked(false, "the process exited without the end of the JVM");
+    state_ = State::kEnded;
   } catch (...) {
     core::LogError("internal error: the trace could not be completed");
   }

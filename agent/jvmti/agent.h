@@ -31,6 +31,8 @@ class Agent {
   // A return code for Agent_OnLoad and Agent_OnAttach; says why on stderr.
   jint Load(JavaVM* vm, const char* options, bool attach) noexcept;
   void Unload() noexcept;
+  // The process runs its exit handlers: the JVM did not come up, or native code called exit.
+  void ProcessExit() noexcept;
 
   // JVMTI events.
   void VmInit() noexcept;

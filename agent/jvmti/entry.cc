@@ -4,6 +4,12 @@
 
 #include "agent/jvmti/agent.h"
 
+namespace {
+
+__attribute__((destructor)) void OnProcessExit() { anttracks::jvmti::Agent::Get().ProcessExit(); }
+
+}  // namespace
+
 extern "C" {
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void*) {
