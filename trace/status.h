@@ -30,8 +30,7 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
-  Result(Status status)
-      : status_(status.ok() ? Status::Error("no value and no error") : std::move(status)) {}
+  Result(Status status) : status_(status.ok() ? Status::Error("no value and no error") : std::move(status)) {}
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }

@@ -49,7 +49,9 @@ inline uint64_t GetU64(const uint8_t* p) {
   return v;
 }
 
-constexpr uint64_t Zigzag(int64_t n) { return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63); }
+constexpr uint64_t Zigzag(int64_t n) {
+  return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63);
+}
 constexpr int64_t Unzigzag(uint64_t v) { return static_cast<int64_t>((v >> 1) ^ (~(v & 1) + 1)); }
 
 inline uint8_t* PutUv(uint8_t* p, uint64_t v) {

@@ -90,9 +90,8 @@ bool BufferQueue::WaitForRoom(Lock& lock) {
   if (queued_bytes_ < bound_bytes_ || discard_) return true;
   if (stalled_) return false;
   const uint64_t begin = Clock::Monotonic();
-  const bool room = room_.wait_for(lock, limit_, [this] {
-    return queued_bytes_ < bound_bytes_ || discard_ || stalled_;
-  });
+  const bool room =
+      room_.wait_for(lock, limit_, [this] { return queued_bytes_ < bound_bytes_ || discard_ || stalled_; });
   blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
   return room && (queued_bytes_ < bound_bytes_ || discard_);
 }

@@ -34,8 +34,8 @@ struct Buffer {
   uint32_t used = 0;
   // kind 0: data holds complete segments; else the payload of one.
   uint8_t kind = 0;
-  bool flush = false;   // the chunk ends behind it
-  bool resets = true;   // decodable without what precedes in its stream
+  bool flush = false;  // the chunk ends behind it
+  bool resets = true;  // decodable without what precedes in its stream
   uint32_t epoch = 0;
   uint64_t stream = 0;
 

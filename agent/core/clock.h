@@ -2,9 +2,8 @@
 // The monotonic clock of a trace: ns since its start. Thread safety: full.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 
 namespace anttracks::core {
 

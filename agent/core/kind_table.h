@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From allocation site and klass to kind id and layout, without a lock.
 //
-// A site nearly always makes one class: the first klass of a site lies in a two-level array indexed by the site.
-// Other classes of a site (reflection, clone, no site) are in a hash with open addressing.
+// A site nearly always makes one class: the first klass of a site lies in a two-level array indexed by the
+// site. Other classes of a site (reflection, clone, no site) are in a hash with open addressing.
 //
 // klass is the value as the object's header has it: 4 bytes zero extended, or 8.
 //

@@ -73,11 +73,16 @@ Status SetCompress(std::string_view value, Options* options) {
 }
 
 Status SetLog(std::string_view value, Options* options) {
-  if (value == "error") options->log = LogLevel::kError;
-  else if (value == "warn") options->log = LogLevel::kWarn;
-  else if (value == "info") options->log = LogLevel::kInfo;
-  else if (value == "debug") options->log = LogLevel::kDebug;
-  else return Bad("log", value, "error, warn, info or debug");
+  if (value == "error")
+    options->log = LogLevel::kError;
+  else if (value == "warn")
+    options->log = LogLevel::kWarn;
+  else if (value == "info")
+    options->log = LogLevel::kInfo;
+  else if (value == "debug")
+    options->log = LogLevel::kDebug;
+  else
+    return Bad("log", value, "error, warn, info or debug");
   return {};
 }
 

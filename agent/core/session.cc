@@ -67,7 +67,8 @@ void Session::Abandon(std::string_view reason) {
 }
 
 ThreadState* Session::State(void* thread, void** slot) {
-  if (*slot != nullptr) [[likely]] return static_cast<ThreadState*>(*slot);
+  if (*slot != nullptr) [[likely]]
+    return static_cast<ThreadState*>(*slot);
   auto state = std::make_unique<ThreadState>();
   state->id = symbols_.DefineThread(thread, &state->name, &state->java_id);
   const std::lock_guard lock(registry_mutex_);
@@ -124,8 +125,7 @@ bool Session::AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out) {
     state.needs_reset = true;
     return false;
   }
-  trace::AppendSegment(out, trace::SegmentKind::kAlloc, state.id,
-                       {state.buffer->data(), Used(state)});
+  trace::AppendSegment(out, trace::SegmentKind::kAlloc, state.id, {state.buffer->data(), Used(state)});
   return true;
 }
 
@@ -228,9 +228,10 @@ std::string Session::CountersJson() const {
       R"("blocked_ns":{},"walk_ns":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
-      alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers, output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads,
-      symbols.kinds, symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
+      alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
+      output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), queue_.blocked_ns(),
+      alloc.walk_ns.value(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
+      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
 }
 
 }  // namespace anttracks::core

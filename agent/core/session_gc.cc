@@ -39,7 +39,8 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
 }
 
 bool Session::CheckWorker(uint32_t worker) {
-  if (worker < workers_.size()) [[likely]] return true;
+  if (worker < workers_.size()) [[likely]]
+    return true;
   failure_.Fail(fmt::format("internal error: GC worker {} of {}", worker, workers_.size()));
   return false;
 }
@@ -77,10 +78,11 @@ void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
     if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
       CloseGc(stream, trace::SegmentKind::kMoves, worker, PushMode::kBounded);
     }
-    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]] return;
-    stream.out = stream.encoder.Move(stream.out, move.from / trace::kWordBytes,
-                                     (move.to & ~kOldBit) / trace::kWordBytes, (move.to & kOldBit) != 0,
-                                     move.words);
+    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]]
+      return;
+    stream.out =
+        stream.encoder.Move(stream.out, move.from / trace::kWordBytes, (move.to & ~kOldBit) / trace::kWordBytes,
+                            (move.to & kOldBit) != 0, move.words);
   }
   stream.count.Add(moves.size());
 }
@@ -92,9 +94,10 @@ void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
     if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
       CloseGc(stream, trace::SegmentKind::kSlides, worker, PushMode::kBounded);
     }
-    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]] return;
-    stream.out = stream.encoder.Slide(stream.out, slide.from / trace::kWordBytes,
-                                      slide.to / trace::kWordBytes, slide.words);
+    if (stream.buffer == nullptr && !OpenGc(stream)) [[unlikely]]
+      return;
+    stream.out = stream.encoder.Slide(stream.out, slide.from / trace::kWordBytes, slide.to / trace::kWordBytes,
+                                      slide.words);
   }
   stream.count.Add(slides.size());
 }

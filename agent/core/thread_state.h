@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent keeps for a thread of the VM: its stream of objects and the buffer that it writes to.
 //
-// Thread safety: none; touched by the thread itself, and by the VM thread at a safepoint. prev and next belong to
-// Session's registry and its mutex. Ownership: Session owns the state, the state its buffer.
+// Thread safety: none; touched by the thread itself, and by the VM thread at a safepoint. prev and next belong
+// to Session's registry and its mutex. Ownership: Session owns the state, the state its buffer.
 #pragma once
 
 #include <cstdint>

@@ -16,15 +16,21 @@ using trace::Status;
 std::string_view Advice(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return "; free space or choose another place with file=";
-    case EFBIG: return "; raise the limit for file sizes (ulimit -f) or choose another place with file=";
+    case EDQUOT:
+      return "; free space or choose another place with file=";
+    case EFBIG:
+      return "; raise the limit for file sizes (ulimit -f) or choose another place with file=";
     case EACCES:
     case EPERM:
-    case EROFS: return "; choose a folder that may be written to with file=";
+    case EROFS:
+      return "; choose a folder that may be written to with file=";
     case ENOENT:
-    case ENOTDIR: return "; create the folder or choose another with file=";
-    case EEXIST: return "; remove it, choose another name with file= (%p is the process id), or give overwrite=yes";
-    default: return "";
+    case ENOTDIR:
+      return "; create the folder or choose another with file=";
+    case EEXIST:
+      return "; remove it, choose another name with file= (%p is the process id), or give overwrite=yes";
+    default:
+      return "";
   }
 }
 

@@ -6,7 +6,8 @@
 //                        |----- write error --> queue discards, nothing is written any more --> done
 //
 // Thread safety: Start and Wait from one thread; the rest runs in the writer's own thread, with all signals
-// blocked. Ownership: borrows session and sink, which must live until done. If Wait gives up, they must live on.
+// blocked. Ownership: borrows session and sink, which must live until done. If Wait gives up, they must live
+// on.
 #pragma once
 
 #include <pthread.h>

@@ -241,9 +241,9 @@ void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
     return;
   }
   if (session_->queue().lost_segments() != 0) {
-    core::LogWarn("the trace " + file_->path() + " has losses: " +
-                  std::to_string(session_->queue().lost_segments()) +
-                  " segments were dropped because the file could not be written fast enough; give a larger queue=");
+    core::LogWarn(
+        "the trace " + file_->path() + " has losses: " + std::to_string(session_->queue().lost_segments()) +
+        " segments were dropped because the file could not be written fast enough; give a larger queue=");
   }
   if (!session_->failure().failed()) core::LogInfo("trace written: " + session_->CountersJson());
 }

@@ -6,8 +6,8 @@
 //       |          `--Unload: the JVM never came up--> the empty file is removed
 //     Attach: Load and VMInit in one.
 //
-// Thread safety: Load, Begin, End and Unload take one mutex. Ownership: one Agent a process; what threads of the
-// JVM or the writer may still touch is never freed.
+// Thread safety: Load, Begin, End and Unload take one mutex. Ownership: one Agent a process; what threads of
+// the JVM or the writer may still touch is never freed.
 #pragma once
 
 #include <jvmti.h>

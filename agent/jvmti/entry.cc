@@ -21,5 +21,4 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM* vm, char* options, void*) {
 }
 
 JNIEXPORT void JNICALL Agent_OnUnload(JavaVM*) { anttracks::jvmti::Agent::Get().Unload(); }
-
 }

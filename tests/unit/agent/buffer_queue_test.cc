@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/core/buffer_queue.h"
+
 #include <doctest/doctest.h>
 
 #include <thread>
 
-#include "agent/core/buffer_queue.h"
 #include "trace/segment_writer.h"
 
 namespace anttracks::core {

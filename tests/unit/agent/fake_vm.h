@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A VM interface over a heap of plain memory, so that the core runs without a JVM.
 //
-// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory. One FakeVm at a time, since
-// the interface's functions have no context.
+// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory. One FakeVm at a time,
+// since the interface's functions have no context.
 #pragma once
 
 #include <atomic>

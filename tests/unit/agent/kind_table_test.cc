@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/core/kind_table.h"
+
 #include <doctest/doctest.h>
 
 #include <thread>
-
-#include "agent/core/kind_table.h"
 
 namespace anttracks::core {
 namespace {

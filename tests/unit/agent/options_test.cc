@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <doctest/doctest.h>
-
 #include "agent/core/options.h"
+
+#include <doctest/doctest.h>
 
 namespace anttracks::core {
 namespace {
@@ -19,7 +19,8 @@ TEST_CASE("no options mean the defaults") {
 }
 
 TEST_CASE("every option is taken") {
-  const auto options = ParseOptions("file=a=b.trace,overwrite=yes,buffer=8K,queue=2M,compress=off,log=debug,help");
+  const auto options =
+      ParseOptions("file=a=b.trace,overwrite=yes,buffer=8K,queue=2M,compress=off,log=debug,help");
   REQUIRE(options.ok());
   CHECK(options->file == "a=b.trace");
   CHECK(options->overwrite);
@@ -40,10 +41,14 @@ TEST_CASE("an unknown option is refused, and the valid ones are named") {
 }
 
 TEST_CASE("malformed values are refused, and the option is named") {
-  for (const char* text :
-       {"buffer=", "buffer=0", "buffer=12Q", "buffer=-1", "buffer=1", "buffer=99999999999999999999K", "buffer=16KK",
-        "buffer", "queue=1K", "queue=5000M", "compress=yes", "log=loud", "overwrite=1", "file=", "file=a%d",
-        "file=a%", "file", ",", "file=a,", "help=1", "buffer=1M,queue=1M", "file=a,file=b", "=x", " file=a"}) {
+  for (const char* text : {"buffer=",       "buffer=0",     "buffer=12Q",
+                           "buffer=-1",     "buffer=1",     "buffer=99999999999999999999K",
+                           "buffer=16KK",   "buffer",       "queue=1K",
+                           "queue=5000M",   "compress=yes", "log=loud",
+                           "overwrite=1",   "file=",        "file=a%d",
+                           "file=a%",       "file",         ",",
+                           "file=a,",       "help=1",       "buffer=1M,queue=1M",
+                           "file=a,file=b", "=x",           " file=a"}) {
     CAPTURE(text);
     const auto options = ParseOptions(text);
     CHECK_FALSE(options.ok());
@@ -58,7 +63,8 @@ TEST_CASE("the file name may contain the process id and percent signs") {
 
 TEST_CASE("the option table has every option and default") {
   const std::string table = OptionTable();
-  for (const char* word : {"file=", "overwrite=", "buffer=", "16K", "queue=", "32M", "compress=", "log=", "help"}) {
+  for (const char* word :
+       {"file=", "overwrite=", "buffer=", "16K", "queue=", "32M", "compress=", "log=", "help"}) {
     CHECK(table.find(word) != std::string::npos);
   }
 }

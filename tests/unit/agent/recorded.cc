@@ -165,7 +165,8 @@ ReadTrace::ReadTrace(const std::string& path) {
     trace::Segment segment;
     while (in.Next(&segment)) {
       Check(end_reason.empty(), "segment behind the end");
-      segments.push_back({static_cast<SegmentKind>(segment.kind), segment.stream,
+      segments.push_back({static_cast<SegmentKind>(segment.kind),
+                          segment.stream,
                           {segment.payload.begin(), segment.payload.end()}});
       ReadOne(this, &streams, segments.back());
     }

@@ -43,8 +43,8 @@ struct ReadClass {
   uint64_t flags = 0, bytes = 0, header = 0, log2 = 0, super = 0;
 };
 
-// Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the test
-// fails: undefined kinds, streams that continue without state, damage.
+// Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the
+// test fails: undefined kinds, streams that continue without state, damage.
 struct ReadTrace {
   explicit ReadTrace(const std::string& path);
 

@@ -132,12 +132,12 @@ TEST_CASE("sync points, unloading, ends and losses have their fields in order") 
   AppendThreadEnd(&out, 200);
   AppendLoss(&out, 1, 2, 3, "r");
   AppendEnd(&out, 4, "e", "{}");
-  CHECK(ToBytes(out.span()) == B({7, 0, 8, 1, 9, 1, 1, 0, 1, 1, 3,  //
-                                  9, 0, 2, 3, 48,                  //
-                                  10, 0, 1, 6,                     //
-                                  11, 0xC8, 0x01, 0,               //
-                                  13, 0, 5, 1, 2, 3, 1, 'r',       //
-                                  14, 0, 6, 4, 1, 'e', 2, '{', '}'}));
+  CHECK(ToBytes(out.span()) == B({7,  0,    8,    1, 9,  1,   1, 0,   1,  1, 3,  //
+                                  9,  0,    2,    3, 48,                         //
+                                  10, 0,    1,    6,                             //
+                                  11, 0xC8, 0x01, 0,                             //
+                                  13, 0,    5,    1, 2,  3,   1, 'r',            //
+                                  14, 0,    6,    4, 1,  'e', 2, '{', '}'}));
 }
 
 TEST_CASE("symbols carry tag and length, so that unknown ones can be skipped") {
@@ -148,11 +148,11 @@ TEST_CASE("symbols carry tag and length, so that unknown ones can be skipped") {
   AppendSymbol(&out, ThreadSymbol{1, "t", 2, 3});
   AppendSymbol(&out, KindSymbol{4, 16, 2});
   CHECK(ToBytes(out.span()) ==
-        B({1, 13, 2, 1, 'A', 1, 0, 16, 2, 1, 7, 3, 'a', 'p', 'p',                                     //
-           2, 16, 3, 1, 'A', 1, 'm', 3, '(', ')', 'V', 6, 'A', '.', 'j', 'a', 'v', 'a',               //
-           3, 7, 16, 3, 1, 1, 0, 3, 0,                                                                //
-           4, 5, 1, 1, 't', 2, 3,                                                                     //
-           5, 3, 4, 16, 2}));
+        B({1, 13, 2,  1,  'A', 1, 0,   16, 2,   1,   7,   3, 'a', 'p', 'p',                 //
+           2, 16, 3,  1,  'A', 1, 'm', 3,  '(', ')', 'V', 6, 'A', '.', 'j', 'a', 'v', 'a',  //
+           3, 7,  16, 3,  1,   1, 0,   3,  0,                                               //
+           4, 5,  1,  1,  't', 2, 3,                                                        //
+           5, 3,  4,  16, 2}));
 }
 
 }  // namespace

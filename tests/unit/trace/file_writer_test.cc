@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "trace/file_writer.h"
+
 #include <doctest/doctest.h>
 #include <snappy.h>
 
@@ -6,7 +8,6 @@
 
 #include "tests/unit/trace/bytes.h"
 #include "trace/crc32c.h"
-#include "trace/file_writer.h"
 
 namespace anttracks::trace {
 namespace {
