@@ -55,7 +55,6 @@ for flag, words in (
         ("-XX:-UseCompressedClassPointers", "with uncompressed class pointers"),
         ("-XX:ObjectAlignmentInBytes=16", "with objects aligned to 16 bytes"),
         ("-Xshare:off", "without the archive of shared classes"),
-        ("-XX:-UseTLAB", "without TLABs"),
         ("-XX:TLABSize=2k -XX:-ResizeTLAB -XX:MinTLABSize=2k", "with tiny TLABs"),
         ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=50", "with wasteful TLABs"),
         ("-XX:ParallelGCThreads=1", "with one GC worker"),
@@ -66,7 +65,7 @@ for flag, words in (
         ("-XX:+AlwaysPreTouch -Xms64m", "with a heap of fixed size"),
         ("-XX:-UsePerfData -Xss512k", "without performance counters"),
 ):
-    steps = 20_000 if flag in ("-Xint", "-Xcomp", "-XX:-UseTLAB") else 150_000
+    steps = 20_000 if flag in ("-Xint", "-Xcomp") else 150_000
     heap = "-Xmx96m" if "Compressed" in flag or "Alignment" in flag else "-Xmx64m"
     exact(words, "Mix", (steps,), (heap, *flag.split()), slow="card" in words or "performance" in words)
 

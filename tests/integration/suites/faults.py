@@ -35,6 +35,7 @@ refused("A path that cannot be written is refused with its reason", "file=/proc/
 refused("A stock JVM is told apart, with what to do", lambda t: f"file={t.path('trace')}", ("patched", "jdk"), jdk=stock_java)
 refused("-XX:+UseBiasedLocking is refused by name", lambda t: f"file={t.path('trace')}", ("UseBiasedLocking",),
         (*PARALLEL, "-XX:+UseBiasedLocking"))
+refused("-XX:-UseTLAB is refused by name", lambda t: f"file={t.path('trace')}", ("UseTLAB",), (*PARALLEL, "-XX:-UseTLAB"))
 for flag, collector in (("UseG1GC", "G1"), ("UseSerialGC", "Serial"), ("UseZGC", "Z"), ("UseShenandoahGC", "Shenandoah")):
     refused(f"-XX:+{flag} is refused, with the collector to use", lambda t: f"file={t.path('trace')}",
             (collector, "-XX:+UseParallelGC"), (f"-XX:+{flag}", "-Xmx64m"))

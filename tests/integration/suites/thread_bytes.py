@@ -20,5 +20,4 @@ def same_bytes(name, flags):
 
 same_bytes("with the default compilers", ())
 same_bytes("in the interpreter", ("-Xint",))
-same_bytes("without TLABs", ("-XX:-UseTLAB",))
 same_bytes("with tiny TLABs", ("-XX:TLABSize=2k", "-XX:-ResizeTLAB"))
