@@ -103,7 +103,7 @@ void Session::Walk(ThreadState& state, uint64_t start, uint64_t top) {
 void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top) {
   if (start == top) return;
   ThreadState& state = *State(thread, slot);
-  const uint64_t begin = Clock::Monotonic();
+  const uint64_t begin = Clock::ThreadCpu();
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && !state.open) {
@@ -114,7 +114,7 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top) {
   } else {
     Walk<false>(state, start, top);
   }
-  state.counts.walk_ns.Add(Clock::Monotonic() - begin);
+  state.counts.walk_ns.Add(Clock::ThreadCpu() - begin);
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {

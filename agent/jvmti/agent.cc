@@ -161,6 +161,11 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
   // At load the heap did not exist yet: fetch its place and the number of GC workers.
   const Status found = FindVm();
   if (!found.ok()) return found;
+  if (vm_->gc_workers == 0 || vm_->heap_end == 0) {
+    return Status::Error(
+        "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
+        "(scripts/build)");
+  }
   const Status started = writer_->Start(MetaJson(env_, *vm_, option_text_.c_str()));
   if (!started.ok()) return started;
   session_->Begin(reason);
