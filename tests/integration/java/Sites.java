@@ -90,10 +90,10 @@ public final class Sites {
     }
 
     static Object both() {
-        return new Object[] {
-            new FirstOfTwo(), // @first
-            new SecondOfTwo(), // @secondOfTwo
-        };
+        // Statements, since javac's line table gives a `new` inside an expression the statement's line.
+        Object first = new FirstOfTwo(); // @first
+        Object second = new SecondOfTwo(); // @secondOfTwo
+        return new Object[] { first, second };
     }
 
     static Object looped(int n) {
@@ -119,7 +119,7 @@ public final class Sites {
     }
 
     static Object boxed(int i) {
-        Double box = 0.5 + i; // @boxed
+        Float box = 0.5f + i; // @boxed
         return box;
     }
 
@@ -176,7 +176,7 @@ public final class Sites {
         expect("Sites$Looped", 4 * rounds, "looped");
         expect("Sites$Thrown", rounds, "thrown");
         expect("Sites$Copied[]", rounds, "copyOf");
-        expect("java.lang.Double", rounds, "boxed");
+        expect("java.lang.Float", rounds, "boxed");
         expect("Sites$Sheep", rounds, "clone");
     }
 }

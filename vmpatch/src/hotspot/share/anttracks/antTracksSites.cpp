@@ -203,9 +203,9 @@ Method* native_method_of(const frame& fr) {
   return m->is_native() ? m : NULL;
 }
 
-// Moves fr to the next Java frame, itself included; false when there is none.
+// Moves fr to the next Java frame, itself and wrappers of native methods included; false when there is none.
 bool find_java_frame(frame* fr, RegisterMap* map) {
-  while (!fr->is_java_frame()) {
+  while (!fr->is_java_frame() && !fr->is_native_frame()) {
     if (fr->is_first_frame()) return false;
     *fr = fr->sender(map);
   }
