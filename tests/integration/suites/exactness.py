@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rebuilt heap equals the JVM's own histograms and dumps, object by object."""
 
+import os
 import re
+import shutil
 
 from judge.exact import judge
 from judge.world import add, expect, run_traced
@@ -9,15 +11,27 @@ from judge.world import add, expect, run_traced
 PARALLEL = ("-XX:+UseParallelGC",)
 
 
+# When a collection's outcome depends on the timing of its workers, the program runs until the log shows it.
+ATTEMPTS = 8
+
+
+def says(log, words):
+    with open(log, encoding="utf-8") as file:
+        return re.search(words, file.read())
+
+
 def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None):
     def body(test):
         log = test.path("gc.log")
         all_flags = [*PARALLEL, *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
-        trace, _ = run_traced(test, main, arguments, all_flags)
-        if log_says:
-            with open(log, encoding="utf-8") as file:
-                expect(re.search(log_says, file.read()), f"the GC log does not say {log_says!r}: the test tests nothing")
-        expect(judge(test.folder, trace) > 0, "nothing was judged")
+        for _ in range(ATTEMPTS):
+            shutil.rmtree(test.folder)
+            os.makedirs(test.folder)
+            trace, _ = run_traced(test, main, arguments, all_flags)
+            expect(judge(test.folder, trace) > 0, "nothing was judged")
+            if not log_says or says(log, log_says):
+                return
+        expect(False, f"in {ATTEMPTS} runs the GC log does not say {log_says!r}: the test tests nothing")
     add("The rebuilt heap is exact " + name, body, slow)
 
 
@@ -35,10 +49,8 @@ exact("for objects locked and hashed while the collector runs", "Locks")
 exact("when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"))
 exact("when survivors overflow at the first copy", "Survivors",
       flags=("-Xmx64m", "-Xmn12m", "-XX:SurvivorRatio=4", "-XX:MaxTenuringThreshold=1", "-XX:-UseAdaptiveSizePolicy"))
-exact("when promotion fails", "PromotionFailure", (2, 400_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+exact("when promotion fails", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
       log_says="Promotion failed")
-exact("when promotion fails with much to promote", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      slow=True, log_says="Promotion failed")
 exact("after many full collections of a dense old generation", "DenseOld")
 exact("after many full collections with a large dead wood allowance", "DenseOld",
       flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"))
