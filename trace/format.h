@@ -24,6 +24,9 @@ namespace file_header {
 inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kTraceId = 24, kProcess = 32,
                         kFileIndex = 40, kFlags = 44, kCrc = 60;
 }
+// flags of the file header.
+inline constexpr uint32_t kFileSymbols = 1, kFileData = 2;
+inline constexpr uint32_t kSymbolsFileIndex = 0xFFFFFFFF;
 // Byte offsets within a chunk header.
 namespace chunk_header {
 inline constexpr size_t kType = 4, kFlags = 6, kStoredLength = 8, kRawLength = 12, kSequence = 16,
@@ -49,6 +52,7 @@ enum class SegmentKind : uint8_t {
   kSymbols = 12,
   kLoss = 13,
   kEnd = 14,
+  kSyncAbandoned = 15,
 };
 
 // Low two bits of an object record.

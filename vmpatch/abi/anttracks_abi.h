@@ -109,7 +109,7 @@ typedef struct AntTracksCallbacks {
   void* context;    /* handed back as first argument */
 
   /* The heap at the start, in one safepoint: begin, per space any number of objects in address order, end.
-   * count addresses of objects; fillers are left out. */
+   * count addresses of objects; fillers in eden are left out. */
   void (*sync_begin)(void* context, const AntTracksSpace* spaces, uint32_t nspaces);
   void (*sync_objects)(void* context, uint32_t space_index, const uint64_t* addresses, uint32_t count);
   void (*sync_end)(void* context);
@@ -131,6 +131,10 @@ typedef struct AntTracksCallbacks {
   /* A class is about to be freed: klass must not be used any more after this call returns. */
   void (*class_unload)(void* context, uint64_t klass);
   void (*gc_end)(void* context, const AntTracksGC* gc);
+
+  /* A TLAB is reported whenever about so many bytes of it are filled, while they are in the processor's cache.
+   * 0: only when it is retired. Not while another agent has sampled allocation events enabled. */
+  uint32_t stretch_bytes;
 } AntTracksCallbacks;
 
 /* Text members point into the buffer that the caller gave; UTF-8, NUL-terminated, "" when unknown. */
@@ -146,6 +150,14 @@ typedef struct AntTracksClass {
   const char* name;         /* as Class.getName(), but arrays as in Java source: "int[]", "java.lang.String[][]" */
   const char* loader_name;  /* "bootstrap", "app", "platform", or name or class of the loader */
 } AntTracksClass;
+
+/* An instance field that a class declares itself, injected ones (which have no Java name) left out. */
+typedef struct AntTracksField {
+  uint32_t size;
+  uint32_t offset;       /* from the object's start */
+  const char* name;      /* UTF-8, valid during the visit */
+  const char* signature; /* JVM descriptor */
+} AntTracksField;
 
 typedef struct AntTracksSite {
   uint32_t size;
@@ -205,6 +217,12 @@ typedef struct AntTracksVM {
   int32_t (*describe_site)(uint32_t site, AntTracksSite* out);
   int32_t (*describe_method)(uint32_t method, AntTracksMethod* out, char* text, size_t text_bytes);
   int32_t (*describe_thread)(void* thread, AntTracksThread* out, char* text, size_t text_bytes);
+  /* Visits the fields in no particular order. How many there are; 0 for an array class. */
+  int32_t (*describe_fields)(uint64_t klass, void* context, void (*visit)(void* context, const AntTracksField* field));
+
+  /* Called like start: a young collection, now. 0: done; -1: another
+   * collection came first, or critical native code (GCLocker) prevented it. */
+  int32_t (*collect)(void);
 } AntTracksVM;
 
 #ifdef __cplusplus

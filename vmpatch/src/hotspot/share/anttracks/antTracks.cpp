@@ -16,9 +16,11 @@
 #include "gc/parallel/psYoungGen.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
+#include "gc/shared/threadLocalAllocBuffer.inline.hpp"
 #include "memory/universe.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
+#include "prims/jvmtiExport.hpp"
 #include "runtime/mutexLocker.hpp"
 #include "runtime/os.inline.hpp"
 #include "runtime/safepoint.hpp"
@@ -40,28 +42,58 @@ AntTracksRematerialization::~AntTracksRematerialization() {
   _thread->anttracks()->_rematerializing = false;
 }
 
-markWord AntTracks::runtime_mark(Klass* klass) {
+markWord AntTracks::runtime_mark(Klass* klass, HeapWord* mem) {
   if (!sites()) {
     return UseBiasedLocking ? klass->prototype_header() : markWord::prototype();
   }
   Thread* const thread = Thread::current_or_null();
-  const bool is_java = thread != NULL && thread->is_Java_thread();
-  return with_site(is_java ? AntTracksSites::current(thread->as_Java_thread()) : (uint32_t)ANTTRACKS_SITE_VM);
+  if (thread == NULL || !thread->is_Java_thread()) return with_site(ANTTRACKS_SITE_VM);
+  // What begins where the TLAB's objects end is the filler that retires it: an object inside lies below
+  // top, one outside behind the TLAB's reserve.
+  if (mem == thread->tlab().top()) return filler_mark();
+  return with_site(AntTracksSites::current(thread->as_Java_thread()));
 }
 
-void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
-  if (!recording()) return;
+void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
   HeapWord* const from = state->_reported != NULL ? state->_reported : start;
-  state->_reported = NULL;
+  state->_reported = top;
   if (from < top) {
     _callbacks.tlab(_callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
                     SafepointSynchronize::is_at_safepoint());
   }
 }
 
+void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
+  if (!recording()) return;
+  report_tlab(thread, start, top);
+  thread->as_Java_thread()->anttracks()->_reported = NULL;
+}
+
+bool AntTracks::in_stretches() {
+  return recording() && _callbacks.stretch_bytes != 0 && !JvmtiExport::should_post_sampled_object_alloc();
+}
+
+void AntTracks::limit_tlab(Thread* thread) {
+  ThreadLocalAllocBuffer& tlab = thread->tlab();
+  if (in_stretches() && tlab.end() != NULL) tlab.limit_to(_callbacks.stretch_bytes / HeapWordSize);
+}
+
+// NULL: the TLAB has no room for the object, up to its real end, which it has again.
+HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
+  ThreadLocalAllocBuffer& tlab = thread->tlab();
+  if (!in_stretches() || tlab.end() == NULL) return NULL;
+  tlab.set_back_allocation_end();
+  HeapWord* const mem = tlab.allocate(words);
+  if (mem == NULL) return NULL;
+  report_tlab(thread, tlab.start(), mem);
+  limit_tlab(thread);
+  return mem;
+}
+
 void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
   if (!recording()) return;
+  limit_tlab(thread);
   AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
   _callbacks.object(_callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
 }

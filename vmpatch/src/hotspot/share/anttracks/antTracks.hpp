@@ -82,6 +82,8 @@ class AntTracks : AllStatic {
   static bool _gc_active;
   static AntTracksCallbacks _callbacks;
 
+  static bool in_stretches();
+  static void report_tlab(Thread* thread, HeapWord* start, HeapWord* top);
   static void report_gc(void (*callback)(void*, const AntTracksGC*), bool full);
 
  public:
@@ -94,11 +96,15 @@ class AntTracks : AllStatic {
   static markWord with_site(uint32_t site) {
     return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
   }
-  // The mark of an object that the runtime is about to create, with its site.
-  static markWord runtime_mark(Klass* klass);
+  // The mark of an object that the runtime is about to create at mem, with its site.
+  static markWord runtime_mark(Klass* klass, HeapWord* mem);
   static markWord filler_mark() { return sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }
 
-  // Allocation.
+  // Allocation. The agent gets a TLAB in stretches, each while it is still in the processor's cache: the
+  // TLAB's end is lowered so that the slow path is taken after each (as HotSpot does for sampled allocations,
+  // which have precedence).
+  static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);
+  static void limit_tlab(Thread* thread);
   static void tlab_retired(Thread* thread, HeapWord* start, HeapWord* top);
   static void allocated_outside_tlab(Thread* thread, oop obj);
   static void thread_exit(JavaThread* thread);

@@ -13,12 +13,14 @@
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
-#include "gc/parallel/parallelScavengeHeap.hpp"
+#include "gc/parallel/parallelScavengeHeap.inline.hpp"
 #include "gc/parallel/psOldGen.hpp"
 #include "gc/parallel/psYoungGen.hpp"
+#include "gc/shared/gcVMOperations.hpp"
 #include "memory/resourceArea.hpp"
 #include "memory/universe.hpp"
 #include "oops/arrayOop.hpp"
+#include "oops/fieldStreams.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
@@ -54,11 +56,12 @@ namespace {
 class SyncClosure : public ObjectClosure {
   const AntTracksCallbacks& _callbacks;
   const uint32_t _space;
+  const bool _is_eden;
   uint32_t _length;
   uint64_t _addresses[1024];
  public:
-  SyncClosure(const AntTracksCallbacks& callbacks, uint32_t space) :
-      _callbacks(callbacks), _space(space), _length(0) {}
+  SyncClosure(const AntTracksCallbacks& callbacks, uint32_t space, bool is_eden) :
+      _callbacks(callbacks), _space(space), _is_eden(is_eden), _length(0) {}
   ~SyncClosure() { flush(); }
   void flush() {
     if (_length > 0) _callbacks.sync_objects(_callbacks.context, _space, _addresses, _length);
@@ -66,7 +69,7 @@ class SyncClosure : public ObjectClosure {
   }
   virtual void do_object(oop obj) {
     const markWord mark = obj->mark();
-    if (mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
+    if (_is_eden && mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
     if (_length == ARRAY_SIZE(_addresses)) flush();
     _addresses[_length++] = cast_from_oop<uint64_t>(obj);
   }
@@ -85,7 +88,7 @@ void walk_heap(const AntTracksCallbacks& callbacks) {
   }
   callbacks.sync_begin(callbacks.context, description, ARRAY_SIZE(spaces));
   for (uint32_t i = 0; i < ARRAY_SIZE(spaces); i++) {
-    SyncClosure closure(callbacks, i);
+    SyncClosure closure(callbacks, i, kinds[i] == ANTTRACKS_SPACE_EDEN);
     spaces[i]->object_iterate(&closure);
   }
   callbacks.sync_end(callbacks.context);
@@ -111,6 +114,9 @@ void VM_AntTracks::start() {
   }
   walk_heap(AntTracks::_callbacks);
   AntTracks::_recording = true;
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    AntTracks::limit_tlab(thread);
+  }
 }
 
 void VM_AntTracks::stop() {
@@ -120,13 +126,32 @@ void VM_AntTracks::stop() {
   }
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     ThreadLocalAllocBuffer& tlab = thread->tlab();
-    if (tlab.end() != NULL) AntTracks::tlab_retired(thread, tlab.start(), tlab.top());
+    if (tlab.end() == NULL) continue;
+    AntTracks::tlab_retired(thread, tlab.start(), tlab.top());
+    if (AntTracks::in_stretches()) tlab.set_back_allocation_end();
   }
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     AntTracks::thread_exit(thread);
   }
   AntTracks::_recording = false;
 }
+
+// A young collection that the agent asks for.
+class VM_AntTracksCollect : public VM_GC_Operation {
+  const uint _collections;
+  bool _collected;
+ public:
+  VM_AntTracksCollect(uint collections) :
+      VM_GC_Operation(collections, GCCause::_jvmti_force_gc), _collections(collections), _collected(false) {}
+  virtual VMOp_Type type() const { return VMOp_AntTracksCollect; }
+  virtual void doit() {
+    SvcGCMarker marker(SvcGCMarker::MINOR);
+    GCCauseSetter cause(Universe::heap(), _gc_cause);
+    ParallelScavengeHeap::heap()->invoke_scavenge();
+    _collected = Universe::heap()->total_collections() != _collections;
+  }
+  bool collected() const { return _collected; }
+};
 
 namespace {
 
@@ -151,11 +176,25 @@ int32_t stop() {
   return execute(NULL);
 }
 
+int32_t collect() {
+  ThreadInVMfromNative in_vm(JavaThread::current());
+  uint collections;
+  {
+    MutexLocker ml(Heap_lock);
+    collections = Universe::heap()->total_collections();
+  }
+  VM_AntTracksCollect op(collections);
+  VMThread::execute(&op);
+  return op.collected() ? 0 : -1;
+}
+
 // The header word of a locked object. Its owner may unlock it at any time unless it is the
-// current thread or stopped: believe the word only if the mark has not changed meanwhile.
+// current thread or stopped: believe the word only if the mark has not changed meanwhile. A thread that does
+// not stop at safepoints may also meet marks that a heap walk of JVM TI has set for its duration.
 uint32_t object_site(uint64_t address) {
   const oop obj = cast_to_oop(address);
-  for (int i = 0; i < 1000000; i++) {
+  const int spins = 10000, most_ms = 60000;
+  for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
     if (mark.is_neutral()) return AntTracks::site_of(mark);
     if (mark.has_monitor()) {
@@ -165,7 +204,7 @@ uint32_t object_site(uint64_t address) {
       const markWord header(SafeFetchN((intptr_t*)mark.locker(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
     }
-    SpinPause();  // being inflated, or unlocked just now
+    if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or unlocked just now
   }
   return ANTTRACKS_SITE_NONE;
 }
@@ -200,6 +239,24 @@ int32_t describe_class(uint64_t klass, AntTracksClass* out, char* text, size_t t
   out->name = strings.add(AntTracksInterface::source_form(k->external_name()));
   out->loader_name = strings.add(cld->loader_name());
   return strings.result();
+}
+
+int32_t describe_fields(uint64_t klass, void* context, void (*visit)(void*, const AntTracksField*)) {
+  Klass* const k = (Klass*)klass;
+  if (!k->is_instance_klass()) return 0;
+  ResourceMark rm;
+  int32_t fields = 0;
+  for (JavaFieldStream fs(InstanceKlass::cast(k)); !fs.done(); fs.next()) {
+    if (fs.access_flags().is_static()) continue;
+    AntTracksField field;
+    field.size = sizeof(field);
+    field.offset = fs.offset();
+    field.name = fs.name()->as_utf8();
+    field.signature = fs.signature()->as_utf8();
+    visit(context, &field);
+    fields++;
+  }
+  return fields;
 }
 
 int32_t describe_site(uint32_t site, AntTracksSite* out) {
@@ -246,6 +303,8 @@ void fill_table() {
   the_vm.describe_site = &describe_site;
   the_vm.describe_method = &AntTracksSites::describe_method;
   the_vm.describe_thread = &describe_thread;
+  the_vm.describe_fields = &describe_fields;
+  the_vm.collect = &collect;
 }
 
 void fill_heap() {
