@@ -82,6 +82,7 @@ AntTracksCallbacks MakeCallbacks(Session* session) {
   callbacks.fillers = Fillers;
   callbacks.class_unload = ClassUnload;
   callbacks.gc_end = GcEnd;
+  callbacks.stretch_bytes = session->stretch_bytes();
   return callbacks;
 }
 

@@ -10,6 +10,7 @@ namespace {
 using trace::Status;
 
 constexpr size_t kMinBuffer = 1 << 10, kMaxBuffer = 4 << 20;
+constexpr size_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
 constexpr size_t kMinQueue = 64 << 10, kMaxQueue = size_t{4} << 30;
 
 // Digits with an optional K or M; 0 if it is something else.
@@ -59,6 +60,15 @@ Status SetBuffer(std::string_view value, Options* options) {
   return {};
 }
 
+Status SetStretch(std::string_view value, Options* options) {
+  const size_t size = ParseSize(value);
+  if (value != "0" && (size < kMinStretch || size > kMaxStretch)) {
+    return Bad("stretch", value, "0 or a size from 4K to 1024M");
+  }
+  options->stretch_bytes = static_cast<uint32_t>(size);
+  return {};
+}
+
 Status SetQueue(std::string_view value, Options* options) {
   const size_t size = ParseSize(value);
   if (size < kMinQueue || size > kMaxQueue) return Bad("queue", value, "a size from 64K to 4096M");
@@ -95,6 +105,7 @@ constexpr Known kKnown[] = {
     {"file", "PATH", "anttracks-%p.trace", "the trace; %p is the process id; must not exist yet", SetFile},
     {"overwrite", "yes|no", "no", "replace the file if it exists", SetOverwrite},
     {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
+    {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1024M; 0: whole TLABs", SetStretch},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4096M", SetQueue},
     {"compress", "off|full", "full", "compress the trace with Snappy", SetCompress},
     {"log", "LEVEL", "warn", "messages on stderr: error, warn, info, debug", SetLog},

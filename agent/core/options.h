@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@ struct Options {
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
   size_t buffer_bytes = 16 << 10;
+  uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   size_t queue_bytes = 32 << 20;
   bool compress = true;
   LogLevel log = LogLevel::kWarn;

@@ -42,6 +42,8 @@ struct OutputCounts {
 struct SessionConfig {
   size_t buffer_bytes = 16 << 10;
   size_t queue_bytes = 32 << 20;
+  // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
+  uint32_t stretch_bytes = 64 << 10;
   // How long an application thread may wait for the writer before events are dropped.
   std::chrono::milliseconds wait_limit{10'000};
 };
@@ -72,6 +74,7 @@ class Session {
   void ClassUnload(uint64_t klass);
   void CollectionEnd(const AntTracksGC& gc);
 
+  uint32_t stretch_bytes() const { return stretch_bytes_; }
   const AntTracksVM& vm() const { return vm_; }
   const Clock& clock() const { return clock_; }
   Failure& failure() { return failure_; }
@@ -147,6 +150,7 @@ class Session {
   bool CloseSync();
 
   const AntTracksVM& vm_;
+  const uint32_t stretch_bytes_;
   const Clock clock_;
   Failure failure_;
   BufferQueue queue_;

@@ -103,7 +103,9 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   if (!status.ok()) return status;
   state_ = State::kLoaded;
   session_ = std::make_unique<core::Session>(
-      *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes, .queue_bytes = options_.queue_bytes});
+      *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
+                                 .queue_bytes = options_.queue_bytes,
+                                 .stretch_bytes = options_.stretch_bytes});
   writer_ = std::make_unique<io::Writer>(*session_, *file_, options_.compress);
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
