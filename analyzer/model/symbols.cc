@@ -55,7 +55,9 @@ bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Posi
     case SymbolTag::kMethod: ReadMethod(in, position); break;
     case SymbolTag::kSite: ReadSite(in, position); break;
     case SymbolTag::kThread: ReadThread(in, position); break;
-    case SymbolTag::kFields: ReadFields(in, position); break;
+    case SymbolTag::kFields:
+      ReadFields(in, position);
+      break;
     case SymbolTag::kKind: {
       const uint64_t id = in.Uv();
       const uint64_t site = in.Uv();
@@ -151,6 +153,12 @@ void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
                      info.name);
     }
     return;
+  }
+  // A superclass comes first, so that no chain of superclasses is a loop.
+  if (info.super != 0 && !class_info(info.super).defined) {
+    problems_->Add(ProblemKind::kUndefined, position,
+                   "class {} ({}) has the superclass {}, which is not defined", id, info.name, info.super);
+    info.super = 0;
   }
   class_count_++;
   *slot = std::move(info);

@@ -39,7 +39,7 @@ struct ClassInfo {
   uint64_t bytes = 0;
   uint64_t header_bytes = 0;
   uint64_t log2_element = 0;
-  uint64_t super = 0;
+  uint64_t super = 0;  // defined before this class; 0: none
   uint64_t loader = 0;
   std::string loader_name;
   bool fields_known = false;
@@ -141,7 +141,8 @@ class Symbols {
   template <class T>
   T* Slot(PagedTable<T>& table, std::string_view what, uint64_t id, const Position& position) {
     T* const slot = id == 0 ? nullptr : table.FindOrAdd(id);
-    if (slot == nullptr) problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
+    if (slot == nullptr)
+      problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
     return slot;
   }
   ShapeError FindShapeSlow(uint64_t kind, uint64_t length, uint32_t* shape);

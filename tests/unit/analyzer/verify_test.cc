@@ -123,7 +123,8 @@ TEST_CASE("VerifyObjectOutsideTheHeap") {
 }
 
 TEST_CASE("VerifyUndefinedKind") {
-  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 512).Fixed(77)), "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 512).Fixed(77)),
+            "undefined kind, site, class or method");
 }
 
 TEST_CASE("VerifyPredictionOutOfNothing") {
@@ -133,7 +134,8 @@ TEST_CASE("VerifyPredictionOutOfNothing") {
 TEST_CASE("VerifyUndefinedSiteClassAndMethod") {
   SymbolsBuilder s;
   s.Kind(20, 99, 1).Kind(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
-  CheckOnly(WithSymbols(s), "undefined kind, site, class or method", 4);
+  s.Class(30, "app.Sub", 0, 16, 0, 0, 31).Class(31, "app.Self", 0, 16, 0, 0, 31);
+  CheckOnly(WithSymbols(s), "undefined kind, site, class or method", 6);
 }
 
 TEST_CASE("VerifyContradictingDefinitions") {
@@ -147,14 +149,16 @@ TEST_CASE("VerifyFieldsOfAClassThatIsNotDefined") {
 }
 
 TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
-  const std::vector<TestField> impossible[] = {
-      {{"a", "I", 16}, {"b", "I", 12}},                       // not by offset
-      {{"a", "J", 16}, {"b", "I", 20}},                       // one over the other
-      {{"a", "I", 4}},                                        // in the mark word
-      {{"a", "J", 20}},                                       // beyond the 24 bytes of an instance
-      {{"a", "Z", UINT64_MAX}},                               // far beyond
-      {{"a", "V", 12}},  {{"a", "", 12}},  {{"a", "[", 12}},  // of no type
-      {{"a", "Lx", 12}}, {{"a", "L;", 12}}};
+  const std::vector<TestField> impossible[] = {{{"a", "I", 16}, {"b", "I", 12}},  // not by offset
+                                               {{"a", "J", 16}, {"b", "I", 20}},  // one over the other
+                                               {{"a", "I", 4}},                   // in the mark word
+                                               {{"a", "J", 20}},          // beyond the 24 bytes of an instance
+                                               {{"a", "Z", UINT64_MAX}},  // far beyond
+                                               {{"a", "V", 12}},
+                                               {{"a", "", 12}},
+                                               {{"a", "[", 12}},  // of no type
+                                               {{"a", "Lx", 12}},
+                                               {{"a", "L;", 12}}};
   for (const auto& fields : impossible) {
     CAPTURE(fields[0].signature);
     CheckOnly(WithSymbols(SymbolsBuilder().Fields(1, fields)), "impossible size or length");
@@ -185,13 +189,9 @@ TEST_CASE("VerifyArrayLongerThanJavaAllows") {
   CheckOnly(WithOnly(Objects().Head(1, 1).Tlab(kEden).WithLength(2, 0x80000000)), "impossible size or length");
 }
 
-TEST_CASE("VerifySyncTotals") {
-  CheckOnly(WithSync(3, 32), "totals that disagree");
-}
+TEST_CASE("VerifySyncTotals") { CheckOnly(WithSync(3, 32), "totals that disagree"); }
 
-TEST_CASE("VerifySyncObjectOutsideItsSpace") {
-  CheckOnly(WithSync(2, 24), "object outside every space");
-}
+TEST_CASE("VerifySyncObjectOutsideItsSpace") { CheckOnly(WithSync(2, 24), "object outside every space"); }
 
 TEST_CASE("VerifyEventsInTheWrongPlace") {
   TraceBuilder b = WithAllocs();
