@@ -29,8 +29,8 @@ void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
 }  // namespace
 
 void AppendSymbol(ByteBuffer* out, const ClassSymbol& s) {
-  Append(out, SymbolTag::kClass, s.id, s.name, s.flags, s.bytes, s.array_header_bytes, s.log2_element_bytes, s.super,
-         s.loader, s.loader_name);
+  Append(out, SymbolTag::kClass, s.id, s.name, s.flags, s.bytes, s.array_header_bytes, s.log2_element_bytes,
+         s.super, s.loader, s.loader_name);
 }
 
 void AppendSymbol(ByteBuffer* out, const MethodSymbol& s) {

@@ -35,7 +35,8 @@ struct FieldList {
   static void Visit(void* context, const AntTracksField* field) noexcept {
     auto* const list = static_cast<FieldList*>(context);
     try {
-      list->fields.push_back({std::string(Text(field->name)), std::string(Text(field->signature)), field->offset});
+      list->fields.push_back(
+          {std::string(Text(field->name)), std::string(Text(field->signature)), field->offset});
     } catch (...) {
       list->failed = true;
     }
@@ -44,7 +45,8 @@ struct FieldList {
 
 // An older VM's interface ends before this query.
 bool CanDescribeFields(const AntTracksVM& vm) {
-  return vm.size >= offsetof(AntTracksVM, describe_fields) + sizeof vm.describe_fields && vm.describe_fields != nullptr;
+  return vm.size >= offsetof(AntTracksVM, describe_fields) + sizeof vm.describe_fields &&
+         vm.describe_fields != nullptr;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "analyzer/model/descriptor.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace anttracks::analyzer {
 namespace {
@@ -11,8 +12,9 @@ struct Primitive {
   std::string_view name;
   uint64_t bytes;
 };
-constexpr Primitive kPrimitives[] = {{'Z', "boolean", 1}, {'B', "byte", 1}, {'C', "char", 2},  {'S', "short", 2},
-                                     {'I', "int", 4},     {'F', "float", 4}, {'J', "long", 8}, {'D', "double", 8}};
+constexpr Primitive kPrimitives[] = {{'Z', "boolean", 1}, {'B', "byte", 1},  {'C', "char", 2},
+                                     {'S', "short", 2},   {'I', "int", 4},   {'F', "float", 4},
+                                     {'J', "long", 8},    {'D', "double", 8}};
 
 const Primitive* FindPrimitive(std::string_view descriptor) {
   for (const Primitive& primitive : kPrimitives) {
@@ -25,7 +27,9 @@ bool IsClass(std::string_view descriptor) {
   return descriptor.size() > 2 && descriptor.front() == 'L' && descriptor.back() == ';';
 }
 
-size_t Dimensions(std::string_view descriptor) { return std::min(descriptor.find_first_not_of('['), descriptor.size()); }
+size_t Dimensions(std::string_view descriptor) {
+  return std::min(descriptor.find_first_not_of('['), descriptor.size());
+}
 
 }  // namespace
 

@@ -16,7 +16,8 @@ constexpr uint64_t kMirrorWords = 14;
 FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   current = this;
   classes_[kObject] = {"java.lang.Object", 16, -1, false, 0};
-  classes_[kPoint] = {"Point", 24, -1, false, kObject, {{"y", "I", 20}, {"name", "Ljava/lang/String;", 12}, {"x", "I", 16}}};
+  classes_[kPoint] = {"Point", 24,      -1,
+                      false,   kObject, {{"y", "I", 20}, {"name", "Ljava/lang/String;", 12}, {"x", "I", 16}}};
   classes_[kInts] = {"int[]", 0, 2, false, kObject};
   classes_[kMirror] = {"java.lang.Class", 0, -1, true, kObject};
   vm_.size = sizeof vm_;
