@@ -308,15 +308,15 @@ live after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 }
 
 TEST_CASE("SitesWithWhatIsLiveAsJson") {
-  CheckOutput({"sites", "--live", "--gc", "0", "--json", "--top", "1"}, R"out(
+  CheckOutput({"sites", "--live", "--gc", "1", "--json", "--top", "1"}, R"out(
 {
   "objects": 12,
   "bytes": 304,
   "live": {
-    "gc": 0,
+    "gc": 1,
     "exact": true,
-    "objects": 6,
-    "bytes": 264
+    "objects": 5,
+    "bytes": 240
   },
   "sites": [
     {
@@ -324,8 +324,8 @@ TEST_CASE("SitesWithWhatIsLiveAsJson") {
       "class": "app.Node",
       "objects": 9,
       "bytes": 216,
-      "live_objects": 2,
-      "live_bytes": 48
+      "live_objects": 3,
+      "live_bytes": 72
     }
   ]
 }
