@@ -62,7 +62,7 @@ enum class ObjectOp : uint8_t { kTlab = 1, kOutside = 2 };
 // flags of ALLOC.
 inline constexpr uint64_t kAllocReset = 1;
 
-enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5 };
+enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4;
 
 inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3, kFirstSite = 16;

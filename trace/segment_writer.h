@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes whole segments that are not streams of objects: collections, sync points, losses, ends.
 //
-// Each function appends one complete segment to a buffer. Thread safety: as the buffer. Units: addresses in
-// Space are word numbers, times ns since the start of the trace.
+// Each function appends one complete segment to a buffer. Thread safety: as the buffer. Units: times are
+// ns since the start of the trace.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,10 @@
 #include <string_view>
 
 #include "trace/format.h"
+#include "trace/space.h"
 #include "trace/wire.h"
 
 namespace anttracks::trace {
-
-struct Space {
-  SpaceKind kind = SpaceKind::kEden;
-  bool collected = false;
-  uint64_t bottom = 0, top = 0, end = 0;
-};
 
 struct Collection {
   uint64_t id = 0;

@@ -4,65 +4,53 @@
 namespace anttracks::trace {
 namespace {
 
-void Append(ByteBuffer* out, SymbolTag tag, const ByteBuffer& fields) {
+// The type of a field decides how it is stored.
+void Put(ByteBuffer* out, uint64_t field) { out->Uv(field); }
+void Put(ByteBuffer* out, int64_t field) { out->Sv(field); }
+void Put(ByteBuffer* out, std::string_view field) { out->Str(field); }
+void Put(ByteBuffer* out, std::span<const FieldSymbol> list) {
+  out->Uv(list.size());
+  for (const FieldSymbol& field : list) {
+    out->Str(field.name);
+    out->Str(field.signature);
+    out->Uv(field.offset);
+  }
+}
+
+template <class... Fields>
+void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
+  ByteBuffer record;
+  (Put(&record, fields), ...);
   out->U8(static_cast<uint8_t>(tag));
-  out->Uv(fields.size());
-  out->Append(fields.span());
+  out->Uv(record.size());
+  out->Append(record.span());
 }
 
 }  // namespace
 
-void AppendSymbol(ByteBuffer* out, const ClassSymbol& symbol) {
-  ByteBuffer fields;
-  fields.Uv(symbol.id);
-  fields.Str(symbol.name);
-  fields.Uv(symbol.flags);
-  fields.Uv(symbol.bytes);
-  fields.Uv(symbol.array_header_bytes);
-  fields.Uv(symbol.log2_element_bytes);
-  fields.Uv(symbol.super);
-  fields.Uv(symbol.loader);
-  fields.Str(symbol.loader_name);
-  Append(out, SymbolTag::kClass, fields);
+void AppendSymbol(ByteBuffer* out, const ClassSymbol& s) {
+  Append(out, SymbolTag::kClass, s.id, s.name, s.flags, s.bytes, s.array_header_bytes, s.log2_element_bytes,
+         s.super, s.loader, s.loader_name);
 }
 
-void AppendSymbol(ByteBuffer* out, const MethodSymbol& symbol) {
-  ByteBuffer fields;
-  fields.Uv(symbol.id);
-  fields.Str(symbol.class_name);
-  fields.Str(symbol.name);
-  fields.Str(symbol.signature);
-  fields.Str(symbol.source_file);
-  Append(out, SymbolTag::kMethod, fields);
+void AppendSymbol(ByteBuffer* out, const MethodSymbol& s) {
+  Append(out, SymbolTag::kMethod, s.id, s.class_name, s.name, s.signature, s.source_file);
 }
 
-void AppendSymbol(ByteBuffer* out, const SiteSymbol& symbol) {
-  ByteBuffer fields;
-  fields.Uv(symbol.id);
-  fields.Uv(symbol.method);
-  fields.Sv(symbol.bci);
-  fields.Sv(symbol.line);
-  fields.Uv(symbol.caller);
-  fields.Uv(symbol.tier);
-  fields.Uv(symbol.flags);
-  Append(out, SymbolTag::kSite, fields);
+void AppendSymbol(ByteBuffer* out, const SiteSymbol& s) {
+  Append(out, SymbolTag::kSite, s.id, s.method, s.bci, s.line, s.caller, s.tier, s.flags);
 }
 
-void AppendSymbol(ByteBuffer* out, const ThreadSymbol& symbol) {
-  ByteBuffer fields;
-  fields.Uv(symbol.id);
-  fields.Str(symbol.name);
-  fields.Uv(symbol.java_id);
-  fields.Uv(symbol.os_id);
-  Append(out, SymbolTag::kThread, fields);
+void AppendSymbol(ByteBuffer* out, const ThreadSymbol& s) {
+  Append(out, SymbolTag::kThread, s.id, s.name, s.java_id, s.os_id);
 }
 
-void AppendSymbol(ByteBuffer* out, const KindSymbol& symbol) {
-  ByteBuffer fields;
-  fields.Uv(symbol.id);
-  fields.Uv(symbol.site);
-  fields.Uv(symbol.class_id);
-  Append(out, SymbolTag::kKind, fields);
+void AppendSymbol(ByteBuffer* out, const KindSymbol& s) {
+  Append(out, SymbolTag::kKind, s.id, s.site, s.class_id);
+}
+
+void AppendSymbol(ByteBuffer* out, const FieldsSymbol& s) {
+  Append(out, SymbolTag::kFields, s.class_id, s.fields);
 }
 
 }  // namespace anttracks::trace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "trace/format.h"
@@ -45,10 +46,22 @@ struct KindSymbol {
   uint64_t id = 0, site = 0, class_id = 0;
 };
 
+struct FieldSymbol {
+  std::string_view name, signature;
+  uint64_t offset = 0;
+};
+
+// fields: the instance fields that the class declares itself, by offset.
+struct FieldsSymbol {
+  uint64_t class_id = 0;
+  std::span<const FieldSymbol> fields;
+};
+
 void AppendSymbol(ByteBuffer* out, const ClassSymbol& symbol);
 void AppendSymbol(ByteBuffer* out, const MethodSymbol& symbol);
 void AppendSymbol(ByteBuffer* out, const SiteSymbol& symbol);
 void AppendSymbol(ByteBuffer* out, const ThreadSymbol& symbol);
 void AppendSymbol(ByteBuffer* out, const KindSymbol& symbol);
+void AppendSymbol(ByteBuffer* out, const FieldsSymbol& symbol);
 
 }  // namespace anttracks::trace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/symbols.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
 #include "trace/format.h"
 #include "trace/symbol_encoder.h"
 
@@ -17,6 +21,33 @@ void Add(std::vector<bool>* set, uint32_t id) {
 }
 
 std::string_view Text(const char* text) { return text == nullptr ? std::string_view() : text; }
+
+// What a visit of fields leaves behind.
+struct FieldList {
+  struct Field {
+    std::string name, signature;
+    uint32_t offset;
+  };
+  std::vector<Field> fields;
+  bool failed = false;
+
+  // Called from within the VM, which no exception may cross.
+  static void Visit(void* context, const AntTracksField* field) noexcept {
+    auto* const list = static_cast<FieldList*>(context);
+    try {
+      list->fields.push_back(
+          {std::string(Text(field->name)), std::string(Text(field->signature)), field->offset});
+    } catch (...) {
+      list->failed = true;
+    }
+  }
+};
+
+// An older VM's interface ends before this query.
+bool CanDescribeFields(const AntTracksVM& vm) {
+  return vm.size >= offsetof(AntTracksVM, describe_fields) + sizeof vm.describe_fields &&
+         vm.describe_fields != nullptr;
+}
 
 }  // namespace
 
@@ -72,7 +103,20 @@ Symbols::Class* Symbols::DefineClass(uint64_t klass) {
   }
   trace::AppendSymbol(Block(), symbol);
   counts_.classes++;
+  if (!described.is_array) DefineFields(klass, made.id);
   return &classes_.emplace(klass, std::move(made)).first->second;
+}
+
+void Symbols::DefineFields(uint64_t klass, uint32_t id) {
+  if (!CanDescribeFields(vm_)) return;
+  FieldList list;
+  vm_.describe_fields(klass, &list, &FieldList::Visit);
+  if (list.failed) throw std::bad_alloc();
+  std::sort(list.fields.begin(), list.fields.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::vector<trace::FieldSymbol> symbols;
+  for (const auto& field : list.fields) symbols.push_back({field.name, field.signature, field.offset});
+  trace::AppendSymbol(Block(), trace::FieldsSymbol{id, symbols});
 }
 
 bool Symbols::DefineMethod(uint32_t method) {

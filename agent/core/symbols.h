@@ -69,6 +69,7 @@ class Symbols {
   // The rest with mutex_ held.
   trace::ByteBuffer* Block();
   Class* DefineClass(uint64_t klass);
+  void DefineFields(uint64_t klass, uint32_t id);
   bool DefineMethod(uint32_t method);
   bool DefineSite(uint32_t site);
   bool AppendSite(uint32_t site, const AntTracksSite& described);

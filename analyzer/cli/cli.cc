@@ -20,11 +20,13 @@ constexpr const char* kFooter =
     "First steps:\n"
     "  anttracks info app.trace               what the trace holds\n"
     "  anttracks sites app.trace --top 10     which code allocates most\n"
-    "  anttracks heap app.trace --by site     where the memory of the last GC comes from\n";
+    "  anttracks heap app.trace --by site     where the memory of the last GC comes from\n"
+    "  anttracks classes app.trace --name HashMap --layout   what an object's bytes are\n";
 
 struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
+  ClassesArguments classes;
   uint64_t gc = 0;
   size_t max_errors = 20;
   size_t top = 0;
@@ -57,6 +59,17 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   sites->add_flag("--tiers", arguments.sites.tiers, "A row for each of interpreter, C1, C2 and native code");
   sites->add_flag("--callers", arguments.sites.callers, "A row for each chain of inlined callers, and the chain");
 
+  auto* live = sites->add_flag("--live", arguments.sites.live,
+                               "Also what is live at the end of the trace; takes longer, the heap is rebuilt");
+  sites->add_option("--gc", arguments.gc, "With --live: what is live after the GC of this id")->needs(live);
+
+  CLI::App* classes =
+      AddCommand(app, session, "classes", "The classes: size, loader, superclass, what was allocated");
+  classes->add_option("--name", arguments.classes.name, "Only classes with this text in their name");
+  classes->add_flag("--layout", arguments.classes.layout,
+                    "The fields of each class, inherited ones too, and padding");
+  classes->add_option("--top", arguments.top, "Classes to show, 0 for all (default 30; with --json all)");
+
   CLI::App* threads = AddCommand(app, session, "threads", "What each thread allocated over the whole trace");
   threads->add_option("--top", arguments.top, "Rows of the table, 0 for all (default: all)");
 
@@ -71,10 +84,11 @@ int Run(CLI::App& app, Session& session, Arguments& arguments) {
   session.top = top_given ? arguments.top : session.json || name == "threads" ? 0 : 30;
   if (name == "info") return RunInfo(session);
   if (name == "gcs") return RunGcs(session);
-  if (name == "sites") return RunSites(session, arguments.sites);
+  if (name == "classes") return RunClasses(session, arguments.classes);
   if (name == "threads") return RunThreads(session);
   if (name == "verify") return RunVerify(session, arguments.max_errors);
-  if (command->count("--gc") != 0) arguments.heap.gc = arguments.gc;
+  if (command->count("--gc") != 0) arguments.heap.gc = arguments.sites.gc = arguments.gc;
+  if (name == "sites") return RunSites(session, arguments.sites);
   return RunHeap(session, arguments.heap);
 }
 

@@ -23,12 +23,20 @@ struct HeapArguments {
 struct SitesArguments {
   bool tiers = false;
   bool callers = false;
+  bool live = false;
+  std::optional<uint64_t> gc;  // with live: after this collection; none: at the end of the trace
+};
+
+struct ClassesArguments {
+  std::string name;  // only classes with this in their name
+  bool layout = false;
 };
 
 int RunInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
+int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);
 int RunVerify(Session& session, size_t max_errors);
 

@@ -5,14 +5,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
+#include "analyzer/cli/moment.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
+#include "analyzer/passes/live.h"
 #include "analyzer/passes/rebuild.h"
 
 namespace anttracks::analyzer {
@@ -29,19 +32,13 @@ class Sums {
   Sums() = default;
   explicit Sums(std::unordered_map<uint64_t, HeapTotals> sums) : by_number_(std::move(sums)) {}
 
-  void Add(uint64_t key, uint64_t words) {
-    HeapTotals& totals = by_number_[key];
-    totals.objects++;
-    totals.words += words;
-  }
+  void Add(uint64_t key, uint64_t words) { by_number_[key].Add({1, words}); }
   // Rows of the same name become one; the largest first.
   template <class Name>
   std::vector<Row> Rows(Name&& name) const {
     std::map<std::string, HeapTotals> by_name;
     for (const auto& [key, totals] : by_number_) {
-      HeapTotals& sum = by_name[name(key)];
-      sum.objects += totals.objects;
-      sum.words += totals.words;
+      by_name[name(key)].Add(totals);
     }
     std::vector<Row> rows;
     for (const auto& [key, totals] : by_name) rows.push_back({key, totals});
@@ -57,15 +54,13 @@ class Sums {
 
 std::vector<Row> ByShape(const Rebuild& rebuild, bool site) {
   const Symbols& symbols = rebuild.symbols();
-  std::vector<uint64_t> objects(symbols.shapes().size());
-  rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
+  const std::vector<uint64_t> objects = LiveByShape(rebuild);
   std::unordered_map<uint64_t, HeapTotals> totals;
   for (uint32_t shape = 0; shape < objects.size(); shape++) {
     if (objects[shape] == 0) continue;
     const KindInfo& kind = symbols.kind_of_shape(shape);
-    HeapTotals& sum = totals[site ? kind.site : kind.class_id];
-    sum.objects += objects[shape];
-    sum.words += objects[shape] * symbols.shapes().words(shape);
+    totals[site ? kind.site : kind.class_id].Add(
+        {objects[shape], objects[shape] * symbols.shapes().words(shape)});
   }
   return Sums(std::move(totals)).Rows([&](uint64_t id) {
     const auto number = static_cast<uint32_t>(id);
@@ -130,28 +125,20 @@ void PrintObjects(const Rebuild& rebuild, std::ostream& out) {
   out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
 }
 
-// "after GC 7 (young, Allocation Failure) at 1.23 s"
 std::string Moment(const Rebuild& rebuild, bool end, uint64_t end_ns) {
-  if (end || rebuild.gcs().empty()) return fmt::format("at the end of the trace, {}", Duration(end_ns));
-  const GcRecord& gc = rebuild.gcs().back();
-  return fmt::format("after GC {} ({}, {}), at {}", gc.id, GcLabel(gc.kind), Printable(gc.cause),
-                     Duration(gc.end_ns));
+  return end || rebuild.gcs().empty() ? AtEnd(end_ns) : AfterGc(rebuild.gcs().back());
 }
 
 std::string ToText(const std::vector<Row>& rows, const std::string& by, const HeapTotals& all, size_t top) {
   std::string title = by;
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
   Table table({{"Objects"}, {"Share"}, {"Bytes"}, {"Share"}, {title, Table::Align::kLeft}});
-  size_t shown = 0;
-  for (const Row& row : rows) {
-    if (top != 0 && shown == top) break;
-    shown++;
+  const size_t shown = Shown(rows.size(), top);
+  for (const Row& row : std::span(rows).first(shown)) {
     table.Add({Count(row.totals.objects), Percent(row.totals.objects, all.objects), Count(row.totals.words * 8),
                Percent(row.totals.words, all.words), Printable(row.key)});
   }
-  std::string text = table.ToString();
-  if (shown < rows.size()) text += fmt::format("  ... and {} more (--top 0 shows all)\n", Count(rows.size() - shown));
-  return text;
+  return table.ToString() + LeftOut(rows.size(), shown);
 }
 
 nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebuild, const HeapArguments& arguments,
@@ -168,8 +155,7 @@ nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebui
   json["bytes"] = all.words * 8;
   json["by"] = arguments.by;
   auto list = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    if (top != 0 && list.size() == top) break;
+  for (const Row& row : std::span(rows).first(Shown(rows.size(), top))) {
     list.push_back({{arguments.by, row.key}, {"objects", row.totals.objects}, {"bytes", row.totals.words * 8}});
   }
   json["rows"] = std::move(list);
@@ -198,10 +184,7 @@ Stop FindStop(Session& session, const HeapArguments& arguments) {
   } else if (const auto at = std::find(ids.begin(), ids.end(), *arguments.gc); at != ids.end()) {
     stop.after = static_cast<uint64_t>(at - ids.begin()) + 1;
   } else {
-    session.err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", *arguments.gc,
-                               ids.empty() ? "it has none, use --end"
-                                           : fmt::format("its collections are {} to {}", ids.front(), ids.back()));
-    stop.exit = kExitUsage;
+    stop.exit = session.NoSuchGc(*arguments.gc, ids);
   }
   return stop;
 }

@@ -28,6 +28,13 @@ int Session::Unreadable(const trace::Status& status) {
   return kExitUnreadable;
 }
 
+int Session::NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids) {
+  err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", id,
+                     ids.empty() ? "it has none, leave out --gc"
+                                 : fmt::format("its collections are {} to {}", ids.front(), ids.back()));
+  return kExitUsage;
+}
+
 int Session::Finish(const PassSummary& summary, const Problems& problems) {
   if (summary.truncated_bytes != 0) err << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
   const uint64_t losses = problems.count(ProblemKind::kLoss);

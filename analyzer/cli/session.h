@@ -35,6 +35,8 @@ struct Session {
   bool Open();
   // Prints why the trace cannot be read.
   int Unreadable(const trace::Status& status);
+  // Prints that there is no collection of the id among these.
+  int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
   // Prints what the results do not cover; the exit code.
   int Finish(const PassSummary& summary, const Problems& problems);
 

@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
+#include "analyzer/cli/moment.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
+#include "analyzer/passes/live.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -26,82 +30,137 @@ struct SiteKey {
   auto operator<=>(const SiteKey&) const = default;
 };
 
-struct SiteRow {
-  SiteKey key;
-  HeapTotals totals;
+struct SiteTotals {
+  HeapTotals allocated;
+  HeapTotals live;
+
+  void Add(const SiteTotals& other) {
+    allocated.Add(other.allocated);
+    live.Add(other.live);
+  }
 };
 
-std::vector<SiteRow> Rows(const Symbols& symbols, const CountByShape& counts, const SitesArguments& arguments) {
-  std::map<uint32_t, HeapTotals> by_kind;
-  for (uint32_t shape = 0; shape < counts.objects().size(); shape++) {
-    const uint64_t objects = counts.objects()[shape];
-    if (objects == 0) continue;
-    HeapTotals& sum = by_kind[symbols.shapes()[shape].kind];
-    sum.objects += objects;
-    sum.words += objects * symbols.shapes().words(shape);
+struct SiteRow {
+  SiteKey key;
+  SiteTotals totals;
+};
+
+// What a pass found, without the names.
+struct SiteCounts {
+  std::map<uint32_t, SiteTotals> by_kind;
+  // With --live only.
+  std::string moment;
+  std::optional<uint64_t> gc;
+  bool exact = true;
+};
+
+HeapTotals Totals(const Symbols& symbols, const std::vector<uint64_t>& objects, uint32_t shape) {
+  if (shape >= objects.size()) return {};
+  return {objects[shape], objects[shape] * symbols.shapes().words(shape)};
+}
+
+// allocated, live: objects by shape.
+std::map<uint32_t, SiteTotals> ByKind(const Symbols& symbols, const std::vector<uint64_t>& allocated,
+                                      const std::vector<uint64_t>& live) {
+  std::map<uint32_t, SiteTotals> by_kind;
+  for (uint32_t shape = 0; shape < symbols.shapes().size(); shape++) {
+    const SiteTotals totals{Totals(symbols, allocated, shape), Totals(symbols, live, shape)};
+    if (totals.allocated.objects + totals.live.objects == 0) continue;
+    by_kind[symbols.shapes()[shape].kind].Add(totals);
   }
-  std::map<SiteKey, HeapTotals> by_key;
-  for (const auto& [kind_id, totals] : by_kind) {
+  return by_kind;
+}
+
+std::vector<SiteRow> Rows(const Symbols& symbols, const SiteCounts& counts, const SitesArguments& arguments) {
+  std::map<SiteKey, SiteTotals> by_key;
+  for (const auto& [kind_id, totals] : counts.by_kind) {
     const KindInfo& kind = symbols.kind(kind_id);
     SiteKey key{SiteLabel(symbols, kind.site), ClassLabel(symbols, kind.class_id), "", {}};
     if (arguments.tiers) key.tier = TierLabel(symbols, kind.site);
     if (arguments.callers) key.callers = CallerLabels(symbols, kind.site);
-    HeapTotals& sum = by_key[std::move(key)];
-    sum.objects += totals.objects;
-    sum.words += totals.words;
+    by_key[std::move(key)].Add(totals);
   }
   std::vector<SiteRow> rows;
   for (const auto& [key, totals] : by_key) rows.push_back({key, totals});
-  std::stable_sort(rows.begin(), rows.end(), [](const SiteRow& a, const SiteRow& b) {
-    return std::pair(a.totals.words, a.totals.objects) > std::pair(b.totals.words, b.totals.objects);
-  });
+  const auto size = [](const SiteRow& row) {
+    const auto& [allocated, live] = row.totals;
+    return std::tuple(allocated.words, allocated.objects, live.words, live.objects);
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const SiteRow& a, const SiteRow& b) { return size(a) > size(b); });
   return rows;
 }
 
-HeapTotals Sum(const std::vector<SiteRow>& rows) {
-  HeapTotals all;
-  for (const SiteRow& row : rows) {
-    all.objects += row.totals.objects;
-    all.words += row.totals.words;
-  }
+SiteTotals Sum(const std::vector<SiteRow>& rows) {
+  SiteTotals all;
+  for (const SiteRow& row : rows) all.Add(row.totals);
   return all;
 }
 
-nlohmann::ordered_json ToJson(const std::vector<SiteRow>& rows, const SitesArguments& arguments, size_t top) {
+nlohmann::ordered_json ToJson(const std::vector<SiteRow>& rows, const SiteCounts& counts,
+                              const SitesArguments& arguments, size_t top) {
   auto list = nlohmann::ordered_json::array();
-  for (const SiteRow& row : rows) {
-    if (top != 0 && list.size() == top) break;
+  for (const SiteRow& row : std::span(rows).first(Shown(rows.size(), top))) {
     nlohmann::ordered_json entry{{"site", row.key.site}, {"class", row.key.class_name}};
     if (arguments.tiers) entry["tier"] = row.key.tier;
     if (arguments.callers) entry["callers"] = row.key.callers;
-    entry["objects"] = row.totals.objects;
-    entry["bytes"] = row.totals.words * 8;
+    entry["objects"] = row.totals.allocated.objects;
+    entry["bytes"] = row.totals.allocated.words * 8;
+    if (arguments.live) {
+      entry["live_objects"] = row.totals.live.objects;
+      entry["live_bytes"] = row.totals.live.words * 8;
+    }
     list.push_back(std::move(entry));
   }
-  const HeapTotals all = Sum(rows);
+  const SiteTotals all = Sum(rows);
   nlohmann::ordered_json json;
-  json["objects"] = all.objects;
-  json["bytes"] = all.words * 8;
+  json["objects"] = all.allocated.objects;
+  json["bytes"] = all.allocated.words * 8;
+  if (arguments.live) {
+    json["live"] = {
+        {"gc", nullptr}, {"exact", counts.exact}, {"objects", all.live.objects}, {"bytes", all.live.words * 8}};
+    if (counts.gc) json["live"]["gc"] = *counts.gc;
+  }
   json["sites"] = std::move(list);
   return json;
 }
 
-std::string ToText(const std::vector<SiteRow>& rows, const SitesArguments& arguments, size_t top) {
-  const HeapTotals all = Sum(rows);
+std::vector<Table::Column> Columns(const SitesArguments& arguments) {
+  using Align = Table::Align;
   std::vector<Table::Column> columns = {{"Objects"}, {"Share"}, {"Bytes"}, {"Share"}};
-  if (arguments.tiers) columns.push_back({"Tier", Table::Align::kLeft});
-  columns.push_back({"Class", Table::Align::kLeft});
-  columns.push_back({"Site", Table::Align::kLeft});
-  Table table(std::move(columns));
-  size_t shown = 0;
-  for (const SiteRow& row : rows) {
-    if (top != 0 && shown == top) break;
-    shown++;
-    std::vector<std::string> cells = {Count(row.totals.objects), Percent(row.totals.objects, all.objects),
-                                      Count(row.totals.words * 8), Percent(row.totals.words, all.words)};
-    if (arguments.tiers) cells.push_back(row.key.tier);
-    cells.push_back(Printable(row.key.class_name));
-    cells.push_back(Printable(row.key.site));
+  if (arguments.live) {
+    columns.push_back({"Live objects"});
+    columns.push_back({"Live bytes"});
+    columns.push_back({"Share"});
+  }
+  if (arguments.tiers) columns.push_back({"Tier", Align::kLeft});
+  columns.push_back({"Class", Align::kLeft});
+  columns.push_back({"Site", Align::kLeft});
+  return columns;
+}
+
+std::vector<std::string> Cells(const SiteRow& row, const SiteTotals& all, const SitesArguments& arguments) {
+  const auto& [allocated, live] = row.totals;
+  std::vector<std::string> cells = {Count(allocated.objects), Percent(allocated.objects, all.allocated.objects),
+                                    Count(allocated.words * 8), Percent(allocated.words, all.allocated.words)};
+  if (arguments.live) {
+    cells.push_back(Count(live.objects));
+    cells.push_back(Count(live.words * 8));
+    cells.push_back(Percent(live.words, all.live.words));
+  }
+  if (arguments.tiers) cells.push_back(row.key.tier);
+  cells.push_back(Printable(row.key.class_name));
+  cells.push_back(Printable(row.key.site));
+  return cells;
+}
+
+std::string ToText(const std::vector<SiteRow>& rows, const SiteCounts& counts, const SitesArguments& arguments,
+                   size_t top) {
+  const SiteTotals all = Sum(rows);
+  Table table(Columns(arguments));
+  const size_t shown = Shown(rows.size(), top);
+  for (const SiteRow& row : std::span(rows).first(shown)) {
+    std::vector<std::string> cells = Cells(row, all, arguments);
     const size_t width = cells.size();
     table.Add(std::move(cells));
     for (const std::string& caller : row.key.callers) {
@@ -110,26 +169,56 @@ std::string ToText(const std::vector<SiteRow>& rows, const SitesArguments& argum
       table.Add(std::move(line));
     }
   }
-  std::string text = fmt::format("allocated: {}, {}, {}\n\n", Plural(all.objects, "object"), Bytes(all.words * 8),
-                                 Plural(rows.size(), "row"));
-  text += table.ToString();
-  if (shown < rows.size()) text += fmt::format("  ... and {} more (--top 0 shows all)\n", Count(rows.size() - shown));
-  return text;
+  std::string text = fmt::format("allocated: {}, {}, {}\n", Plural(all.allocated.objects, "object"),
+                                 Bytes(all.allocated.words * 8), Plural(rows.size(), "row"));
+  if (arguments.live) {
+    text += fmt::format("live {}: {}, {}{}\n", counts.moment, Plural(all.live.objects, "object"),
+                        Bytes(all.live.words * 8), counts.exact ? "" : " (not exact: events were lost before)");
+  }
+  return text + "\n" + table.ToString() + LeftOut(rows.size(), shown);
+}
+
+void Print(Session& session, const Symbols& symbols, const SiteCounts& counts,
+           const SitesArguments& arguments) {
+  const std::vector<SiteRow> rows = Rows(symbols, counts, arguments);
+  session.out << (session.json ? JsonText(ToJson(rows, counts, arguments, session.top))
+                               : ToText(rows, counts, arguments, session.top));
+}
+
+int RunAllocated(Session& session, const SitesArguments& arguments) {
+  Problems problems;
+  Symbols symbols(problems);
+  CountByShape counts;
+  const PassSummary summary = session.Run(symbols, problems, counts);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  Print(session, symbols, {ByKind(symbols, counts.objects(), {}), "", {}, true}, arguments);
+  return session.Finish(summary, problems);
+}
+
+int RunLive(Session& session, const SitesArguments& arguments) {
+  Problems problems;
+  Symbols symbols(problems);
+  LiveAndAllocated sink(symbols, problems, arguments.gc);
+  const PassSummary summary = session.Run(symbols, problems, sink);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!summary.has_meta) return session.Finish(summary, problems);
+  if (arguments.gc && !sink.found()) {
+    std::vector<uint64_t> ids;
+    for (const GcRecord& gc : sink.gcs()) ids.push_back(gc.id);
+    return session.NoSuchGc(*arguments.gc, ids);
+  }
+  const std::string moment = sink.found() ? AfterGc(*sink.found()) : AtEnd(summary.duration_ns);
+  Print(session, symbols,
+        {ByKind(symbols, sink.allocated(), sink.live()), moment, arguments.gc, sink.live_is_exact()},
+        arguments);
+  return session.Finish(summary, problems);
 }
 
 }  // namespace
 
 int RunSites(Session& session, const SitesArguments& arguments) {
   if (!session.Open()) return kExitUnreadable;
-  Problems problems;
-  Symbols symbols(problems);
-  CountByShape counts;
-  const PassSummary summary = session.Run(symbols, problems, counts);
-  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  const std::vector<SiteRow> rows = Rows(symbols, counts, arguments);
-  session.out << (session.json ? JsonText(ToJson(rows, arguments, session.top))
-                               : ToText(rows, arguments, session.top));
-  return session.Finish(summary, problems);
+  return arguments.live ? RunLive(session, arguments) : RunAllocated(session, arguments);
 }
 
 }  // namespace anttracks::analyzer

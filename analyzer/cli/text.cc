@@ -70,6 +70,13 @@ std::string Printable(std::string_view text) {
   return clean;
 }
 
+size_t Shown(size_t rows, size_t top) { return top == 0 ? rows : std::min(rows, top); }
+
+std::string LeftOut(size_t rows, size_t shown) {
+  if (shown >= rows) return "";
+  return fmt::format("  ... and {} more (--top 0 shows all)\n", Count(rows - shown));
+}
+
 std::string Table::ToString() const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(Width(column.title));

@@ -19,10 +19,15 @@ std::string Bytes(uint64_t bytes);
 std::string Percent(uint64_t part, uint64_t whole);
 // Nanoseconds: "850 ns", "12.3 us", "4.56 ms", "7.89 s", "2 min 05 s", "1 h 02 min".
 std::string Duration(uint64_t nanoseconds);
-// "object" or "objects"
+// Noun with its number: "1 object", "2 objects"
 std::string Plural(uint64_t count, std::string_view noun);
 // Control characters become '?', so that names from a trace cannot drive the terminal or break a table.
 std::string Printable(std::string_view text);
+
+// How many of the rows a table shows; top 0: all.
+size_t Shown(size_t rows, size_t top);
+// The line under a table that says how many rows it leaves out; "" if none.
+std::string LeftOut(size_t rows, size_t shown);
 
 class Table {
  public:

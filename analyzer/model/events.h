@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events of a trace that are not objects, as read from their segments.
 //
-// Units: addresses and sizes are words of 8 bytes unless a name says otherwise, times ns since the start.
+// Units: times are ns since the start of the trace. Ownership: each event owns its text and spaces.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,14 @@
 #include <vector>
 
 #include "trace/format.h"
+#include "trace/space.h"
 
 namespace anttracks::analyzer {
 
 using trace::GcKind;
+using trace::Space;
 using trace::SpaceKind;
 using trace::SyncReason;
-
-struct Space {
-  SpaceKind kind = SpaceKind::kEden;
-  bool collected = false;
-  uint64_t bottom = 0, top = 0, end = 0;
-};
 
 struct GcEvent {
   uint64_t id = 0;

@@ -26,6 +26,11 @@ struct HeapObject {
 struct HeapTotals {
   uint64_t objects = 0;
   uint64_t words = 0;
+
+  void Add(const HeapTotals& other) {
+    objects += other.objects;
+    words += other.words;
+  }
 };
 
 enum class InsertResult { kOk, kOverlap, kOutsideHeap };

@@ -52,7 +52,7 @@ std::string_view TierLabel(const Symbols& symbols, uint32_t id) {
   return "?";
 }
 
-std::string ClassLabel(const Symbols& symbols, uint32_t class_id) {
+std::string ClassLabel(const Symbols& symbols, uint64_t class_id) {
   const ClassInfo& info = symbols.class_info(class_id);
   return info.defined ? info.name : fmt::format("<class {}>", class_id);
 }

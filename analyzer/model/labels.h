@@ -20,7 +20,7 @@ std::string SiteLabel(const Symbols& symbols, uint32_t site);
 std::vector<std::string> CallerLabels(const Symbols& symbols, uint32_t site);
 // "interpreter", "C1", "C2", "native", "-" for reserved sites.
 std::string_view TierLabel(const Symbols& symbols, uint32_t site);
-std::string ClassLabel(const Symbols& symbols, uint32_t class_id);
+std::string ClassLabel(const Symbols& symbols, uint64_t class_id);
 // "main (1)", "<before trace>" for 0.
 std::string ThreadLabel(const Symbols& symbols, uint64_t thread);
 std::string_view SpaceLabel(trace::SpaceKind kind);

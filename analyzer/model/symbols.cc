@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/model/descriptor.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -13,6 +15,21 @@ using trace::kClassVariableSize;
 constexpr uint64_t kMaxArrayLength = 0x7FFFFFFF;
 // The largest object: 2^32 - 1 words.
 constexpr uint64_t kMaxWords = UINT32_MAX;
+// Of a reference; it can be 8.
+constexpr uint64_t kLeastReferenceBytes = 4;
+
+// That the fields lie behind the mark word, one behind the other, within an instance.
+bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
+  if ((info.flags & kClassArray) != 0) return false;
+  const uint64_t limit = (info.flags & kClassVariableSize) != 0 ? kMaxWords * 8 : info.bytes;
+  uint64_t end = trace::kWordBytes;
+  for (const FieldInfo& field : fields) {
+    const uint64_t bytes = FieldBytes(field.signature, kLeastReferenceBytes);
+    if (bytes == 0 || field.offset < end || field.offset > limit || bytes > limit - field.offset) return false;
+    end = field.offset + bytes;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -30,10 +47,6 @@ void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
   }
 }
 
-void Symbols::Refuse(std::string_view what, uint64_t id, const Position& position) {
-  problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
-}
-
 bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
   using trace::SymbolTag;
   trace::WireReader in(bytes);
@@ -42,6 +55,9 @@ bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Posi
     case SymbolTag::kMethod: ReadMethod(in, position); break;
     case SymbolTag::kSite: ReadSite(in, position); break;
     case SymbolTag::kThread: ReadThread(in, position); break;
+    case SymbolTag::kFields:
+      ReadFields(in, position);
+      break;
     case SymbolTag::kKind: {
       const uint64_t id = in.Uv();
       const uint64_t site = in.Uv();
@@ -76,11 +92,8 @@ void Symbols::ReadMethod(trace::WireReader& in, const Position& position) {
   info.signature = in.Str();
   info.source_file = in.Str();
   if (!in.ok()) return;
-  MethodInfo* slot = id == 0 ? nullptr : methods_.FindOrAdd(id);
-  if (slot == nullptr) {
-    Refuse("method", id, position);
-    return;
-  }
+  MethodInfo* slot = Slot(methods_, "method", id, position);
+  if (slot == nullptr) return;
   method_count_ += !slot->defined;
   *slot = std::move(info);
 }
@@ -106,20 +119,26 @@ void Symbols::ReadThread(trace::WireReader& in, const Position& position) {
   info.java_id = in.Uv();
   info.os_id = in.Uv();
   if (!in.ok()) return;
-  ThreadInfo* slot = id == 0 ? nullptr : threads_.FindOrAdd(id);
-  if (slot == nullptr) {
-    Refuse("thread", id, position);
-    return;
+  ThreadInfo* slot = Slot(threads_, "thread", id, position);
+  if (slot != nullptr) *slot = std::move(info);
+}
+
+void Symbols::ReadFields(trace::WireReader& in, const Position& position) {
+  const uint64_t class_id = in.Uv();
+  const uint64_t count = in.Uv();
+  std::vector<FieldInfo> fields;
+  for (uint64_t i = 0; i < count && in.ok(); i++) {
+    FieldInfo& field = fields.emplace_back();
+    field.name = in.Str();
+    field.signature = in.Str();
+    field.offset = in.Uv();
   }
-  *slot = std::move(info);
+  if (in.ok()) AddFields(class_id, std::move(fields), position);
 }
 
 void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
-  ClassInfo* slot = id == 0 ? nullptr : classes_.FindOrAdd(id);
-  if (slot == nullptr) {
-    Refuse("class", id, position);
-    return;
-  }
+  ClassInfo* slot = Slot(classes_, "class", id, position);
+  if (slot == nullptr) return;
   info.defined = true;
   const bool array = (info.flags & kClassArray) != 0;
   if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
@@ -135,8 +154,35 @@ void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
     }
     return;
   }
+  // A superclass comes first, so that no chain of superclasses is a loop.
+  if (info.super != 0 && !class_info(info.super).defined) {
+    problems_->Add(ProblemKind::kUndefined, position,
+                   "class {} ({}) has the superclass {}, which is not defined", id, info.name, info.super);
+    info.super = 0;
+  }
   class_count_++;
   *slot = std::move(info);
+}
+
+void Symbols::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position) {
+  ClassInfo* info = classes_.Find(class_id);
+  if (info == nullptr || !info->defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "fields of class {}, which is not defined", class_id);
+    return;
+  }
+  if (!CanHold(*info, fields)) {
+    problems_->Add(ProblemKind::kSize, position, "class {} ({}) has impossible fields", class_id, info->name);
+    return;
+  }
+  if (info->fields_known) {
+    if (info->fields != fields) {
+      problems_->Add(ProblemKind::kRedefined, position, "class {} ({}) has other fields than before", class_id,
+                     info->name);
+    }
+    return;
+  }
+  info->fields_known = true;
+  info->fields = std::move(fields);
 }
 
 void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& position) {
@@ -144,11 +190,8 @@ void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& positio
     problems_->Add(ProblemKind::kRedefined, position, "site {} is reserved and cannot be defined", id);
     return;
   }
-  SiteInfo* slot = sites_.FindOrAdd(id);
-  if (slot == nullptr) {
-    Refuse("site", id, position);
-    return;
-  }
+  SiteInfo* slot = Slot(sites_, "site", id, position);
+  if (slot == nullptr) return;
   if (!method(info.method).defined) {
     problems_->Add(ProblemKind::kUndefined, position, "site {} is in method {}, which is not defined", id,
                    info.method);
@@ -167,15 +210,13 @@ void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& positio
 }
 
 void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Position& position) {
-  KindInfo* slot = id == 0 ? nullptr : kinds_.FindOrAdd(id);
-  if (slot == nullptr || site_id > UINT32_MAX || class_id > UINT32_MAX) {
-    Refuse("kind", id, position);
-    return;
-  }
+  KindInfo* slot = Slot(kinds_, "kind", id, position);
+  if (slot == nullptr) return;
   if (site_id >= kFirstSite && !site(site_id).defined) {
     problems_->Add(ProblemKind::kUndefined, position, "kind {} is of site {}, which is not defined", id,
                    site_id);
   }
+  if (site_id > UINT32_MAX) site_id = kSiteUnknown;  // not defined, as was told
   if (!class_info(class_id).defined) {
     problems_->Add(ProblemKind::kUndefined, position, "kind {} is of class {}, which is not defined", id,
                    class_id);

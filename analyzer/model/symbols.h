@@ -24,6 +24,13 @@ using trace::kSiteOverflow;
 using trace::kSiteUnknown;
 using trace::kSiteVm;
 
+struct FieldInfo {
+  std::string name;
+  std::string signature;  // JVM descriptor
+  uint64_t offset = 0;    // bytes from the object's start
+  bool operator==(const FieldInfo&) const = default;
+};
+
 struct ClassInfo {
   bool defined = false;
   bool unloaded = false;
@@ -32,9 +39,11 @@ struct ClassInfo {
   uint64_t bytes = 0;
   uint64_t header_bytes = 0;
   uint64_t log2_element = 0;
-  uint64_t super = 0;
+  uint64_t super = 0;  // defined before this class; 0: none
   uint64_t loader = 0;
   std::string loader_name;
+  bool fields_known = false;
+  std::vector<FieldInfo> fields;  // those that the class declares itself; by offset, without overlaps
 };
 
 struct MethodInfo {
@@ -101,6 +110,8 @@ class Symbols {
   const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
   const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
   const ThreadInfo& thread(uint64_t id) const { return Get(threads_, id); }
+  // One more than the largest id.
+  uint64_t class_limit() const { return classes_.limit(); }
   uint64_t thread_limit() const { return threads_.limit(); }
 
   uint64_t classes() const { return class_count_; }
@@ -121,10 +132,19 @@ class Symbols {
   void ReadMethod(trace::WireReader& in, const Position& position);
   void ReadSite(trace::WireReader& in, const Position& position);
   void ReadThread(trace::WireReader& in, const Position& position);
+  void ReadFields(trace::WireReader& in, const Position& position);
   void AddClass(uint64_t id, ClassInfo info, const Position& position);
+  void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
   void AddSite(uint64_t id, const SiteInfo& info, const Position& position);
   void AddKind(uint64_t id, uint64_t site, uint64_t class_id, const Position& position);
-  void Refuse(std::string_view what, uint64_t id, const Position& position);
+  // The place of a definition; nullptr, with a problem, if the id is impossible.
+  template <class T>
+  T* Slot(PagedTable<T>& table, std::string_view what, uint64_t id, const Position& position) {
+    T* const slot = id == 0 ? nullptr : table.FindOrAdd(id);
+    if (slot == nullptr)
+      problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
+    return slot;
+  }
   ShapeError FindShapeSlow(uint64_t kind, uint64_t length, uint32_t* shape);
 
   Problems* problems_;

@@ -16,7 +16,8 @@ constexpr uint64_t kMirrorWords = 14;
 FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   current = this;
   classes_[kObject] = {"java.lang.Object", 16, -1, false, 0};
-  classes_[kPoint] = {"Point", 24, -1, false, kObject};
+  classes_[kPoint] = {"Point", 24,      -1,
+                      false,   kObject, {{"y", "I", 20}, {"name", "Ljava/lang/String;", 12}, {"x", "I", 16}}};
   classes_[kInts] = {"int[]", 0, 2, false, kObject};
   classes_[kMirror] = {"java.lang.Class", 0, -1, true, kObject};
   vm_.size = sizeof vm_;
@@ -34,6 +35,7 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   vm_.describe_site = DescribeSite;
   vm_.describe_method = DescribeMethod;
   vm_.describe_thread = DescribeThread;
+  vm_.describe_fields = DescribeFields;
   vm_.heap_start = heap();
   vm_.heap_end = heap_end();
 }
@@ -119,6 +121,17 @@ int32_t FakeVm::DescribeThread(void* thread, AntTracksThread* out, char* text, s
   out->os_id = 1000 + reinterpret_cast<uintptr_t>(thread);
   out->name = text;
   return 0;
+}
+
+int32_t FakeVm::DescribeFields(uint64_t klass, void* context, void (*visit)(void*, const AntTracksField*)) {
+  const std::vector<FakeField>& fields = current->classes_.at(klass).fields;
+  for (const FakeField& field : fields) {
+    // The text is gone after the visit.
+    const std::string name = field.name, signature = field.signature;
+    const AntTracksField seen{sizeof seen, field.offset, name.c_str(), signature.c_str()};
+    visit(context, &seen);
+  }
+  return static_cast<int32_t>(fields.size());
 }
 
 uint32_t FakeVm::ObjectSite(uint64_t address) {

@@ -15,12 +15,18 @@
 
 namespace anttracks::core {
 
+struct FakeField {
+  std::string name, signature;
+  uint32_t offset;
+};
+
 struct FakeClass {
   std::string name;
   uint64_t bytes = 16;  // of an instance
   int log2_element = -1;
   bool mirror = false;
   uint64_t super = 0;
+  std::vector<FakeField> fields = {};
 };
 
 class FakeVm {
@@ -51,6 +57,7 @@ class FakeVm {
   static int32_t DescribeSite(uint32_t, AntTracksSite*);
   static int32_t DescribeMethod(uint32_t, AntTracksMethod*, char*, size_t);
   static int32_t DescribeThread(void*, AntTracksThread*, char*, size_t);
+  static int32_t DescribeFields(uint64_t, void*, void (*)(void*, const AntTracksField*));
   static uint32_t ObjectSite(uint64_t);
   static uint64_t ObjectBytes(uint64_t);
 

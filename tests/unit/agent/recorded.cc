@@ -41,6 +41,18 @@ struct Stream {
   bool outside = false;
 };
 
+void ReadFields(ReadTrace* out, uint32_t class_id, WireReader* in) {
+  const auto found = out->classes.find(class_id);
+  Check(found != out->classes.end(), "class of the fields is not defined");
+  Check(!found->second.has_fields, "fields are defined twice");
+  found->second.has_fields = true;
+  for (uint64_t left = in->Uv(); left != 0 && in->ok(); left--) {
+    const std::string name(in->Str());
+    const std::string signature(in->Str());
+    found->second.fields.push_back(std::to_string(in->Uv()) + " " + name + " " + signature);
+  }
+}
+
 void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
   WireReader in(payload);
   while (!in.AtEnd()) {
@@ -74,6 +86,7 @@ void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
       Check(out->classes.count(k.class_id), "class is not defined");
       Check(out->kinds.emplace(id, k).second, "kind is defined twice");
     }
+    if (tag == 6) ReadFields(out, id, &r);
     Check(r.ok(), "symbol is cut");
   }
   Check(in.ok(), "symbols are cut");

@@ -41,6 +41,8 @@ struct ReadKind {
 struct ReadClass {
   std::string name;
   uint64_t flags = 0, bytes = 0, header = 0, log2 = 0, super = 0;
+  bool has_fields = false;
+  std::vector<std::string> fields;  // "12 name Ljava/lang/String;", in the order of the file
 };
 
 // Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the

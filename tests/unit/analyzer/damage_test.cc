@@ -8,7 +8,8 @@ namespace anttracks::testing {
 namespace {
 
 const std::vector<std::vector<std::string>> kCommands = {
-    {"verify"}, {"info", "--json"}, {"heap", "--objects", "--end"}, {"sites", "--callers"}};
+    {"verify"},          {"info", "--json"},     {"heap", "--objects", "--end"}, {"sites", "--callers"},
+    {"sites", "--live"}, {"classes", "--layout"}};
 
 void RunAll(const std::string& bytes) {
   for (const auto& command : kCommands) {
@@ -30,9 +31,8 @@ TEST_CASE("DamageFlippingAnyByteOfTheFileIsNoticed") {
   }
 }
 
-TEST_CASE("DamageBehindValidChecksumsNeverCrashes") {
-  TraceBuilder b = SmallTrace();
-  const std::string good = b.file();
+// Flips bits of every payload byte, with checksums that fit.
+void FlipPayloads(const std::string& good) {
   for (size_t chunk = 64; chunk < good.size();) {
     const auto* header = reinterpret_cast<const uint8_t*>(good.data()) + chunk;
     const size_t stored = trace::GetU32(header + trace::chunk_header::kStoredLength);
@@ -47,6 +47,11 @@ TEST_CASE("DamageBehindValidChecksumsNeverCrashes") {
     }
     chunk += 32 + stored;
   }
+}
+
+TEST_CASE("DamageBehindValidChecksumsNeverCrashes") {
+  FlipPayloads(SmallTrace().file());
+  FlipPayloads(ClassesTrace().file());
 }
 
 TEST_CASE("DamageCutAnywhereLoadsUpToTheCut") {
@@ -100,6 +105,8 @@ TEST_CASE("DamageUnknownUsageIsExitCodeTwo") {
   CHECK(analyzer::Main({"heap", "x", "--by", "colour"}, out, err, false) == 2);
   CHECK(analyzer::Main({"frobnicate", "x"}, out, err, false) == 2);
   CHECK(Anttracks(SmallTrace().file(), {"heap", "--gc", "7"}).code == 2);
+  CHECK(Anttracks(SmallTrace().file(), {"sites", "--live", "--gc", "7"}).code == 2);
+  CHECK(Anttracks(SmallTrace().file(), {"sites", "--gc", "0"}).code == 2);
 }
 
 TEST_CASE("DamageContradictionsMakeReportsWarn") {

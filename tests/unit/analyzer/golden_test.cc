@@ -280,6 +280,58 @@ TEST_CASE("SitesAsJson") {
 )out");
 }
 
+TEST_CASE("SitesWithWhatIsLiveAtTheEnd") {
+  CheckOutput({"sites", "--live"}, R"out(
+allocated: 12 objects, 304 B, 4 rows
+live at the end of the trace, 2.00 ms: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Live objects  Live bytes   Share  Class             Site
+        9  75.0 %    216  71.1 %             4          96  36.4 %  app.Node          app.List.add(List.java:12)
+        2  16.7 %     72  23.7 %             1          56  21.2 %  int[]             app.Main.run(Main.java:30)
+        1   8.3 %     16   5.3 %             0           0   0.0 %  java.lang.Object  java.lang.Object.clone(Native Method)
+        0   0.0 %      0   0.0 %             1         112  42.4 %  java.lang.Class   <unknown>
+)out");
+}
+
+TEST_CASE("SitesWithWhatIsLiveAfterACollection") {
+  CheckOutput({"sites", "--live", "--gc", "0"}, R"out(
+allocated: 12 objects, 304 B, 5 rows
+live after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
+
+  Objects   Share  Bytes   Share  Live objects  Live bytes   Share  Class             Site
+        9  75.0 %    216  71.1 %             2          48  18.2 %  app.Node          app.List.add(List.java:12)
+        2  16.7 %     72  23.7 %             1          56  21.2 %  int[]             app.Main.run(Main.java:30)
+        1   8.3 %     16   5.3 %             1          16   6.1 %  java.lang.Object  java.lang.Object.clone(Native Method)
+        0   0.0 %      0   0.0 %             1         112  42.4 %  java.lang.Class   <unknown>
+        0   0.0 %      0   0.0 %             1          32  12.1 %  int[]             <filler>
+)out");
+}
+
+TEST_CASE("SitesWithWhatIsLiveAsJson") {
+  CheckOutput({"sites", "--live", "--gc", "1", "--json", "--top", "1"}, R"out(
+{
+  "objects": 12,
+  "bytes": 304,
+  "live": {
+    "gc": 1,
+    "exact": true,
+    "objects": 5,
+    "bytes": 240
+  },
+  "sites": [
+    {
+      "site": "app.List.add(List.java:12)",
+      "class": "app.Node",
+      "objects": 9,
+      "bytes": 216,
+      "live_objects": 3,
+      "live_bytes": 72
+    }
+  ]
+}
+)out");
+}
+
 TEST_CASE("ThreadsWithTotals") {
   CheckOutput({"threads"}, R"out(
   Id  Java id  Objects  Bytes    Share  Outside TLABs  Name

@@ -119,6 +119,29 @@ inline TraceBuilder SmallTrace() {
   return b;
 }
 
+// Classes with fields records: app.Node and app.Old extend app.Base, app.Old has no record. Two Nodes, an
+// Object and a long[3] are allocated.
+inline TraceBuilder ClassesTrace() {
+  TraceBuilder b;
+  b.Meta(kEden * 8, kHeapEnd * 8);
+  SymbolsBuilder s;
+  s.Class(1, "java.lang.Object", 0, 16).Fields(1, {});
+  s.Class(2, "app.Base", 0, 24, 0, 0, 1).Fields(2, {{"count", "I", 12}, {"marked", "Z", 16}});
+  s.Class(3, "app.Node", 0, 40, 0, 0, 2);
+  s.Fields(3, {{"next", "Lapp/Node;", 20}, {"stamp", "J", 24}, {"names", "[Ljava/lang/String;", 32}});
+  s.Class(4, "java.lang.Class", 2, 0, 0, 0, 1).Fields(4, {{"name", "Ljava/lang/String;", 40}});
+  s.Class(5, "long[]", 1, 0, 16, 3, 1).Class(6, "app.Node[]", 1, 0, 16, 2, 1);
+  s.Class(7, "app.Old", 0, 24, 0, 0, 2);
+  s.Method(1, "app.List", "add", "List.java").Site(16, 1, 4, 12, 0, 0);
+  s.Thread(1, "main", 1);
+  s.Kind(1, 16, 1).Kind(2, 16, 3).Kind(3, 16, 5).Kind(4, 16, 6);
+  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  b.Segment(SegmentKind::kAlloc, 1,
+            Objects().Head(1, 2000).Tlab(kEden).Fixed(2).Fixed(2).Fixed(1).WithLength(3, 3));
+  b.End(3000, "VM death", "{}");
+  return b.Flush();
+}
+
 class TempFile {
  public:
   explicit TempFile(const std::string& bytes, const std::string& name = "trace") {

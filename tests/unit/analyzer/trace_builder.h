@@ -174,15 +174,20 @@ class TraceBuilder {
   uint64_t sequence_ = 0;
 };
 
+struct TestField {
+  std::string_view name, signature;
+  uint64_t offset;
+};
+
 // The payload of a SYMBOLS segment.
 class SymbolsBuilder {
  public:
   SymbolsBuilder& Class(uint64_t id, std::string_view name, uint64_t flags, uint64_t bytes, uint64_t header = 0,
-                        uint64_t log2 = 0) {
+                        uint64_t log2 = 0, uint64_t super = 0) {
     ByteBuffer record;
     record.Uv(id);
     record.Str(name);
-    for (uint64_t v : {flags, bytes, header, log2, uint64_t{0}, uint64_t{0}}) record.Uv(v);
+    for (uint64_t v : {flags, bytes, header, log2, super, uint64_t{0}}) record.Uv(v);
     record.Str("bootstrap");
     return Record(1, record);
   }
@@ -215,6 +220,17 @@ class SymbolsBuilder {
     ByteBuffer record;
     for (uint64_t v : {id, site, type}) record.Uv(v);
     return Record(5, record);
+  }
+  SymbolsBuilder& Fields(uint64_t class_id, const std::vector<TestField>& fields) {
+    ByteBuffer record;
+    record.Uv(class_id);
+    record.Uv(fields.size());
+    for (const TestField& field : fields) {
+      record.Str(field.name);
+      record.Str(field.signature);
+      record.Uv(field.offset);
+    }
+    return Record(6, record);
   }
   SymbolsBuilder& Record(uint8_t tag, const ByteBuffer& record) {
     bytes_.U8(tag);

@@ -21,7 +21,7 @@ Verdict Verify(const std::string& trace) {
   return {result.code, nlohmann::json::parse(result.out)};
 }
 
-void CheckOnly(TraceBuilder& b, const std::string& kind, uint64_t count = 1) {
+void CheckOnly(TraceBuilder b, const std::string& kind, uint64_t count = 1) {
   const Verdict verdict = Verify(b.Flush().file());
   INFO(verdict.json.dump());
   CHECK(verdict.code == 1);
@@ -42,42 +42,63 @@ void EndYoung(TraceBuilder* b, uint64_t to, uint64_t old) {
   b->Gc(SegmentKind::kGcEnd, 0, 0, "x", 6000, Spaces(0, 0, to, old));
 }
 
-TEST_CASE("VerifyMoveFromAnAddressThatHoldsNoObject") {
+// A young collection that makes these moves, and the words it leaves in the survivor space.
+TraceBuilder WithMoves(const std::vector<TestMove>& moves, uint64_t to) {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden + 1, kTo, 0, 3}}));
-  EndYoung(&b, 0, 17);
-  CheckOnly(b, "move from an address that holds no object");
+  b.Segment(SegmentKind::kMoves, 0, Moves(moves));
+  EndYoung(&b, to, 17);
+  return b;
+}
+
+// What a third thread allocates beside SmallAllocs.
+TraceBuilder WithAlloc(const Objects& objects) {
+  TraceBuilder b = WithAllocs();
+  b.Segment(SegmentKind::kAlloc, 3, objects);
+  return b;
+}
+
+// The only objects of the trace.
+TraceBuilder WithOnly(const Objects& objects) {
+  TraceBuilder b = SmallStart();
+  b.Segment(SegmentKind::kAlloc, 1, objects);
+  return b;
+}
+
+TraceBuilder WithSymbols(const SymbolsBuilder& symbols) {
+  TraceBuilder b = SmallStart();
+  b.Segment(SegmentKind::kSymbols, 0, symbols.bytes());
+  return b;
+}
+
+// A sync point that finds one Node at the bottom of the old space.
+TraceBuilder WithSync(uint64_t space, uint64_t bytes) {
+  TraceBuilder b;
+  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+  b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
+  b.Segment(SegmentKind::kSyncObjects, space, Objects().Tlab(kOld).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {1, bytes});
+  return b;
+}
+
+TEST_CASE("VerifyMoveFromAnAddressThatHoldsNoObject") {
+  CheckOnly(WithMoves({{kEden + 1, kTo, 0, 3}}, 0), "move from an address that holds no object");
 }
 
 TEST_CASE("VerifyObjectMovedTwice") {
-  TraceBuilder b = WithAllocs();
-  BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}, {kEden, kTo + 3, 0, 3}}));
-  EndYoung(&b, 3, 17);
-  CheckOnly(b, "object moved twice in one collection");
+  CheckOnly(WithMoves({{kEden, kTo, 0, 3}, {kEden, kTo + 3, 0, 3}}, 3), "object moved twice in one collection");
 }
 
 TEST_CASE("VerifyMoveOntoAnotherObject") {
-  TraceBuilder b = WithAllocs();
-  BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}, {kEden + 3, kTo + 2, 0, 3}}));
-  EndYoung(&b, 5, 17);
-  CheckOnly(b, "overlapping objects");
+  CheckOnly(WithMoves({{kEden, kTo, 0, 3}, {kEden + 3, kTo + 2, 0, 3}}, 5), "overlapping objects");
 }
 
 TEST_CASE("VerifyMoveOutOfASpaceThatIsNotCollected") {
-  TraceBuilder b = WithAllocs();
-  BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kOld + 14, kTo, 0, 3}}));
-  EndYoung(&b, 3, 17);
-  CheckOnly(b, "object outside every space");
+  CheckOnly(WithMoves({{kOld + 14, kTo, 0, 3}}, 3), "object outside every space");
 }
 
 TEST_CASE("VerifyAllocationOverALiveObject") {
-  TraceBuilder b = WithAllocs();
-  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kEden + 1).Fixed(6));
-  CheckOnly(b, "overlapping objects");
+  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 1).Fixed(6)), "overlapping objects");
 }
 
 TEST_CASE("VerifyFillerOverALiveObjectIsToldApart") {
@@ -90,84 +111,87 @@ TEST_CASE("VerifyFillerOverALiveObjectIsToldApart") {
 }
 
 TEST_CASE("VerifyObjectOutsideItsSpaceAfterACollection") {
-  TraceBuilder b = WithAllocs();
-  BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo + 100, 0, 3}}));
-  EndYoung(&b, 3, 17);
-  CheckOnly(b, "object outside every space");
+  CheckOnly(WithMoves({{kEden, kTo + 100, 0, 3}}, 3), "object outside every space");
 }
 
 TEST_CASE("VerifyObjectThatReachesBeyondTheTopOfItsSpace") {
-  TraceBuilder b = WithAllocs();
-  BeginYoung(&b);
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
-  EndYoung(&b, 2, 17);
-  CheckOnly(b, "object outside every space");
+  CheckOnly(WithMoves({{kEden, kTo, 0, 3}}, 2), "object outside every space");
 }
 
 TEST_CASE("VerifyObjectOutsideTheHeap") {
-  TraceBuilder b = WithAllocs();
-  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kHeapEnd - 1).Fixed(6));
-  CheckOnly(b, "object outside the heap");
+  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kHeapEnd - 1).Fixed(6)), "object outside the heap");
 }
 
 TEST_CASE("VerifyUndefinedKind") {
-  TraceBuilder b = WithAllocs();
-  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kEden + 512).Fixed(77));
-  CheckOnly(b, "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 512).Fixed(77)),
+            "undefined kind, site, class or method");
 }
 
 TEST_CASE("VerifyPredictionOutOfNothing") {
-  TraceBuilder b = WithAllocs();
-  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kEden + 512).Run(1));
-  CheckOnly(b, "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 512).Run(1)), "undefined kind, site, class or method");
 }
 
 TEST_CASE("VerifyUndefinedSiteClassAndMethod") {
-  TraceBuilder b = SmallStart();
   SymbolsBuilder s;
   s.Kind(20, 99, 1).Kind(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
-  CheckOnly(b, "undefined kind, site, class or method", 4);
+  s.Class(30, "app.Sub", 0, 16, 0, 0, 31).Class(31, "app.Self", 0, 16, 0, 0, 31);
+  CheckOnly(WithSymbols(s), "undefined kind, site, class or method", 6);
 }
 
 TEST_CASE("VerifyContradictingDefinitions") {
-  TraceBuilder b = SmallStart();
   SymbolsBuilder s;
   s.Class(1, "app.Node", 0, 32).Kind(1, 17, 1).Site(16, 2, 4, 12, 0, 0).Site(2, 1, 0, 0, 0, 0);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
-  CheckOnly(b, "definition that contradicts an earlier one", 4);
+  CheckOnly(WithSymbols(s), "definition that contradicts an earlier one", 4);
+}
+
+TEST_CASE("VerifyFieldsOfAClassThatIsNotDefined") {
+  CheckOnly(WithSymbols(SymbolsBuilder().Fields(99, {})), "undefined kind, site, class or method");
+}
+
+TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
+  const std::vector<TestField> impossible[] = {{{"a", "I", 16}, {"b", "I", 12}},  // not by offset
+                                               {{"a", "J", 16}, {"b", "I", 20}},  // one over the other
+                                               {{"a", "I", 4}},                   // in the mark word
+                                               {{"a", "J", 20}},          // beyond the 24 bytes of an instance
+                                               {{"a", "Z", UINT64_MAX}},  // far beyond
+                                               {{"a", "V", 12}},
+                                               {{"a", "", 12}},
+                                               {{"a", "[", 12}},  // of no type
+                                               {{"a", "Lx", 12}},
+                                               {{"a", "L;", 12}}};
+  for (const auto& fields : impossible) {
+    CAPTURE(fields[0].signature);
+    CheckOnly(WithSymbols(SymbolsBuilder().Fields(1, fields)), "impossible size or length");
+  }
+  CheckOnly(WithSymbols(SymbolsBuilder().Fields(2, {})), "impossible size or length");  // an array class
+}
+
+TEST_CASE("VerifyFieldsDefinedAgain") {
+  SymbolsBuilder s;
+  s.Fields(1, {{"a", "I", 12}}).Fields(1, {{"a", "I", 12}});
+  CHECK(Verify(WithSymbols(s).Flush().file()).errors() == 0);
+  CheckOnly(WithSymbols(s.Fields(1, {{"b", "I", 12}})), "definition that contradicts an earlier one");
+}
+
+TEST_CASE("VerifyFieldsThatAreCutShort") {
+  ByteBuffer record;
+  record.Uv(1);
+  record.Uv(uint64_t{1} << 60);
+  record.Str("a");
+  CheckOnly(WithSymbols(SymbolsBuilder().Record(6, record)), "malformed segment");
 }
 
 TEST_CASE("VerifyLengthOfAnObjectThatHasNone") {
-  TraceBuilder b = SmallStart();
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 1).Tlab(kEden).WithLength(1, 5));
-  CheckOnly(b, "impossible size or length");
+  CheckOnly(WithOnly(Objects().Head(1, 1).Tlab(kEden).WithLength(1, 5)), "impossible size or length");
 }
 
 TEST_CASE("VerifyArrayLongerThanJavaAllows") {
-  TraceBuilder b = SmallStart();
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 1).Tlab(kEden).WithLength(2, 0x80000000));
-  CheckOnly(b, "impossible size or length");
+  CheckOnly(WithOnly(Objects().Head(1, 1).Tlab(kEden).WithLength(2, 0x80000000)), "impossible size or length");
 }
 
-TEST_CASE("VerifySyncTotals") {
-  TraceBuilder b;
-  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
-  b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
-  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).Fixed(1));
-  b.Numbers(SegmentKind::kSyncEnd, 0, {1, 32});
-  CheckOnly(b, "totals that disagree");
-}
+TEST_CASE("VerifySyncTotals") { CheckOnly(WithSync(3, 32), "totals that disagree"); }
 
-TEST_CASE("VerifySyncObjectOutsideItsSpace") {
-  TraceBuilder b;
-  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
-  b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
-  b.Segment(SegmentKind::kSyncObjects, 2, Objects().Tlab(kOld).Fixed(1));
-  b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
-  CheckOnly(b, "object outside every space");
-}
+TEST_CASE("VerifySyncObjectOutsideItsSpace") { CheckOnly(WithSync(2, 24), "object outside every space"); }
 
 TEST_CASE("VerifyEventsInTheWrongPlace") {
   TraceBuilder b = WithAllocs();
@@ -262,9 +286,7 @@ TEST_CASE("VerifySegmentBeyondItsChunk") {
 }
 
 TEST_CASE("VerifyUnknownOperationAmongObjects") {
-  TraceBuilder b = SmallStart();
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 1).Tlab(kEden).Uv(0).Uv(9).Uv(0));
-  CheckOnly(b, "malformed segment");
+  CheckOnly(WithOnly(Objects().Head(1, 1).Tlab(kEden).Uv(0).Uv(9).Uv(0)), "malformed segment");
 }
 
 TEST_CASE("VerifyPromotionFailureKeepsWhatStays") {

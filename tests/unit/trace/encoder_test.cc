@@ -147,12 +147,17 @@ TEST_CASE("symbols carry tag and length, so that unknown ones can be skipped") {
   AppendSymbol(&out, SiteSymbol{16, 3, -1, -1, 0, 3, 0});
   AppendSymbol(&out, ThreadSymbol{1, "t", 2, 3});
   AppendSymbol(&out, KindSymbol{4, 16, 2});
+  const FieldSymbol fields[] = {{"n", "I", 12}, {"a", "[J", 200}};
+  AppendSymbol(&out, FieldsSymbol{5, fields});
+  AppendSymbol(&out, FieldsSymbol{6, {}});
   CHECK(ToBytes(out.span()) ==
-        B({1, 13, 2,  1,  'A', 1, 0,   16, 2,   1,   7,   3, 'a', 'p', 'p',                 //
-           2, 16, 3,  1,  'A', 1, 'm', 3,  '(', ')', 'V', 6, 'A', '.', 'j', 'a', 'v', 'a',  //
-           3, 7,  16, 3,  1,   1, 0,   3,  0,                                               //
-           4, 5,  1,  1,  't', 2, 3,                                                        //
-           5, 3,  4,  16, 2}));
+        B({1, 13, 2,  1,  'A', 1,   0,   16,  2,   1,   7,   3, 'a', 'p', 'p',                   //
+           2, 16, 3,  1,  'A', 1,   'm', 3,   '(', ')', 'V', 6, 'A', '.', 'j',  'a',  'v', 'a',  //
+           3, 7,  16, 3,  1,   1,   0,   3,   0,                                                 //
+           4, 5,  1,  1,  't', 2,   3,                                                           //
+           5, 3,  4,  16, 2,                                                                     //
+           6, 14, 5,  2,  1,   'n', 1,   'I', 12,  1,   'a', 2, '[', 'J', 0xC8, 0x01,            //
+           6, 2,  6,  0}));
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moments of a trace in words.
+//
+// Thread safety: full.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "analyzer/cli/text.h"
+#include "analyzer/model/labels.h"
+#include "analyzer/passes/rebuild.h"
+
+namespace anttracks::analyzer {
+
+// "after GC 7 (young, Allocation Failure), at 1.23 s"
+inline std::string AfterGc(const GcRecord& gc) {
+  return fmt::format("after GC {} ({}, {}), at {}", gc.id, GcLabel(gc.kind), Printable(gc.cause),
+                     Duration(gc.end_ns));
+}
+inline std::string AtEnd(uint64_t end_ns) {
+  return fmt::format("at the end of the trace, {}", Duration(end_ns));
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an object of a class lies in memory: header, inherited and own fields, and what is between them.
+//
+// Thread safety: none. Ownership: parts point into the symbols. Units: bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/model/symbols.h"
+
+namespace anttracks::analyzer {
+
+// The same for all objects of a VM.
+struct ObjectFormat {
+  uint64_t header_bytes = 12;  // without an array's length
+  uint64_t reference_bytes = 4;
+};
+
+// As the trace's array classes show it; with none, the JVM's default (compressed class pointers and
+// references).
+ObjectFormat FormatOf(const Symbols& symbols);
+
+struct LayoutPart {
+  enum class Kind {
+    kHeader,
+    kField,
+    kLength,    // of an array
+    kElements,  // of an array; bytes are those of one
+    kGap,       // padding, or fields that only the VM knows
+  };
+  Kind kind = Kind::kGap;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  const FieldInfo* field = nullptr;  // of kField
+  uint64_t declared_in = 0;          // class id, of kField
+};
+
+struct ClassLayout {
+  std::vector<LayoutPart> parts;  // by offset
+  uint64_t gap_bytes = 0;
+  // A class among this one and its superclasses whose fields the trace does not have: gaps may be fields; 0:
+  // none.
+  uint64_t incomplete = 0;
+};
+
+ClassLayout LayoutOf(const Symbols& symbols, const ObjectFormat& format, uint64_t class_id);
+
+}  // namespace anttracks::analyzer

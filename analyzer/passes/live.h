@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects live at one moment, beside what was allocated over the whole trace: a sink for Decoder.
+//
+// Thread safety: none. Ownership: as Rebuild.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/passes/counts.h"
+#include "analyzer/passes/rebuild.h"
+
+namespace anttracks::analyzer {
+
+// Objects of the heap by shape id, fillers among them.
+inline std::vector<uint64_t> LiveByShape(const Rebuild& rebuild) {
+  std::vector<uint64_t> objects(rebuild.symbols().shapes().size());
+  rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
+  return objects;
+}
+
+// Hides what it counts and hands it on. It goes on behind the moment, so that one pass gives both.
+class LiveAndAllocated : public Rebuild {
+ public:
+  // gc: the id of the collection after which objects are counted; none: only what is live() at the end is
+  // wanted.
+  LiveAndAllocated(Symbols& symbols, Problems& problems, std::optional<uint64_t> gc)
+      : Rebuild(symbols, problems, {}), gc_(gc) {}
+
+  void Object(uint64_t word, uint32_t shape, bool outside) {
+    allocated_.Object(word, shape, outside);
+    Rebuild::Object(word, shape, outside);
+  }
+  void GcEnd(const GcEvent& event) {
+    Rebuild::GcEnd(event);
+    if (!gc_ || found_ || event.id != *gc_) return;
+    found_ = gcs().back();
+    live_ = LiveByShape(*this);
+    exact_then_ = exact();
+  }
+
+  const std::vector<uint64_t>& allocated() const { return allocated_.objects(); }
+  // The collection, once it was seen.
+  const std::optional<GcRecord>& found() const { return found_; }
+  // By shape id, possibly shorter than the number of shapes: after the collection, or now if there is none.
+  // Only behind META.
+  std::vector<uint64_t> live() const { return found_ ? live_ : LiveByShape(*this); }
+  // That no loss precedes the moment of live().
+  bool live_is_exact() const { return found_ ? exact_then_ : exact(); }
+
+ private:
+  std::optional<uint64_t> gc_;
+  CountByShape allocated_;
+  std::optional<GcRecord> found_;
+  std::vector<uint64_t> live_;
+  bool exact_then_ = true;
+};
+
+}  // namespace anttracks::analyzer
