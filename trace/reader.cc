@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/reader.h"
 
-#include <fcntl.h>
 #include <snappy.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "trace/crc32c.h"
@@ -20,58 +16,7 @@ namespace {
 
 constexpr size_t kSearchBlock = size_t{1} << 20;
 
-struct KnownFormat {
-  std::string_view magic;
-  const char* what;
-};
-
-constexpr KnownFormat kKnownFormats[] = {
-    {"JAVA PROFILE", "a Java heap dump (hprof)"},
-    {std::string_view("FLR\0", 4), "a Java Flight Recorder file"},
-    {"\x1F\x8B", "a gzip archive"},
-    {"\x28\xB5\x2F\xFD", "a zstd archive"},
-    {"PK\x03\x04", "a zip or jar archive"},
-    {"\x7F" "ELF", "an ELF binary"},
-    {"\xCA\xFE\xBA\xBE", "a Java class file"},
-};
-
-std::string Foreign(const std::string& path, std::span<const uint8_t> start) {
-  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
-  const char* what = "something else";
-  if (text.empty()) what = "empty";
-  for (const KnownFormat& format : kKnownFormats) {
-    if (text.substr(0, format.magic.size()) == format.magic) what = format.what;
-  }
-  return path + ": not an AntTracks trace (it is " + what +
-         "). A trace is what the agent wrote: java -agentpath:libanttracks.so=file=<path>";
-}
-
 }  // namespace
-
-class TraceReader::File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() { ::close(descriptor_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  // Bytes read, less than asked for only at the end of the file; -1 with errno set.
-  ssize_t ReadAt(uint64_t offset, std::span<uint8_t> out) const {
-    size_t done = 0;
-    while (done < out.size()) {
-      const ssize_t n =
-          ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return -1;
-      if (n == 0) break;
-      done += static_cast<size_t>(n);
-    }
-    return static_cast<ssize_t>(done);
-  }
-
- private:
-  int descriptor_;
-};
 
 struct TraceReader::Header {
   uint16_t type, flags;
@@ -96,71 +41,15 @@ struct TraceReader::Header {
 TraceReader::TraceReader() = default;
 TraceReader::~TraceReader() = default;
 
-namespace {
-
-Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
-  const uint8_t* p = bytes.data();
-  const bool magic = bytes.size() >= sizeof kFileMagic && std::memcmp(p, kFileMagic, sizeof kFileMagic) == 0;
-  if (!magic) return Status::Error(Foreign(info->path, bytes));
-  if (bytes.size() < kFileHeaderBytes) {
-    return Status::Error(info->path + ": the file ends within its header; it holds no events");
-  }
-  info->major = GetU16(p + file_header::kMajor);
-  info->minor = GetU16(p + file_header::kMinor);
-  if (info->major != kMajorVersion) {
-    return Status::Error(info->path + ": trace format " + std::to_string(info->major) + "." +
-                         std::to_string(info->minor) + ", this anttracks reads version " +
-                         std::to_string(kMajorVersion) + "; use the anttracks that came with the agent");
-  }
-  if (Crc32c({p, file_header::kCrc}) != GetU32(p + file_header::kCrc)) {
-    return Status::Error(info->path + ": the file header is damaged (checksum)");
-  }
-  info->header_bytes = GetU32(p + file_header::kSize);
-  if (info->header_bytes < kFileHeaderBytes || info->header_bytes > info->bytes) {
-    return Status::Error(info->path + ": the file header gives an impossible size for itself");
-  }
-  info->wall_clock_ns = GetU64(p + file_header::kWallClock);
-  info->trace_id = GetU64(p + file_header::kTraceId);
-  info->process_id = GetU64(p + file_header::kProcess);
-  info->index = GetU32(p + file_header::kFileIndex);
-  return {};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<TraceReader>> TraceReader::Open(const std::vector<std::string>& paths) {
+  auto set = OpenFileSet(paths);
+  if (!set.ok()) return Status::Error(set.message());
   std::unique_ptr<TraceReader> reader(new TraceReader());
-  std::vector<std::pair<FileInfo, std::unique_ptr<File>>> opened;
-  for (const std::string& path : paths) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return Status::Error(path + ": " + std::strerror(errno));
-    auto file = std::make_unique<File>(descriptor);
-    struct stat status;
-    if (::fstat(descriptor, &status) != 0) return Status::Error(path + ": " + std::strerror(errno));
-    if (!S_ISREG(status.st_mode)) return Status::Error(path + ": not a regular file");
-    FileInfo info;
-    info.path = path;
-    info.bytes = static_cast<uint64_t>(status.st_size);
-    uint8_t header[kFileHeaderBytes];
-    const ssize_t n = file->ReadAt(0, header);
-    if (n < 0) return Status::Error(path + ": " + std::strerror(errno));
-    Status parsed = ParseFileHeader({header, static_cast<size_t>(n)}, &info);
-    if (!parsed.ok()) return parsed;
-    opened.emplace_back(std::move(info), std::move(file));
-  }
-  if (opened.empty()) return Status::Error("no trace file given");
-  std::stable_sort(opened.begin(), opened.end(),
-                   [](const auto& a, const auto& b) { return a.first.index < b.first.index; });
-  for (auto& [info, file] : opened) {
-    if (info.trace_id != opened[0].first.trace_id) {
-      return Status::Error(info.path + ": belongs to another trace than " + reader->files_[0].path);
-    }
-    if (!reader->files_.empty() && reader->files_.back().index == info.index) {
-      return Status::Error(info.path + ": has the same place in the trace as " + reader->files_.back().path);
-    }
-    reader->total_bytes_ += info.bytes;
-    reader->files_.push_back(info);
-    reader->handles_.push_back(std::move(file));
+  reader->warnings_ = std::move(set->warnings);
+  for (TraceFile& file : set->files) {
+    reader->total_bytes_ += file.info.bytes;
+    reader->files_.push_back(std::move(file.info));
+    reader->handles_.push_back(std::move(file.file));
   }
   reader->Rewind();
   return reader;

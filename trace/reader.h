@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of a trace: checks headers and checksums, decompresses, hands out chunks in order.
+// Reads the files of a trace: checks checksums, decompresses, hands out chunks in order.
 //
 // A file may end in the middle of a chunk (killed process): that is no error, the bytes are counted. A damaged
 // chunk is reported and skipped; after a damaged header the next one is searched.
@@ -14,22 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "trace/file_set.h"
 #include "trace/format.h"
 #include "trace/status.h"
 
 namespace anttracks::trace {
-
-struct FileInfo {
-  std::string path;
-  uint64_t bytes = 0;
-  uint16_t major = 0, minor = 0;
-  uint32_t header_bytes = 0;
-  uint64_t wall_clock_ns = 0;  // since 1970-01-01 UTC
-  uint64_t trace_id = 0;
-  uint64_t process_id = 0;
-  uint32_t index = 0;
-  uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
-};
 
 struct Chunk {
   uint16_t type = 0;
@@ -63,7 +52,8 @@ class TraceReader {
     kError,  // see error(): the trace must not or cannot be read any further
   };
 
-  // Files of one trace in any order. The error says what a file is when it is not a trace.
+  // A trace's file, or files of a rotated trace in any order; see file_set.h for what need not be named.
+  // The error says what a file is when it is not a trace.
   static Result<std::unique_ptr<TraceReader>> Open(const std::vector<std::string>& paths);
   ~TraceReader();
 
@@ -75,14 +65,15 @@ class TraceReader {
   // Starts again from the first file.
   void Rewind();
 
-  // In the order of their file index.
+  // In the order in which they are read: the symbols file, if there is one, then data files by their index.
   const std::vector<FileInfo>& files() const { return files_; }
+  // What was left out, see FileSet.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   uint64_t total_bytes() const { return total_bytes_; }
   // Bytes of all files that were consumed so far.
   uint64_t position() const { return bytes_before_file_ + offset_; }
 
  private:
-  class File;
   struct Header;
 
   TraceReader();
@@ -92,7 +83,8 @@ class TraceReader {
   uint64_t FindHeader(uint64_t offset);
 
   std::vector<FileInfo> files_;
-  std::vector<std::unique_ptr<File>> handles_;
+  std::vector<std::unique_ptr<InputFile>> handles_;
+  std::vector<std::string> warnings_;
   uint64_t total_bytes_ = 0;
   size_t current_ = 0;
   uint64_t offset_ = 0;

@@ -51,7 +51,8 @@ struct TestSpace {
 
 class TraceBuilder {
  public:
-  explicit TraceBuilder(uint32_t file_index = 0, uint64_t trace_id = 0x1122334455667788) {
+  explicit TraceBuilder(uint32_t file_index = 0, uint64_t trace_id = 0x1122334455667788,
+                        uint32_t flags = 0) {
     for (char c : trace::kFileMagic) file_.U8(static_cast<uint8_t>(c));
     file_.U16(1);
     file_.U16(0);
@@ -60,7 +61,7 @@ class TraceBuilder {
     file_.U64(trace_id);
     file_.U64(4711);
     file_.U32(file_index);
-    file_.U32(0);
+    file_.U32(flags);
     for (int i = 0; i < 3; i++) file_.U32(0);
     file_.U32(trace::Crc32c(file_.span()));
   }
@@ -151,6 +152,7 @@ class TraceBuilder {
     return *this;
   }
   void set_sequence(uint64_t sequence) { sequence_ = sequence; }
+  uint64_t sequence() const { return sequence_; }
   std::string file() const { return {reinterpret_cast<const char*>(file_.data()), file_.size()}; }
 
   static std::span<const uint8_t> Bytes(const std::string& text) {

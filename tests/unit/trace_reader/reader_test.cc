@@ -122,25 +122,33 @@ TEST_CASE("ReaderStopsAtAChunkThatMustBeUnderstood") {
   CHECK(reader->Next() == Item::kError);
 }
 
-TEST_CASE("ReaderOrdersFilesByTheirIndex") {
-  TraceBuilder first(0), second(1);
+TEST_CASE("ReaderReadsTheSymbolsFileFirstAndDataFilesByTheirIndex") {
+  TraceBuilder symbols(0xFFFFFFFF, 1, trace::kFileSymbols), first(0, 1, trace::kFileData), second(1, 1, trace::kFileData);
+  symbols.Chunk(2, "symbols");
   first.Chunk(2, "one");
   second.set_sequence(1);
   second.Chunk(2, "two");
-  TempFile a(second.file()), b(first.file());
-  auto reader = Open({a.path(), b.path()});
-  REQUIRE(reader->Next() == Item::kChunk);
-  CHECK(Text(*reader) == "one");
-  REQUIRE(reader->Next() == Item::kChunk);
-  CHECK(Text(*reader) == "two");
-  CHECK(reader->chunk().file == 1);
+  TempFile a(second.file()), b(first.file()), c(symbols.file());
+  auto reader = Open({a.path(), b.path(), c.path()});
+  uint32_t number = 0;
+  for (const char* text : {"symbols", "one", "two"}) {
+    REQUIRE(reader->Next() == Item::kChunk);
+    CHECK(Text(*reader) == text);
+    CHECK(reader->chunk().file == number++);
+  }
   CHECK(reader->Next() == Item::kEnd);
+  CHECK(reader->position() == reader->total_bytes());
 }
 
-TEST_CASE("ReaderRefusesFilesOfDifferentTracesAndTheSameFileTwice") {
-  TempFile a(TraceBuilder(0, 1).file()), b(TraceBuilder(1, 2).file());
-  CHECK(trace::TraceReader::Open({a.path(), b.path()}).message().find("another trace") != std::string::npos);
-  CHECK(trace::TraceReader::Open({a.path(), a.path()}).message().find("same place") != std::string::npos);
+TEST_CASE("ReaderRefusesFilesThatAreNotOneTrace") {
+  const auto message = [](const std::string& a, const std::string& b) {
+    TempFile symbols(TraceBuilder(0xFFFFFFFF, 1, trace::kFileSymbols).file()), x(a), y(b);
+    return trace::TraceReader::Open({symbols.path(), x.path(), y.path()}).message();
+  };
+  const std::string data = TraceBuilder(0, 1, trace::kFileData).file();
+  CHECK(message(data, TraceBuilder(1, 2, trace::kFileData).file()).find("another trace") != std::string::npos);
+  CHECK(message(data, data).find("same place") != std::string::npos);
+  CHECK(message(data, TraceBuilder(0, 1).file()).find("a whole trace by itself") != std::string::npos);
 }
 
 TEST_CASE("ReaderRefusesAnotherMajorVersion") {

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/file_set.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "trace/crc32c.h"
+#include "trace/wire.h"
+
+namespace anttracks::trace {
+namespace {
+
+// Listings of a folder whose files vanish while they are opened: a running agent deletes a file a rotation.
+constexpr int kMaxListings = 10;
+constexpr size_t kMaxIndexDigits = 10;
+
+struct KnownFormat {
+  std::string_view magic;
+  const char* what;
+};
+
+constexpr KnownFormat kKnownFormats[] = {
+    {"JAVA PROFILE", "a Java heap dump (hprof)"},
+    {std::string_view("FLR\0", 4), "a Java Flight Recorder file"},
+    {"\x1F\x8B", "a gzip archive"},
+    {"\x28\xB5\x2F\xFD", "a zstd archive"},
+    {"PK\x03\x04", "a zip or jar archive"},
+    {"\x7F" "ELF", "an ELF binary"},
+    {"\xCA\xFE\xBA\xBE", "a Java class file"},
+};
+
+std::string Foreign(const std::string& path, std::span<const uint8_t> start) {
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  const char* what = "something else";
+  if (text.empty()) what = "empty";
+  for (const KnownFormat& format : kKnownFormats) {
+    if (text.substr(0, format.magic.size()) == format.magic) what = format.what;
+  }
+  return path + ": not an AntTracks trace (it is " + what +
+         "). A trace is what the agent wrote: java -agentpath:libanttracks.so=file=<path>";
+}
+
+Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
+  const uint8_t* p = bytes.data();
+  const bool magic = bytes.size() >= sizeof kFileMagic && std::memcmp(p, kFileMagic, sizeof kFileMagic) == 0;
+  if (!magic) return Status::Error(Foreign(info->path, bytes));
+  if (bytes.size() < kFileHeaderBytes) {
+    return Status::Error(info->path + ": the file ends within its header; it holds no events");
+  }
+  info->major = GetU16(p + file_header::kMajor);
+  info->minor = GetU16(p + file_header::kMinor);
+  if (info->major != kMajorVersion) {
+    return Status::Error(info->path + ": trace format " + std::to_string(info->major) + "." +
+                         std::to_string(info->minor) + ", this anttracks reads version " +
+                         std::to_string(kMajorVersion) + "; use the anttracks that came with the agent");
+  }
+  if (Crc32c({p, file_header::kCrc}) != GetU32(p + file_header::kCrc)) {
+    return Status::Error(info->path + ": the file header is damaged (checksum)");
+  }
+  info->header_bytes = GetU32(p + file_header::kSize);
+  if (info->header_bytes < kFileHeaderBytes || info->header_bytes > info->bytes) {
+    return Status::Error(info->path + ": the file header gives an impossible size for itself");
+  }
+  info->wall_clock_ns = GetU64(p + file_header::kWallClock);
+  info->trace_id = GetU64(p + file_header::kTraceId);
+  info->process_id = GetU64(p + file_header::kProcess);
+  info->index = GetU32(p + file_header::kFileIndex);
+  info->flags = GetU32(p + file_header::kFlags);
+  return {};
+}
+
+// exists: false only if there is no such file.
+Status OpenOne(const std::string& path, TraceFile* out, bool* exists) {
+  *exists = true;
+  out->info.path = path;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    *exists = errno != ENOENT;
+    return Status::Error(path + ": " + std::strerror(errno));
+  }
+  out->file = std::make_unique<InputFile>(descriptor);
+  if (!out->file->Size(&out->info.bytes)) {
+    return Status::Error(path + ": " + (errno == 0 ? "not a regular file" : std::strerror(errno)));
+  }
+  uint8_t header[kFileHeaderBytes];
+  const ssize_t n = out->file->ReadAt(0, header);
+  if (n < 0) return Status::Error(path + ": " + std::strerror(errno));
+  return ParseFileHeader({header, static_cast<size_t>(n)}, &out->info);
+}
+
+Result<TraceFile> OpenOne(const std::string& path) {
+  TraceFile file;
+  bool exists = false;
+  Status status = OpenOne(path, &file, &exists);
+  if (!status.ok()) return status;
+  return file;
+}
+
+// The number behind the last dot, and what precedes the dot. False if there is none.
+bool SplitIndex(const std::string& path, std::string* base, uint64_t* index) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits) return false;
+  const std::string digits = path.substr(dot + 1);
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
+  *base = path.substr(0, dot);
+  *index = std::stoull(digits);
+  return true;
+}
+
+// Paths of what has the name of a data file of this symbols file, by the number in the name.
+Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& symbols) {
+  namespace fs = std::filesystem;
+  const fs::path path(symbols);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::map<uint64_t, std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    std::string base;
+    uint64_t index = 0;
+    if (!SplitIndex(name, &base, &index) || base != path.filename().string()) continue;
+    found[index] = symbols + name.substr(base.size());
+  }
+  if (error) return Status::Error(folder.string() + ": " + error.message());
+  return found;
+}
+
+// Adds the data files of the symbols file. vanished: a file was listed but was gone when it was to be opened.
+Status AddDataFiles(const FileInfo& symbols, FileSet* set, bool* vanished) {
+  auto listed = ListDataFiles(symbols.path);
+  if (!listed.ok()) return Status::Error(listed.message());
+  for (const auto& [index, path] : *listed) {
+    TraceFile data;
+    bool exists = false;
+    const Status status = OpenOne(path, &data, &exists);
+    if (!exists) {
+      *vanished = true;
+    } else if (!status.ok() && data.file != nullptr && data.info.bytes < kFileHeaderBytes) {
+      set->warnings.push_back(path + ": ends within its header (process killed?), it holds no events");
+    } else if (!status.ok()) {
+      set->warnings.push_back(status.message() + " (file left out)");
+    } else if (!data.info.is_data() || data.info.trace_id != symbols.trace_id) {
+      set->warnings.push_back(path + ": is no data file of the trace of " + symbols.path + " (file left out)");
+    } else {
+      set->files.push_back(std::move(data));
+    }
+  }
+  return {};
+}
+
+Status FindDataFiles(FileSet* set) {
+  const FileInfo symbols = set->files[0].info;  // a copy: the list grows
+  const std::string& path = symbols.path;
+  for (int i = 0; i < kMaxListings; i++) {
+    set->files.resize(1);
+    set->warnings.clear();
+    bool vanished = false;
+    Status status = AddDataFiles(symbols, set, &vanished);
+    if (!status.ok()) return status;
+    if (!vanished) break;
+  }
+  if (set->files.size() > 1) return {};
+  std::string what = path + ": is the symbols file of a rotated trace, but there is no data file beside it (" + path +
+                     ".0, " + path + ".1, ...): it holds no events";
+  for (const std::string& warning : set->warnings) what += "\n  " + warning;
+  return Status::Error(what);
+}
+
+Status FindSymbolsFile(FileSet* set) {
+  const std::string data = set->files[0].info.path;
+  std::string path;
+  uint64_t index = 0;
+  const std::string why = data + ": is a data file of a rotated trace and needs its symbols file";
+  const std::string remedy = ". It holds the classes, sites and threads of all data files: keep it beside them";
+  if (!SplitIndex(data, &path, &index)) return Status::Error(why + remedy + ", or name it too");
+  auto symbols = OpenOne(path);
+  if (!symbols.ok()) return Status::Error(why + "; " + symbols.message() + remedy);
+  if (!symbols->info.is_symbols()) return Status::Error(why + "; " + path + " is none" + remedy);
+  set->files.insert(set->files.begin(), std::move(*symbols));
+  return {};
+}
+
+Status CheckSameTrace(const FileSet& set) {
+  for (size_t i = 1; i < set.files.size(); i++) {
+    const FileInfo& info = set.files[i].info;
+    const FileInfo& before = set.files[i - 1].info;
+    if (info.trace_id != before.trace_id) {
+      return Status::Error(info.path + ": belongs to another trace than " + before.path);
+    }
+    if (info.is_symbols() == before.is_symbols() && info.index == before.index) {
+      return Status::Error(info.path + ": has the same place in the trace as " + before.path);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+ssize_t InputFile::ReadAt(uint64_t offset, std::span<uint8_t> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t n = ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+bool InputFile::Size(uint64_t* bytes) const {
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) return false;
+  errno = 0;
+  if (!S_ISREG(status.st_mode)) return false;
+  *bytes = static_cast<uint64_t>(status.st_size);
+  return true;
+}
+
+Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
+  FileSet set;
+  for (const std::string& path : paths) {
+    auto file = OpenOne(path);
+    if (!file.ok()) return Status::Error(file.message());
+    set.files.push_back(std::move(*file));
+  }
+  if (set.files.empty()) return Status::Error("no trace file given");
+  for (const TraceFile& file : set.files) {
+    if (set.files.size() > 1 && !file.info.is_symbols() && !file.info.is_data()) {
+      return Status::Error(file.info.path + ": is a whole trace by itself; name one trace at a time");
+    }
+  }
+  std::stable_sort(set.files.begin(), set.files.end(), [](const TraceFile& a, const TraceFile& b) {
+    if (a.info.is_symbols() != b.info.is_symbols()) return a.info.is_symbols();
+    return a.info.index < b.info.index;
+  });
+  Status status;
+  if (set.files[0].info.is_data()) {
+    status = FindSymbolsFile(&set);
+  } else if (set.files[0].info.is_symbols() && set.files.size() == 1) {
+    status = FindDataFiles(&set);
+  }
+  if (status.ok()) status = CheckSameTrace(set);
+  if (!status.ok()) return status;
+  // Of a running program: what defines a symbol was written before what uses it, so the symbols file's size is
+  // taken after those of the data files.
+  FileInfo& first = set.files[0].info;
+  if (first.is_symbols() && !set.files[0].file->Size(&first.bytes)) {
+    return Status::Error(first.path + ": " + std::strerror(errno));
+  }
+  return set;
+}
+
+}  // namespace anttracks::trace
