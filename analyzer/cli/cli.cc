@@ -34,7 +34,7 @@ struct Arguments {
 
 CLI::App* AddCommand(CLI::App& app, Session& session, const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("TRACE", session.files, "Files of one trace")->required();
+  command->add_option("TRACE", session.files, "A trace; of a rotated one its symbols file (app.trace), or some of its data files (app.trace.3)")->required();
   command->add_flag("--json", session.json, "Print JSON");
   return command;
 }
@@ -52,7 +52,7 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   heap->add_flag("--objects", arguments.heap.objects,
                  "Print every object by address: address, class, bytes, site, separated by tabs");
 
-  AddCommand(app, session, "gcs", "One line a GC: times, bytes before and after, objects moved, stayed, died");
+  AddCommand(app, session, "gcs", "One line a GC: times, bytes before and after, objects moved, stayed, died; sync points");
 
   CLI::App* sites = AddCommand(app, session, "sites", "What each allocation site allocated over the whole trace");
   sites->add_option("--top", arguments.top, "Rows of the table, 0 for all (default 30; with --json all)");
@@ -73,7 +73,7 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   CLI::App* threads = AddCommand(app, session, "threads", "What each thread allocated over the whole trace");
   threads->add_option("--top", arguments.top, "Rows of the table, 0 for all (default: all)");
 
-  CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace");
+  CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace; each rotation, object by object");
   verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
@@ -28,26 +30,31 @@ nlohmann::ordered_json ToJson(const GcRecord& gc) {
           {"stayed", totals(gc.stayed)},
           {"died", totals(gc.died)},
           {"fillers", totals(gc.fillers)},
-          {"live", totals(gc.live)}};
+          {"live", totals(gc.live)},
+          {"exact", gc.exact},
+          {"sync_point", gc.sync == SyncState::kNone ? nlohmann::ordered_json() : SyncLabel(gc.sync)}};
 }
 
 std::string ToText(const std::vector<GcRecord>& gcs) {
   using Align = Table::Align;
-  Table table({{"GC"},
-               {"Kind", Align::kLeft},
-               {"Cause", Align::kLeft},
-               {"Start"},
-               {"Duration"},
-               {"Before"},
-               {"After"},
-               {"Moved"},
-               {"Stayed"},
-               {"Died"},
-               {"Live"}});
+  const bool any_sync =
+      std::any_of(gcs.begin(), gcs.end(), [](const GcRecord& gc) { return gc.sync != SyncState::kNone; });
+  std::vector<Table::Column> columns{{"GC"},       {"Kind", Align::kLeft}, {"Cause", Align::kLeft},
+                                     {"Start"},    {"Duration"},           {"Before"},
+                                     {"After"},    {"Moved"},              {"Stayed"},
+                                     {"Died"},     {"Live"}};
+  if (any_sync) columns.push_back({"Sync point", Align::kLeft});
+  Table table(std::move(columns));
   for (const GcRecord& gc : gcs) {
-    table.Add({std::to_string(gc.id), std::string(GcLabel(gc.kind)), Printable(gc.cause), Duration(gc.begin_ns),
-               Duration(gc.end_ns - gc.begin_ns), Bytes(gc.used_before), Bytes(gc.used_after),
-               Count(gc.moved.objects), Count(gc.stayed.objects), Count(gc.died.objects), Count(gc.live.objects)});
+    const auto objects = [&](const HeapTotals& totals) {
+      return gc.exact ? Count(totals.objects) : std::string("?");
+    };
+    std::vector<std::string> cells{std::to_string(gc.id), std::string(GcLabel(gc.kind)), Printable(gc.cause),
+                                   Duration(gc.begin_ns), Duration(gc.end_ns - gc.begin_ns), Bytes(gc.used_before),
+                                   Bytes(gc.used_after), objects(gc.moved), objects(gc.stayed), objects(gc.died),
+                                   objects(gc.live)};
+    if (any_sync) cells.emplace_back(SyncLabel(gc.sync));
+    table.Add(std::move(cells));
   }
   return table.ToString();
 }

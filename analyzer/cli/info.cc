@@ -2,6 +2,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -9,6 +10,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/text.h"
+#include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
 
 namespace anttracks::analyzer {
@@ -16,7 +18,16 @@ namespace {
 
 constexpr const char* kSegmentNames[kSegmentKinds] = {
     "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
-    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "unused"};
+    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED"};
+
+std::string_view SyncReasonLabel(SyncReason reason) {
+  switch (reason) {
+    case SyncReason::kStart: return "start";
+    case SyncReason::kAttach: return "attach";
+    case SyncReason::kRotation: return "rotation";
+  }
+  return "?";
+}
 
 uint64_t FileBytes(const trace::TraceReader& reader) { return reader.total_bytes(); }
 
@@ -40,14 +51,41 @@ nlohmann::ordered_json Totals(const HeapTotals& totals) {
   return {{"objects", totals.objects}, {"bytes", totals.words * 8}};
 }
 
-nlohmann::ordered_json FilesJson(const trace::TraceReader& reader) {
+// Of a file that reading did not reach: empty.
+FileOverview OverviewOf(const Overview& overview, size_t file) {
+  return file < overview.files().size() ? overview.files()[file] : FileOverview{};
+}
+
+nlohmann::ordered_json SyncsJson(const FileOverview& file) {
   auto list = nlohmann::ordered_json::array();
-  for (const trace::FileInfo& file : reader.files()) {
-    list.push_back({{"path", file.path},
-                    {"index", file.index},
-                    {"bytes", file.bytes},
-                    {"format", fmt::format("{}.{}", file.major, file.minor)},
-                    {"truncated_bytes", file.truncated_bytes}});
+  for (const FileOverview::Sync& sync : file.syncs) {
+    list.push_back({{"reason", SyncReasonLabel(sync.reason)},
+                    {"time_ns", sync.time},
+                    {"state", SyncLabel(sync.state)},
+                    {"objects", sync.objects.objects},
+                    {"bytes", sync.objects.words * 8}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json FilesJson(const trace::TraceReader& reader, const Overview& overview) {
+  auto list = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < reader.files().size(); i++) {
+    const trace::FileInfo& file = reader.files()[i];
+    nlohmann::ordered_json json{{"path", file.path},
+                                {"role", file.is_symbols() ? "symbols" : file.is_data() ? "data" : "trace"}};
+    if (!file.is_symbols()) json["index"] = file.index;
+    json["bytes"] = file.bytes;
+    json["format"] = fmt::format("{}.{}", file.major, file.minor);
+    json["truncated_bytes"] = file.truncated_bytes;
+    if (!file.is_symbols()) {
+      const FileOverview contents = OverviewOf(overview, i);
+      json["gcs"] = contents.gcs;
+      json["first_gc"] = contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.first_gc);
+      json["last_gc"] = contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.last_gc);
+      json["sync_points"] = SyncsJson(contents);
+    }
+    list.push_back(std::move(json));
   }
   return list;
 }
@@ -78,7 +116,7 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   const trace::FileInfo& first = reader.files()[0];
   const uint64_t objects = overview.tlab().objects + overview.outside().objects;
   nlohmann::ordered_json json;
-  json["files"] = FilesJson(reader);
+  json["files"] = FilesJson(reader, overview);
   json["trace_id"] = fmt::format("{:016x}", first.trace_id);
   json["process_id"] = first.process_id;
   json["wall_clock_ns"] = first.wall_clock_ns;
@@ -94,7 +132,9 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["young_gcs"] = overview.gcs(GcKind::kYoung);
   json["full_gcs"] = overview.gcs(GcKind::kFull);
   json["gc_ns"] = overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull);
-  json["sync_points"] = overview.syncs();
+  json["sync_points"] = overview.syncs(SyncState::kNone);
+  json["abandoned_sync_points"] = overview.syncs(SyncState::kAbandoned);
+  json["incomplete_sync_points"] = overview.syncs(SyncState::kIncomplete);
   json["in_tlabs"] = Totals(overview.tlab());
   json["outside_tlabs"] = Totals(overview.outside());
   json["in_sync_points"] = Totals(overview.sync());
@@ -138,10 +178,50 @@ std::string EndText(const PassSummary& summary, const Overview& overview) {
   return "without an end record (process killed, or still running?)";
 }
 
-void AddProgram(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary) {
-  for (const trace::FileInfo& file : reader.files()) {
-    lines->Add("file", fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor));
+std::string GcRange(uint64_t first, uint64_t last) {
+  return first == last ? fmt::format("GC {}", first) : fmt::format("GC {} to {}", first, last);
+}
+
+std::string ContentsText(const FileOverview& file) {
+  if (!file.read) return "not read";
+  std::string text = file.gcs == 0 ? "no GC" : GcRange(file.first_gc, file.last_gc);
+  for (const FileOverview::Sync& sync : file.syncs) text += fmt::format(", sync point {}", SyncLabel(sync.state));
+  return text;
+}
+
+void AddFiles(Lines* lines, const trace::TraceReader& reader, const Overview& overview) {
+  for (size_t i = 0; i < reader.files().size(); i++) {
+    const trace::FileInfo& file = reader.files()[i];
+    std::string text = fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
+    if (file.is_data()) text += ", " + ContentsText(OverviewOf(overview, i));
+    lines->Add(file.is_symbols() ? "symbols" : file.is_data() ? fmt::format("file {}", file.index) : "file", text);
   }
+}
+
+// Of a rotated trace: what the data files that are left cover.
+void AddPeriod(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+               const Overview& overview) {
+  const trace::FileInfo& first = reader.files()[1];
+  uint64_t begin = 0;
+  uint64_t first_gc = 0, last_gc = 0, gcs = 0;
+  for (size_t i = 1; i < overview.files().size(); i++) {
+    const FileOverview& file = overview.files()[i];
+    if (i == 1 && first.index != 0 && !file.syncs.empty()) begin = file.syncs[0].time;
+    if (file.gcs == 0) continue;
+    if (gcs == 0) first_gc = file.first_gc;
+    last_gc = file.last_gc;
+    gcs += file.gcs;
+  }
+  std::string text = fmt::format("{} to {}", Duration(begin), Duration(std::max(begin, summary.duration_ns)));
+  if (gcs != 0) text += ", " + GcRange(first_gc, last_gc);
+  if (first.index == 1) text += "; file 0 is not there";
+  if (first.index > 1) text += fmt::format("; files 0 to {} are not there", first.index - 1);
+  lines->Add("period", text);
+}
+
+void AddProgram(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+                const Overview& overview) {
+  AddFiles(lines, reader, overview);
   const trace::FileInfo& first = reader.files()[0];
   lines->Add("trace", fmt::format("{:016x}, process {}, agent {}", first.trace_id, first.process_id,
                                   summary.meta.agent_version));
@@ -151,6 +231,16 @@ void AddProgram(Lines* lines, const trace::TraceReader& reader, const PassSummar
   lines->Add("options", summary.meta.options);
   lines->Add("started", Started(first.wall_clock_ns));
   lines->Add("time span", Duration(summary.duration_ns));
+  if (reader.files()[0].is_symbols()) AddPeriod(lines, reader, summary, overview);
+}
+
+std::string SyncsText(const Overview& overview) {
+  std::string text = fmt::format("{} with {}", Count(overview.syncs(SyncState::kNone)), TotalsText(overview.sync()));
+  const uint64_t abandoned = overview.syncs(SyncState::kAbandoned);
+  const uint64_t incomplete = overview.syncs(SyncState::kIncomplete);
+  if (abandoned != 0) text += fmt::format(", {} abandoned", Count(abandoned));
+  if (incomplete != 0) text += fmt::format(", {} incomplete", Count(incomplete));
+  return text;
 }
 
 void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
@@ -161,7 +251,7 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
              fmt::format("{} young in {}, {} full in {}", Count(overview.gcs(GcKind::kYoung)),
                          Duration(overview.gc_ns(GcKind::kYoung)), Count(overview.gcs(GcKind::kFull)),
                          Duration(overview.gc_ns(GcKind::kFull))));
-  lines->Add("sync points", fmt::format("{} with {}", Count(overview.syncs()), TotalsText(overview.sync())));
+  lines->Add("sync points", SyncsText(overview));
   lines->Add("allocated", TotalsText(all));
   lines->Add("  in TLABs", TotalsText(overview.tlab()));
   lines->Add("  outside", TotalsText(overview.outside()));
@@ -202,7 +292,7 @@ int RunInfo(Session& session) {
     session.out << JsonText(ToJson(*session.reader, summary, overview));
   } else {
     Lines lines;
-    AddProgram(&lines, *session.reader, summary);
+    AddProgram(&lines, *session.reader, summary, overview);
     AddEvents(&lines, *session.reader, summary, overview);
     session.out << lines.text() << SegmentsText(summary);
   }

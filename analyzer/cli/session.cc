@@ -20,6 +20,7 @@ bool Session::Open() {
     return false;
   }
   reader = std::move(*opened);
+  for (const std::string& warning : reader->warnings()) err << "warning: " << warning << "\n";
   return true;
 }
 
@@ -41,6 +42,11 @@ int Session::Finish(const PassSummary& summary, const Problems& problems) {
   if (losses != 0) {
     err << "note: the agent lost events " << Plural(losses, "time")
         << "; what follows a loss is not exact until the next sync point\n";
+  }
+  if (summary.symbols_damaged) {
+    err << "warning: the trace is damaged: " << summary.damage << "\n"
+        << "         classes, sites or threads may be missing; see 'anttracks verify'\n";
+    return kExitDamaged;
   }
   if (summary.damaged) {
     err << "warning: the trace is damaged: " << summary.damage << "\n"

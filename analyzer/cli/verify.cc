@@ -35,8 +35,16 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
     text += "\n" + table.ToString() + "\n";
   }
   const HeapTotals live = summary.has_meta ? rebuild.heap().totals() : HeapTotals{};
-  text += fmt::format("{} and {} checked, {} live at the end: {}\n", Plural(summary.chunks, "chunk"),
-                      Plural(rebuild.gcs().size(), "collection"), Plural(live.objects, "object"),
+  const SyncCounts& syncs = rebuild.syncs();
+  std::string checked = fmt::format("{} and {}", Plural(summary.chunks, "chunk"),
+                                    Plural(rebuild.gcs().size(), "collection"));
+  if (session.reader->files()[0].is_symbols()) {
+    checked = fmt::format("{}, {} and {}", Plural(summary.chunks, "chunk"),
+                          Plural(rebuild.gcs().size(), "collection"), Plural(syncs.checked, "sync point"));
+    text += fmt::format("sync points: {} compared with the heap, {} taken as the heap, {} abandoned\n",
+                        Count(syncs.checked), Count(syncs.taken), Count(syncs.abandoned));
+  }
+  text += fmt::format("{} checked, {} live at the end: {}\n", checked, Plural(live.objects, "object"),
                       problems.total() == 0 ? "no errors" : Plural(problems.total(), "error"));
   return text;
 }
@@ -60,6 +68,9 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
   }
   json["chunks"] = summary.chunks;
   json["gcs"] = rebuild.gcs().size();
+  json["sync_points"] = {{"checked", rebuild.syncs().checked},
+                         {"taken", rebuild.syncs().taken},
+                         {"abandoned", rebuild.syncs().abandoned}};
   json["truncated_bytes"] = summary.truncated_bytes;
   json["ended_cleanly"] = summary.ended;
   return json;

@@ -32,6 +32,9 @@ struct SyncEvent {
   std::vector<Space> spaces;
 };
 
+// What became of a sync point; kIncomplete: its end is not in the trace (yet).
+enum class SyncState : uint8_t { kNone, kIncomplete, kComplete, kAbandoned };
+
 struct LossEvent {
   uint64_t time = 0, segments = 0, bytes = 0;
   std::string reason;

@@ -74,6 +74,16 @@ class Heap {
     return page->MarkMoved(in_page) ? MoveResult::kOk : MoveResult::kMovedTwice;
   }
 
+  // The object that starts at the word. False if there is none.
+  bool Find(uint64_t word, HeapObject* out) const {
+    const Page* page = FindPage(word);
+    const uint32_t in_page = InPage(word);
+    if (page == nullptr || !page->IsStart(in_page)) return false;
+    const uint32_t rank = page->Rank(in_page);
+    *out = {word, page->shape(rank), page->origin(rank)};
+    return true;
+  }
+
   // Drops all objects that start in [bottom, top), returns those of them that were not taken.
   HeapTotals Drop(uint64_t bottom, uint64_t top);
 

@@ -74,4 +74,14 @@ std::string_view SpaceLabel(trace::SpaceKind kind) {
 
 std::string_view GcLabel(trace::GcKind kind) { return kind == trace::GcKind::kFull ? "full" : "young"; }
 
+std::string_view SyncLabel(SyncState state) {
+  switch (state) {
+    case SyncState::kNone: return "";
+    case SyncState::kIncomplete: return "incomplete";
+    case SyncState::kComplete: return "complete";
+    case SyncState::kAbandoned: return "abandoned";
+  }
+  return "";
+}
+
 }  // namespace anttracks::analyzer

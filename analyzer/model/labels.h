@@ -25,5 +25,7 @@ std::string ClassLabel(const Symbols& symbols, uint64_t class_id);
 std::string ThreadLabel(const Symbols& symbols, uint64_t thread);
 std::string_view SpaceLabel(trace::SpaceKind kind);
 std::string_view GcLabel(trace::GcKind kind);
+// "", "incomplete", "complete", "abandoned"
+std::string_view SyncLabel(SyncState state);
 
 }  // namespace anttracks::analyzer

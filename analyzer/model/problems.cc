@@ -20,6 +20,7 @@ std::string_view ProblemName(ProblemKind kind) {
     case ProblemKind::kSize: return "impossible size or length";
     case ProblemKind::kUnloaded: return "object of an unloaded class";
     case ProblemKind::kTotals: return "totals that disagree";
+    case ProblemKind::kSyncMismatch: return "sync point that disagrees with the heap";
     case ProblemKind::kOrder: return "event in the wrong place";
     case ProblemKind::kAfterLoss: return "event that cannot be checked after a loss";
     case ProblemKind::kCount: break;

@@ -39,6 +39,7 @@ enum class ProblemKind {
   kSize,
   kUnloaded,
   kTotals,
+  kSyncMismatch,
   kOrder,
   kAfterLoss,
   kCount

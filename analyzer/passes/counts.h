@@ -50,21 +50,50 @@ class CountByThread : public SinkBase {
   Row* row_ = nullptr;
 };
 
+// A file's collections and sync points, for `anttracks info`.
+struct FileOverview {
+  struct Sync {
+    SyncReason reason = SyncReason::kStart;
+    uint64_t time = 0;
+    SyncState state = SyncState::kIncomplete;
+    HeapTotals objects;
+  };
+  bool read = false;  // false: reading ended before it, or it holds no events
+  uint64_t gcs = 0;   // that ended in it
+  uint64_t first_gc = 0, last_gc = 0;
+  std::vector<Sync> syncs;
+};
+
 // What `anttracks info` shows.
 class Overview : public SinkBase {
  public:
   explicit Overview(const Symbols& symbols) : symbols_(&symbols) {}
 
+  void FileBegin(uint32_t file) {
+    if (file >= files_.size()) files_.resize(file + size_t{1});
+    current_ = &files_[file];
+    current_->read = true;
+  }
   void Object(uint64_t, uint32_t shape, bool outside) { Count(outside ? &outside_ : &tlab_, shape); }
-  void SyncObject(uint64_t, uint64_t, uint32_t shape) { Count(&sync_, shape); }
+  void SyncObject(uint64_t, uint64_t, uint32_t shape) {
+    Count(&sync_, shape);
+    if (!current_->syncs.empty()) Count(&current_->syncs.back().objects, shape);
+  }
   void Filler(uint64_t, uint32_t shape) { Count(&fillers_, shape); }
   void GcBegin(const GcEvent& event) { begin_ = event.time; }
   void GcEnd(const GcEvent& event) {
     const size_t kind = event.kind == GcKind::kFull ? 1 : 0;
     gcs_[kind]++;
     gc_ns_[kind] += event.time > begin_ ? event.time - begin_ : 0;
+    if (current_->gcs++ == 0) current_->first_gc = event.id;
+    current_->last_gc = event.id;
   }
-  void SyncBegin(const SyncEvent&) { syncs_++; }
+  void SyncBegin(const SyncEvent& event) {
+    syncs_[static_cast<size_t>(SyncState::kIncomplete)]++;
+    current_->syncs.push_back({event.reason, event.time, SyncState::kIncomplete, {}});
+  }
+  void SyncEnd(uint64_t, uint64_t) { SyncIs(SyncState::kComplete); }
+  void SyncAbandoned(const std::string&) { SyncIs(SyncState::kAbandoned); }
   void Loss(const LossEvent& event) { losses_.push_back(event); }
   void End(const EndEvent& event) { end_ = event; }
 
@@ -74,7 +103,12 @@ class Overview : public SinkBase {
   const HeapTotals& fillers() const { return fillers_; }
   uint64_t gcs(GcKind kind) const { return gcs_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns(GcKind kind) const { return gc_ns_[static_cast<size_t>(kind)]; }
-  uint64_t syncs() const { return syncs_; }
+  // Sync points that ended like this, kNone: all.
+  uint64_t syncs(SyncState state) const {
+    return state == SyncState::kNone ? syncs_[1] + syncs_[2] + syncs_[3] : syncs_[static_cast<size_t>(state)];
+  }
+  // By number in the reader's list of files, possibly shorter; a symbols file's is empty.
+  const std::vector<FileOverview>& files() const { return files_; }
   const std::vector<LossEvent>& losses() const { return losses_; }
   const EndEvent& end() const { return end_; }
 
@@ -84,11 +118,19 @@ class Overview : public SinkBase {
     totals->words += symbols_->shapes().words(shape);
   }
 
+  void SyncIs(SyncState state) {
+    syncs_[static_cast<size_t>(SyncState::kIncomplete)]--;
+    syncs_[static_cast<size_t>(state)]++;
+    if (!current_->syncs.empty()) current_->syncs.back().state = state;
+  }
+
   const Symbols* symbols_;
+  std::vector<FileOverview> files_ = std::vector<FileOverview>(1);
+  FileOverview* current_ = &files_[0];
   HeapTotals tlab_, outside_, sync_, fillers_;
   uint64_t gcs_[2] = {}, gc_ns_[2] = {};
   uint64_t begin_ = 0;
-  uint64_t syncs_ = 0;
+  uint64_t syncs_[4] = {};  // by SyncState
   std::vector<LossEvent> losses_;
   EndEvent end_;
 };

@@ -29,6 +29,8 @@ struct SinkBase {
   static constexpr bool kNeedsHeap = false;
   // The reserved range of the heap, before anything else.
   void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
+  // What follows is from this file with events, by its number in the list of files.
+  void FileBegin(uint32_t /*file*/) {}
   void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/) {}
   void Object(uint64_t /*word*/, uint32_t /*shape*/, bool /*outside*/) {}
   // Each returns the size of the object, or 0 if there is none, which ends the segment.
@@ -40,6 +42,7 @@ struct SinkBase {
   void SyncBegin(const SyncEvent&) {}
   void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
+  void SyncAbandoned(const std::string& /*reason*/) {}
   void ClassUnload(uint64_t /*id*/) {}
   void Loss(const LossEvent&) {}
   void End(const EndEvent&) {}
@@ -62,9 +65,15 @@ class Decoder {
   }
 
   void Segment(const trace::Segment& segment, const Position& position);
+  // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN, and no stream goes on in it.
+  void BeginFile(uint32_t file, bool must_sync) {
+    if (must_sync) streams_.clear();
+    must_sync_ = must_sync;
+    sink_->FileBegin(file);
+  }
   // A chunk is missing: no thread's stream can be continued.
   void Gap() {
-    for (auto& [thread, stream] : streams_) stream->lost = true;
+    LoseStreams();
     sink_->Gap();
   }
 
@@ -93,6 +102,12 @@ class Decoder {
   void Gc(const trace::Segment& segment, bool begin);
   void SyncBegin(const trace::Segment& segment);
   void SyncEnd(const trace::Segment& segment);
+  void SyncAbandoned(const trace::Segment& segment);
+  void CheckFirstEvent(trace::SegmentKind kind);
+  void LoseStreams() {
+    for (auto& [thread, stream] : streams_) stream->lost = true;
+    after_gap_ = true;
+  }
   void ClassUnload(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
@@ -125,6 +140,9 @@ class Decoder {
   uint64_t unknown_segments_ = 0;
   bool in_gc_ = false;
   bool in_sync_ = false;
+  SyncReason sync_reason_ = SyncReason::kStart;  // of the sync point that is under way
+  bool after_gap_ = false;  // the end of a collection or sync point may be missing, until the next SYNC_BEGIN
+  bool must_sync_ = false;
   bool ended_ = false;
 };
 

@@ -17,6 +17,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
                    static_cast<int>(segment.kind));
     return;
   }
+  if (must_sync_) CheckFirstEvent(static_cast<SegmentKind>(segment.kind));
   switch (static_cast<SegmentKind>(segment.kind)) {
     case SegmentKind::kAlloc: return Alloc(segment);
     case SegmentKind::kMoves: return Moves(segment);
@@ -27,6 +28,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSyncBegin: return SyncBegin(segment);
     case SegmentKind::kSyncObjects: return SyncObjects(segment);
     case SegmentKind::kSyncEnd: return SyncEnd(segment);
+    case SegmentKind::kSyncAbandoned: return SyncAbandoned(segment);
     case SegmentKind::kClassUnload: return ClassUnload(segment);
     case SegmentKind::kThreadEnd: streams_.erase(segment.stream); return;
     case SegmentKind::kSymbols: symbols_->Read(segment.payload, position_); return;
@@ -34,6 +36,19 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kEnd: return End(segment);
   }
   unknown_segments_++;
+}
+
+// Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
+template <class Sink>
+void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
+  using trace::SegmentKind;
+  const bool event = kind < SegmentKind::kThreadEnd || kind == SegmentKind::kSyncAbandoned;
+  if (!event) return;
+  must_sync_ = false;
+  if (kind == SegmentKind::kSyncBegin) return;
+  problems_->Add(ProblemKind::kOrder, position_, "the file begins with a segment of kind {} instead of a SYNC_BEGIN",
+                 static_cast<int>(kind));
+  Gap();
 }
 
 template <class Sink>
@@ -269,6 +284,9 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
                    event.id, begin ? "within another collection" : "without a GC_BEGIN");
     if (!begin) return;
   }
+  if (begin && in_sync_ && (event.kind == GcKind::kFull || sync_reason_ != SyncReason::kRotation)) {
+    problems_->Add(ProblemKind::kOrder, position_, "collection {} within a sync point", event.id);
+  }
   in_gc_ = begin;
   if (begin) {
     sink_->GcBegin(event);
@@ -290,12 +308,14 @@ void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
   event.reason = static_cast<SyncReason>(reason);
   if (!Spaces(in, &event.spaces)) return;
   Time(event.time);
-  if (in_gc_ || in_sync_) {
+  if ((in_gc_ || in_sync_) && !after_gap_) {
     problems_->Add(ProblemKind::kOrder, position_, "SYNC_BEGIN within a {}",
                    in_gc_ ? "collection" : "sync point");
-    in_gc_ = false;
   }
+  in_gc_ = false;
+  after_gap_ = false;
   in_sync_ = true;
+  sync_reason_ = event.reason;
   sink_->SyncBegin(event);
 }
 
@@ -314,6 +334,22 @@ void Decoder<Sink>::SyncEnd(const trace::Segment& segment) {
   }
   in_sync_ = false;
   sink_->SyncEnd(objects, bytes);
+}
+
+template <class Sink>
+void Decoder<Sink>::SyncAbandoned(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  const std::string reason(in.Str());
+  if (!in.ok()) {
+    Malformed("SYNC_ABANDONED is cut short");
+    return;
+  }
+  if (!in_sync_) {
+    problems_->Add(ProblemKind::kOrder, position_, "SYNC_ABANDONED without a SYNC_BEGIN");
+    return;
+  }
+  in_sync_ = false;
+  sink_->SyncAbandoned(reason);
 }
 
 template <class Sink>
@@ -344,7 +380,7 @@ void Decoder<Sink>::Loss(const trace::Segment& segment) {
     return;
   }
   Time(event.time);
-  for (auto& [thread, stream] : streams_) stream->lost = true;
+  LoseStreams();
   sink_->Loss(event);
 }
 
@@ -359,7 +395,8 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
     Malformed("END is cut short");
     return;
   }
-  if (in_gc_ || in_sync_) {
+  // The program may end while the old space is still being listed.
+  if (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation)) {
     problems_->Add(ProblemKind::kOrder, position_, "END within a {}", in_gc_ ? "collection" : "sync point");
   }
   Time(event.time);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
 //
+// Of a rotated trace all symbols are read first, then the data files; the END that the symbols file holds is
+// handed out behind them.
+//
 // Thread safety: none. Ownership: reader, symbols, problems and sink are borrowed and outlive the pass.
 #pragma once
 
@@ -8,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
@@ -49,6 +54,7 @@ struct PassSummary {
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
   std::string damage;     // the first one, with its place
+  bool symbols_damaged = false;  // damage in a symbols file: definitions are missing, events are not
   uint64_t truncated_bytes = 0;
   // Not a problem of the data: the trace must not or cannot be read on.
   trace::Status fatal;
@@ -70,8 +76,13 @@ class Pass {
  private:
   bool Step(trace::TraceReader::Item item);
   bool Chunk(const trace::Chunk& chunk);
+  bool Sequence(const trace::Chunk& chunk, const Position& position);
+  std::string MissingFiles(uint32_t from, uint32_t to) const;
   bool MetaChunk(const trace::Chunk& chunk);
   void DataChunk(const trace::Chunk& chunk);
+  void SymbolsSegment(const trace::Segment& segment, const Position& position);
+  void End();
+  bool InSymbols(uint32_t file) const { return reader_->files()[file].is_symbols(); }
   bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
   std::string Place(const Position& position) const;
 
@@ -82,8 +93,12 @@ class Pass {
   Decoder<Sink> decoder_;
   PassOptions options_;
   PassSummary summary_;
+  static constexpr uint32_t kNoFile = UINT32_MAX;
   uint64_t next_sequence_ = 0;
-  bool first_chunk_ = true;
+  uint32_t file_ = kNoFile;  // of the last chunk
+  bool has_end_ = false;     // a symbols file's END
+  std::vector<uint8_t> end_payload_;
+  Position end_position_;
 };
 
 template <class Sink>
@@ -107,7 +122,7 @@ bool Pass<Sink>::Step(trace::TraceReader::Item item) {
   using Item = trace::TraceReader::Item;
   switch (item) {
     case Item::kChunk: return Chunk(reader_->chunk());
-    case Item::kEnd: return false;
+    case Item::kEnd: End(); return false;
     case Item::kError: summary_.fatal = reader_->error(); return false;
     case Item::kDamage: break;
   }
@@ -127,25 +142,53 @@ bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::
   problems_->Add(kind, position, "{}", what);
   if (!summary_.damaged) summary_.damage = Place(position) + ": " + what;
   summary_.damaged = true;
+  if (InSymbols(position.file)) {
+    summary_.symbols_damaged = true;
+    return true;
+  }
   decoder_.Gap();
   return !options_.stop_at_damage;
 }
 
 template <class Sink>
+std::string Pass<Sink>::MissingFiles(uint32_t from, uint32_t to) const {
+  if (to - from == 1) return fmt::format("data file {} is missing before this one", from);
+  return fmt::format("data files {} to {} are missing before this one", from, to - 1);
+}
+
+// False if reading ends here.
+template <class Sink>
+bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
+  const trace::FileInfo& info = reader_->files()[chunk.file];
+  const bool new_file = chunk.file != file_;
+  std::string gap;
+  if (new_file) {
+    const bool follows = file_ != kNoFile && !InSymbols(file_);
+    if (!follows) {
+      // A trace whose oldest files were deleted starts with a later number.
+      next_sequence_ = info.is_symbols() || info.index == 0 ? 0 : chunk.sequence;
+    } else if (info.index != reader_->files()[file_].index + 1) {
+      gap = MissingFiles(reader_->files()[file_].index + 1, info.index);
+    }
+    file_ = chunk.file;
+  }
+  if (gap.empty() && chunk.sequence != next_sequence_) {
+    gap = fmt::format("chunk {} follows where {} was expected", chunk.sequence, next_sequence_);
+  }
+  next_sequence_ = chunk.sequence + 1;
+  if (!gap.empty() && !Damaged(ProblemKind::kSequenceGap, position, gap)) return false;
+  if (new_file && !info.is_symbols()) decoder_.BeginFile(chunk.file, info.is_data() && info.index != 0);
+  return true;
+}
+
+template <class Sink>
 bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
   const Position position{chunk.file, chunk.offset, 0};
-  // A trace whose oldest files were deleted starts with a later number.
-  const bool later_start = first_chunk_ && reader_->files()[0].index != 0;
-  if (chunk.sequence != next_sequence_ && !later_start) {
-    const std::string what = fmt::format("chunk {} follows where {} was expected", chunk.sequence, next_sequence_);
-    if (!Damaged(ProblemKind::kSequenceGap, position, what)) return false;
-  }
-  first_chunk_ = false;
-  next_sequence_ = chunk.sequence + 1;
+  if (!Sequence(chunk, position)) return false;
   summary_.chunks++;
   if (chunk.type == static_cast<uint16_t>(trace::ChunkType::kMeta)) return MetaChunk(chunk);
   if (chunk.type != static_cast<uint16_t>(trace::ChunkType::kData)) return true;
-  if (!summary_.has_meta) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
+  if (!summary_.has_meta && !InSymbols(chunk.file)) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
   DataChunk(chunk);
   return true;
 }
@@ -171,21 +214,53 @@ template <class Sink>
 void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   summary_.stored_bytes += chunk.stored_bytes + trace::kChunkHeaderBytes;
   summary_.raw_bytes += chunk.payload.size();
+  const bool in_symbols = InSymbols(chunk.file);
   trace::SegmentReader segments(chunk.payload);
   trace::Segment segment;
   size_t start = 0;
   while (!sink_->done() && segments.Next(&segment)) {
-    SegmentCount& count = summary_.segments[segment.kind < kSegmentKinds - 1 ? segment.kind : 0];
+    SegmentCount& count = summary_.segments[segment.kind < kSegmentKinds ? segment.kind : 0];
     count.segments++;
     count.bytes += segments.offset() - start;
     start = segments.offset();
-    decoder_.Segment(segment, {chunk.file, chunk.offset, segment.offset});
+    const Position position{chunk.file, chunk.offset, segment.offset};
+    if (in_symbols) {
+      SymbolsSegment(segment, position);
+    } else {
+      decoder_.Segment(segment, position);
+    }
   }
   if (segments.malformed()) {
     problems_->Add(ProblemKind::kMalformed, {chunk.file, chunk.offset, segments.offset()},
                    "segment reaches beyond its chunk; the rest of the chunk is skipped");
-    decoder_.Gap();
+    if (!in_symbols) decoder_.Gap();
   }
+}
+
+template <class Sink>
+void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& position) {
+  using trace::SegmentKind;
+  const auto kind = static_cast<SegmentKind>(segment.kind);
+  if (has_end_) {
+    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} behind the end of the trace",
+                   static_cast<int>(segment.kind));
+  } else if (kind == SegmentKind::kEnd) {
+    has_end_ = true;
+    end_payload_.assign(segment.payload.begin(), segment.payload.end());
+    end_position_ = position;
+  } else if (kind == SegmentKind::kSymbols || segment.kind >= kSegmentKinds) {
+    decoder_.Segment(segment, position);
+  } else if (kind != SegmentKind::kThreadEnd) {  // which says nothing before the events are read
+    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in the symbols file",
+                   static_cast<int>(segment.kind));
+  }
+}
+
+// All files are read.
+template <class Sink>
+void Pass<Sink>::End() {
+  if (!has_end_) return;
+  decoder_.Segment({static_cast<uint8_t>(trace::SegmentKind::kEnd), 0, 0, end_payload_}, end_position_);
 }
 
 }  // namespace anttracks::analyzer

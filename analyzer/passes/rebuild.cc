@@ -125,7 +125,7 @@ void Rebuild::GcBegin(const GcEvent& event) {
   last_collected_ = 0;
   stay_.clear();
   next_->Clear();
-  if (options_.check_spaces) CheckSpaces("before");
+  if (options_.check_spaces) CheckSpaces(fmt::format("before collection {}", gc_.id));
 }
 
 void Rebuild::GcEnd(const GcEvent& event) {
@@ -143,7 +143,8 @@ void Rebuild::GcEnd(const GcEvent& event) {
   }
   collected_.clear();
   gc_.live = heap_->totals();
-  if (options_.check_spaces) CheckSpaces("after");
+  gc_.exact = exact();
+  if (options_.check_spaces) CheckSpaces(fmt::format("after collection {}", gc_.id));
   if (unloaded_in_gc_) CheckUnloaded();
   unloaded_in_gc_ = false;
   gcs_.push_back(gc_);
@@ -180,10 +181,10 @@ void Rebuild::SwapFull() {
   next_->Clear();
 }
 
-void Rebuild::CheckSpaces(std::string_view when) {
+void Rebuild::CheckSpaces(const std::string& when) {
   const auto outside = [&](const HeapObject& object, bool) {
-    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {} collection {}", ClassName(object.shape),
-           object.word * 8, when, gc_.id);
+    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape), object.word * 8,
+           when);
   };
   uint64_t end = heap_->start();
   for (const Space& space : spaces_) {
@@ -208,38 +209,85 @@ void Rebuild::CheckUnloaded() {
   });
 }
 
+void Rebuild::SetSyncState(SyncState state) {
+  if (sync_gc_ != kNoGc) gcs_[sync_gc_].sync = state;
+}
+
 void Rebuild::SyncBegin(const SyncEvent& event) {
+  const bool rotation = event.reason == SyncReason::kRotation;
+  sync_spaces_ = event.spaces;
+  spaces_ = event.spaces;
+  Sort(&spaces_);
+  sync_ = {};
+  sync_epoch_ = gcs_.size();
+  sync_gc_ = rotation && !gcs_.empty() ? gcs_.size() - 1 : kNoGc;
+  SetSyncState(SyncState::kIncomplete);
+  check_.reset();
+  if (rotation && exact()) {
+    if (options_.check_spaces) CheckSpaces("at the sync point");
+    check_.emplace(*heap_, *symbols_, sync_spaces_);
+    return;
+  }
   heap_->Clear();
   next_->Clear();
   stay_.clear();
   collected_.clear();
-  spaces_ = event.spaces;
-  sync_ = {};
-  exact_ = true;
+  state_ = HeapState::kFilling;
 }
 
 void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
+  if (!check_ && state_ != HeapState::kFilling) return;  // a loss broke this sync point
   const uint32_t words = symbols_->shapes().words(shape);
   Count(&sync_, words);
-  if (space >= spaces_.size() || word < spaces_[space].bottom || word + words > spaces_[space].top) {
+  if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
            word * 8, space);
+  } else if (gcs_.size() != sync_epoch_ && sync_spaces_[space].kind != SpaceKind::kOld) {
+    Report(ProblemKind::kOrder, "{} at {:#x} of a young space is listed after a collection", ClassName(shape),
+           word * 8);
+    return;
   }
-  if (heap_->Insert(word, shape, Origins::kBeforeTrace) != InsertResult::kOk) Refused(word, shape);
+  if (check_) {
+    const std::string wrong = check_->Object(space, word, shape);
+    if (!wrong.empty()) Report(ProblemKind::kSyncMismatch, "{}", wrong);
+  } else if (heap_->Insert(word, shape, Origins::kBeforeTrace) != InsertResult::kOk) {
+    Refused(word, shape);
+  }
 }
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
+  if (!check_ && state_ != HeapState::kFilling) return;
   if (sync_.objects != objects || sync_.words * 8 != bytes) {
     Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}", sync_.objects,
            sync_.words * 8, objects, bytes);
   }
-  Sort(&spaces_);
+  if (check_) {
+    for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
+    check_.reset();
+    syncs_.checked++;
+  } else {
+    state_ = HeapState::kExact;
+    syncs_.taken++;
+  }
+  SetSyncState(SyncState::kComplete);
+}
+
+void Rebuild::SyncAbandoned(const std::string&) {
+  check_.reset();
+  if (state_ == HeapState::kFilling) state_ = HeapState::kUnknown;
+  syncs_.abandoned++;
+  SetSyncState(SyncState::kAbandoned);
+}
+
+void Rebuild::Lose() {
+  check_.reset();
+  state_ = HeapState::kLost;
 }
 
 void Rebuild::Loss(const LossEvent& event) {
   problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments, event.bytes,
                  event.reason);
-  exact_ = false;
+  Lose();
 }
 
 uint64_t Rebuild::MemoryBytes() const {

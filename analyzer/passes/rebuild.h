@@ -6,12 +6,21 @@
 // place of the first at the collection's end. What lies in a collected space by then and was neither moved
 // nor stays is dead.
 //
+// A sync point gives the heap to a reader that does not know it: the first one of the files, or behind a loss.
+// To one that knows it, a rotation's sync point is a check (sync_check.h).
+//
+//   kStart --SYNC_BEGIN--> kFilling --SYNC_END--> kExact --SYNC_BEGIN (rotation), SYNC_END: checked--> kExact
+//                          kFilling --SYNC_ABANDONED--> kUnknown --SYNC_BEGIN--> kFilling
+//   any --LOSS, gap--> kLost --SYNC_BEGIN--> kFilling
+//
 // Thread safety: none. Ownership: owns the heap; symbols and problems are borrowed.
 // Units: words of 8 bytes unless a name says otherwise.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "analyzer/model/events.h"
@@ -20,8 +29,24 @@
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
+#include "analyzer/passes/sync_check.h"
 
 namespace anttracks::analyzer {
+
+enum class HeapState {
+  kStart,    // before the first sync point
+  kFilling,  // within a sync point: objects of the old space may be missing, events can be checked
+  kExact,    // every object is known
+  kUnknown,  // behind a sync point that was abandoned: much of the old space is missing, nothing is checked
+  kLost,     // events are missing: contradictions are counted, but apart
+};
+
+// Sync points by what became of them.
+struct SyncCounts {
+  uint64_t taken = 0;    // their objects were taken as the heap
+  uint64_t checked = 0;  // compared with the heap
+  uint64_t abandoned = 0;
+};
 
 struct GcRecord {
   uint64_t id = 0;
@@ -30,6 +55,8 @@ struct GcRecord {
   uint64_t begin_ns = 0, end_ns = 0;
   uint64_t used_before = 0, used_after = 0;  // of all spaces, as the VM sees it: bytes
   HeapTotals moved, stayed, died, fillers, live;
+  bool exact = false;                // every object was known when it ended
+  SyncState sync = SyncState::kNone;  // of the rotation's sync point that follows it
 };
 
 class Rebuild : public SinkBase {
@@ -57,9 +84,10 @@ class Rebuild : public SinkBase {
   void SyncBegin(const SyncEvent& event);
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape);
   void SyncEnd(uint64_t objects, uint64_t bytes);
+  void SyncAbandoned(const std::string& reason);
   void ClassUnload(uint64_t) { unloaded_in_gc_ = true; }
   void Loss(const LossEvent& event);
-  void Gap() { exact_ = false; }
+  void Gap() { Lose(); }
   void set_position(const Position& position) { position_ = position; }
   bool done() const { return gcs_.size() >= options_.stop_after; }
 
@@ -69,8 +97,10 @@ class Rebuild : public SinkBase {
   const std::vector<GcRecord>& gcs() const { return gcs_; }
   // As of the last collection or sync point.
   const std::vector<Space>& spaces() const { return spaces_; }
-  // False after a loss, until the next sync point.
-  bool exact() const { return exact_; }
+  HeapState state() const { return state_; }
+  // False after a loss, and until a sync point has given all objects.
+  bool exact() const { return state_ == HeapState::kExact; }
+  const SyncCounts& syncs() const { return syncs_; }
   // Collections that ended so far: the birth of what is allocated now.
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
   uint64_t MemoryBytes() const;
@@ -79,7 +109,9 @@ class Rebuild : public SinkBase {
   Heap& target() { return gc_.kind == GcKind::kFull ? *next_ : *heap_; }
   template <class... Args>
   void Report(ProblemKind kind, fmt::format_string<Args...> format, Args&&... args) {
-    problems_->Add(exact_ ? kind : ProblemKind::kAfterLoss, position_, format, std::forward<Args>(args)...);
+    if (state_ == HeapState::kUnknown) return;
+    problems_->Add(state_ == HeapState::kLost ? ProblemKind::kAfterLoss : kind, position_, format,
+                   std::forward<Args>(args)...);
   }
   const std::string& ClassName(uint32_t shape) const;
   void Refused(uint64_t word, uint32_t shape, bool filler = false);
@@ -87,8 +119,10 @@ class Rebuild : public SinkBase {
   void CheckCollected(uint64_t from);
   void DropYoung();
   void SwapFull();
-  void CheckSpaces(std::string_view when);
+  void CheckSpaces(const std::string& when);
   void CheckUnloaded();
+  void Lose();
+  void SetSyncState(SyncState state);
 
   Symbols* symbols_;
   Problems* problems_;
@@ -104,8 +138,14 @@ class Rebuild : public SinkBase {
   std::vector<HeapObject> stay_;  // in a young collection
   GcRecord gc_;
   std::vector<GcRecord> gcs_;
+  static constexpr size_t kNoGc = SIZE_MAX;
+  std::vector<Space> sync_spaces_;   // of the last sync point, in its order
+  std::optional<SyncCheck> check_;   // the sync point that is being checked
+  size_t sync_gc_ = kNoGc;           // the collection that the last sync point follows
+  size_t sync_epoch_ = 0;            // collections that had ended at the last SYNC_BEGIN
   HeapTotals sync_;
-  bool exact_ = true;
+  SyncCounts syncs_;
+  HeapState state_ = HeapState::kStart;
   bool unloaded_in_gc_ = false;
 };
 

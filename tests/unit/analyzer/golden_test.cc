@@ -132,6 +132,7 @@ TEST_CASE("HeapAsJson") {
 {
   "gc": 1,
   "exact": true,
+  "complete": true,
   "objects": 5,
   "bytes": 240,
   "by": "class",
@@ -201,7 +202,9 @@ TEST_CASE("GcsAsJson") {
       "live": {
         "objects": 6,
         "bytes": 264
-      }
+      },
+      "exact": true,
+      "sync_point": null
     },
     {
       "id": 1,
@@ -230,7 +233,9 @@ TEST_CASE("GcsAsJson") {
       "live": {
         "objects": 5,
         "bytes": 240
-      }
+      },
+      "exact": true,
+      "sync_point": null
     }
   ]
 }
@@ -385,6 +390,11 @@ TEST_CASE("VerifyAsJson") {
   "first": [],
   "chunks": 4,
   "gcs": 2,
+  "sync_points": {
+    "checked": 0,
+    "taken": 1,
+    "abandoned": 0
+  },
   "truncated_bytes": 0,
   "ended_cleanly": true
 }

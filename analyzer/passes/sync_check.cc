@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/sync_check.h"
+
+#include <fmt/format.h>
+
+#include "analyzer/model/labels.h"
+
+namespace anttracks::analyzer {
+
+SyncCheck::SyncCheck(const Heap& heap, const Symbols& symbols, const std::vector<Space>& spaces)
+    : heap_(&heap), symbols_(&symbols) {
+  for (const Space& space : spaces) {
+    Counted counted{space};
+    heap.ForEach(space.bottom, space.top, [&](const HeapObject&, bool) { counted.expected++; });
+    spaces_.push_back(counted);
+  }
+}
+
+bool SyncCheck::Mark(uint64_t word) {
+  const uint64_t page = word / kPageWords;
+  if (last_bits_ == nullptr || page != last_page_) {
+    last_bits_ = &listed_[page];  // the map never moves its values
+    last_page_ = page;
+  }
+  uint64_t& bits = (*last_bits_)[word % kPageWords / 64];
+  const uint64_t bit = uint64_t{1} << (word % 64);
+  if (bits & bit) return false;
+  bits |= bit;
+  return true;
+}
+
+bool SyncCheck::IsMarked(uint64_t word) const {
+  const auto at = listed_.find(word / kPageWords);
+  return at != listed_.end() && ((at->second[word % kPageWords / 64] >> (word % 64)) & 1);
+}
+
+std::string SyncCheck::Describe(uint32_t shape) const {
+  const KindInfo& kind = symbols_->kind_of_shape(shape);
+  return fmt::format("{} (length {}, site {}: {})", ClassLabel(*symbols_, kind.class_id),
+                     symbols_->shapes()[shape].length, kind.site, SiteLabel(*symbols_, kind.site));
+}
+
+std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
+  HeapObject known;
+  if (!heap_->Find(word, &known)) {
+    return fmt::format("{} is listed at {:#x}, where the heap has no object", Describe(shape), word * 8);
+  }
+  if (!Mark(word)) return fmt::format("{} at {:#x} is listed twice", Describe(shape), word * 8);
+  if (space < spaces_.size() && word >= spaces_[space].space.bottom && word < spaces_[space].space.top) {
+    spaces_[space].found++;
+  }
+  if (known.shape == shape) return {};
+  const KindInfo& mine = symbols_->kind_of_shape(known.shape);
+  const KindInfo& theirs = symbols_->kind_of_shape(shape);
+  if (mine.site == theirs.site && mine.class_id == theirs.class_id &&
+      symbols_->shapes()[known.shape].length == symbols_->shapes()[shape].length) {
+    return {};
+  }
+  return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), word * 8, Describe(known.shape));
+}
+
+std::vector<std::string> SyncCheck::Missing() const {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < spaces_.size(); i++) {
+    const Counted& counted = spaces_[i];
+    if (counted.found == counted.expected) continue;
+    std::string first;
+    // Only the old space still has what it had at SYNC_BEGIN.
+    if (counted.space.kind == SpaceKind::kOld) {
+      heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
+        if (!first.empty() || IsMarked(object.word)) return;
+        first = fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), object.word * 8);
+      });
+    }
+    texts.push_back(fmt::format("space {} ({}) has {} objects, of which {} are listed{}", i,
+                                SpaceLabel(counted.space.kind), counted.expected, counted.found, first));
+  }
+  return texts;
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the objects that a sync point lists with a heap that is known: address for address, and class,
+// length and site of each. Kinds may differ as long as they stand for the same site and class.
+//
+// The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come before
+// SYNC_END may then change the heap elsewhere.
+//
+// Thread safety: none. Ownership: heap and symbols are borrowed. Units: words of 8 bytes.
+// Memory: a bit a word of each 4 KiB page of the heap in which an object was listed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/model/events.h"
+#include "analyzer/model/heap.h"
+#include "analyzer/model/symbols.h"
+
+namespace anttracks::analyzer {
+
+class SyncCheck {
+ public:
+  // The spaces of SYNC_BEGIN, in its order.
+  SyncCheck(const Heap& heap, const Symbols& symbols, const std::vector<Space>& spaces);
+
+  // One listed object; space is an index of spaces. Empty if the heap has the same, otherwise what disagrees.
+  std::string Object(uint64_t space, uint64_t word, uint32_t shape);
+  // Everything was listed: a sentence for each space of which objects were left out.
+  std::vector<std::string> Missing() const;
+
+ private:
+  using Bits = std::array<uint64_t, kPageWords / 64>;
+  struct Counted {
+    Space space;
+    uint64_t expected = 0, found = 0;
+  };
+
+  // False if the word was marked before.
+  bool Mark(uint64_t word);
+  bool IsMarked(uint64_t word) const;
+  std::string Describe(uint32_t shape) const;
+
+  const Heap* heap_;
+  const Symbols* symbols_;
+  std::vector<Counted> spaces_;
+  std::unordered_map<uint64_t, Bits> listed_;  // by page
+  Bits* last_bits_ = nullptr;  // of last_page_
+  uint64_t last_page_ = 0;
+};
+
+}  // namespace anttracks::analyzer

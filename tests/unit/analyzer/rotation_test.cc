@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotated traces: which files are read, from which one on the heap is known, what a killed process leaves.
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzer/rotated_trace.h"
+
+namespace anttracks::testing {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string HeapObjects(const Folder& folder, const std::vector<std::string>& names) {
+  return folder.Run("heap", names, {"--objects"}).out;
+}
+
+TEST_CASE("RotationWholeTraceIsCheckedAtEachRotation") {
+  Folder folder;
+  WriteRotated(&folder);
+  const CommandResult result = folder.Run("verify", {"app.trace"});
+  CHECK(result.out ==
+        "sync points: 2 compared with the heap, 1 taken as the heap, 0 abandoned\n"
+        "13 chunks, 4 collections and 2 sync points checked, 6 objects live at the end: no errors\n");
+  CHECK(result.err == "");
+  CHECK(result.code == 0);
+  CHECK(HeapObjects(folder, {"app.trace"}) ==
+        "0x10100000\tapp.Node\t24\tapp.List.add(List.java:12)\n"
+        "0x10200000\tjava.lang.Class\t112\t<unknown>\n"
+        "0x10200070\tapp.Node\t24\tapp.List.add(List.java:12)\n"
+        "0x10200088\tint[]\t56\tapp.Main.run(Main.java:30)\n"
+        "0x102000c0\tapp.Node\t24\tapp.List.add(List.java:12)\n"
+        "0x102000d8\tapp.Node\t24\tapp.List.add(List.java:12)\n");
+}
+
+TEST_CASE("RotationHeapIsTheSameWhereverReadingStarts") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string objects = HeapObjects(folder, {"app.trace"});
+  folder.Remove("app.trace.0");
+  CHECK(HeapObjects(folder, {"app.trace"}) == objects);
+  const CommandResult cut = folder.Run("verify", {"app.trace"});
+  CHECK(cut.code == 0);
+  CHECK(Has(cut.out, "1 compared with the heap, 1 taken as the heap"));
+  folder.Remove("app.trace.1");
+  CHECK(HeapObjects(folder, {"app.trace"}) == objects);
+  const CommandResult last = folder.Run("verify", {"app.trace"});
+  CHECK(last.code == 0);
+  CHECK(Has(last.out, "0 compared with the heap, 1 taken as the heap"));
+}
+
+TEST_CASE("RotationFilesThatAreNamedAreTakenAsNamed") {
+  Folder folder;
+  WriteRotated(&folder);
+  CHECK(Has(folder.Run("verify", {"app.trace.2"}).out, "2 collections and 0 sync points checked"));
+  CHECK(Has(folder.Run("verify", {"app.trace.2", "app.trace.1"}).out, "3 collections and 1 sync point checked"));
+  CHECK(Has(folder.Run("verify", {"app.trace.2", "app.trace", "app.trace.1", "app.trace.0"}).out,
+            "4 collections and 2 sync points checked"));
+}
+
+TEST_CASE("RotationNamesOfMoreDigitsAreOrderedByNumber") {
+  Folder folder;
+  folder.Write("app.trace", SymbolsFile().file());
+  TraceBuilder b(10, kRotatedId, trace::kFileData);
+  folder.Write("app.trace.9", TraceBuilder(9, kRotatedId, trace::kFileData).file()).Write("app.trace.10", b.file());
+  folder.Write("app.trace.x", "no number").Write("app.trace.10.bak", "no number").Write("other.3", "another name");
+  auto reader = trace::TraceReader::Open({folder.path("app.trace")});
+  REQUIRE_MESSAGE(reader.ok(), reader.message());
+  REQUIRE((*reader)->files().size() == 3);
+  CHECK((*reader)->files()[1].index == 9);
+  CHECK((*reader)->files()[2].index == 10);
+  CHECK((*reader)->warnings().empty());
+}
+
+TEST_CASE("RotationMissingSymbolsFileIsNamed") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace");
+  const CommandResult result = folder.Run("info", {"app.trace.1"});
+  CHECK(result.code == 3);
+  CHECK(result.err ==
+        "anttracks: app.trace.1: is a data file of a rotated trace and needs its symbols file; app.trace: No such file "
+        "or directory. It holds the classes, sites and threads of all data files: keep it beside them\n");
+  folder.Write("renamed", folder.Read("app.trace.1"));
+  CHECK(Has(folder.Run("info", {"renamed"}).err, "or name it too"));
+  folder.Write("app.trace", DataFile0().file());
+  CHECK(Has(folder.Run("info", {"app.trace.1"}).err, "app.trace is none"));
+}
+
+TEST_CASE("RotationSymbolsFileOfAnotherTraceIsRefused") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace", TraceBuilder(trace::kSymbolsFileIndex, 77, trace::kFileSymbols).file());
+  const CommandResult result = folder.Run("info", {"app.trace.1"});
+  CHECK(result.code == 3);
+  CHECK(Has(result.err, "app.trace.1: belongs to another trace than app.trace"));
+}
+
+TEST_CASE("RotationSymbolsFileWithoutDataFilesIsAnError") {
+  Folder folder;
+  folder.Write("app.trace", SymbolsFile().file());
+  CHECK(Has(folder.Run("info", {"app.trace"}).err, "there is no data file beside it (app.trace.0, app.trace.1, ...)"));
+  folder.Write("app.trace.0", "");
+  const CommandResult result = folder.Run("info", {"app.trace"});
+  CHECK(result.code == 3);
+  CHECK(Has(result.err, "app.trace.0: ends within its header"));
+}
+
+TEST_CASE("RotationFilesOfOthersAreLeftOutAndTold") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  folder.Write("app.trace.0", TraceBuilder(0, 77, trace::kFileData).file());
+  folder.Write("app.trace.7", SmallTrace().file());
+  folder.Write("app.trace.8", "PK\x03\x04 an archive that has such a name, longer than a file header would be: 64");
+  const CommandResult result = folder.Run("verify", {"app.trace"});
+  CHECK_MESSAGE(result.code == 0, result.err);
+  CHECK(Has(result.out, "1 compared with the heap"));
+  CHECK(Has(result.err, "warning: app.trace.0: is no data file of the trace of app.trace (file left out)"));
+  CHECK(Has(result.err, "warning: app.trace.7: is no data file of the trace of app.trace (file left out)"));
+  CHECK(Has(result.err, "warning: app.trace.8: not an AntTracks trace (it is a zip or jar archive)"));
+}
+
+TEST_CASE("RotationFileThatVanishesAfterTheListingIsNotPartOfTheTrace") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  std::filesystem::create_symlink(folder.path("gone"), folder.path("app.trace.0"));  // listed, but not to be opened
+  const CommandResult result = folder.Run("verify", {"app.trace"});
+  CHECK(result.code == 0);
+  CHECK(result.err == "");
+  CHECK(Has(result.out, "3 collections and 1 sync point checked"));
+}
+
+TEST_CASE("RotationMissingMiddleFileIsAGap") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.1");
+  const CommandResult verify = folder.Run("verify", {"app.trace"});
+  CHECK(verify.code == 1);
+  CHECK(Has(verify.out, "gap in the sequence of chunks: data file 1 is missing before this one"));
+  CHECK(Has(verify.out, "0 compared with the heap, 2 taken as the heap"));
+  CHECK(Has(verify.out, ": 1 error\n"));
+  const CommandResult heap = folder.Run("heap", {"app.trace"});
+  CHECK(heap.code == 4);
+  CHECK(Has(heap.out, "heap after GC 0"));
+  CHECK(Has(heap.err, "data file 1 is missing before this one"));
+}
+
+TEST_CASE("RotationDamageInAMiddleFileEndsAtTheNextSyncPoint") {
+  Folder folder;
+  WriteRotated(&folder);
+  std::string bad = folder.Read("app.trace.1");
+  bad[bad.size() - 3] ^= 1;  // its last chunk: the allocations and GC 1
+  folder.Write("app.trace.1", bad);
+  const CommandResult verify = folder.Run("verify", {"app.trace"});
+  CHECK(verify.code == 1);
+  CHECK(Has(verify.out, "damaged chunk: checksum of a chunk is wrong"));
+  CHECK(Has(verify.out, "1 compared with the heap, 2 taken as the heap"));
+  CHECK(Has(verify.out, ": 2 errors\n"));  // and the gap that it makes
+  CHECK(folder.Run("heap", {"app.trace"}).code == 4);
+}
+
+TEST_CASE("RotationDamageInTheSymbolsFileDoesNotHideTheEvents") {
+  Folder folder;
+  WriteRotated(&folder);
+  std::string bad = folder.Read("app.trace");
+  bad[bad.size() - 3] ^= 1;  // END
+  folder.Write("app.trace", bad);
+  const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--objects"});
+  CHECK(heap.code == 4);
+  CHECK(Has(heap.out, "0x102000d8\tapp.Node"));
+  CHECK(Has(heap.err, "classes, sites or threads may be missing"));
+}
+
+TEST_CASE("RotationKilledAnywhereInTheNewestFileIsFine") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace", SymbolsFile(SmallSymbols(), false).file());
+  const std::string whole = folder.Read("app.trace.2");
+  for (const bool cold : {false, true}) {
+    if (cold) folder.Remove("app.trace.0").Remove("app.trace.1");
+    // A cold reader has nothing at all before the header is complete.
+    for (size_t length = cold ? 64 : 0; length <= whole.size(); length++) {
+      folder.Write("app.trace.2", whole.substr(0, length));
+      for (const char* command : {"verify", "info", "heap", "gcs"}) {
+        const CommandResult result = folder.Run(command, {"app.trace"});
+        CHECK_MESSAGE(result.code == 0, command, " of length ", length, ": ", result.err, result.out);
+      }
+    }
+  }
+}
+
+TEST_CASE("RotationKilledWhileTheNewestFileHadNoHeaderIsTold") {
+  Folder folder;
+  WriteRotated(&folder);
+  for (size_t length : {0, 20}) {
+    folder.Write("app.trace.3", DataFile(3, 99).file().substr(0, length));
+    const CommandResult result = folder.Run("verify", {"app.trace"});
+    CHECK(result.code == 0);
+    CHECK(result.err == "warning: app.trace.3: ends within its header (process killed?), it holds no events\n");
+  }
+}
+
+TEST_CASE("RotationSymbolsFileCutByAKillIsFine") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string whole = folder.Read("app.trace");
+  const size_t end_chunk = SymbolsFile(SmallSymbols(), false).file().size();
+  folder.Write("app.trace", whole.substr(0, end_chunk - 1));
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+  CHECK(Has(folder.Run("info", {"app.trace"}).out, "trace ends in the middle of a chunk (process killed?)"));
+}
+
+TEST_CASE("RotationHeapBeforeTheEndOfTheSyncPointIsNotComplete") {
+  Folder folder;
+  WriteRotated(&folder);
+  CHECK(Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out, "GC 2 (young, Allocation Failure), at 15.0 us: 6 objects"));
+  CHECK(!Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out, "not complete"));
+  const CommandResult cold = folder.Run("heap", {"app.trace.2"}, {"--gc", "2"});
+  CHECK(cold.code == 0);
+  CHECK(Has(cold.out, "(not complete yet: the sync point that lists the old space has not ended here)"));
+  CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--json"}).out, "\"complete\": false"));
+  CHECK(!Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "3"}).out, "not complete"));
+}
+
+TEST_CASE("RotationAbandonedSyncPointIsFollowedByAnother") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace.2", AbandonedDataFile2().file());
+  const CommandResult warm = folder.Run("verify", {"app.trace"});
+  CHECK(warm.code == 0);
+  CHECK(Has(warm.out, "2 compared with the heap, 1 taken as the heap, 1 abandoned"));
+  const std::string objects = HeapObjects(folder, {"app.trace"});
+  const CommandResult cold = folder.Run("verify", {"app.trace.2"});
+  CHECK(cold.code == 0);
+  CHECK(Has(cold.out, "0 compared with the heap, 1 taken as the heap, 1 abandoned"));
+  CHECK(folder.Run("heap", {"app.trace.2"}, {"--end", "--objects"}).out == objects);
+  CHECK(Has(folder.Run("heap", {"app.trace.2"}).out, "the sync point that lists the old space was abandoned"));
+}
+
+TEST_CASE("RotationGcsAreMarkedWhereTheyAreSyncPoints") {
+  Folder folder;
+  WriteRotated(&folder);
+  CHECK(folder.Run("gcs", {"app.trace"}).out == R"out(
+  GC  Kind   Cause                 Start  Duration  Before  After  Moved  Stayed  Died  Live  Sync point
+   0  young  Allocation Failure   5.0 us    4.0 us   664 B  264 B      3       0     4     6  complete
+   1  young  Allocation Failure  11.0 us    500 ns   312 B  240 B      2       0     3     5  complete
+   2  young  Allocation Failure  14.0 us    1.0 us   512 B  264 B      2       0     1     6
+   3  young  Allocation Failure  17.0 us    1.0 us   288 B  264 B      1       0     1     6
+)out" + 1);
+  CHECK(folder.Run("gcs", {"app.trace.2"}).out == R"out(
+  GC  Kind   Cause                 Start  Duration  Before  After  Moved  Stayed  Died  Live
+   2  young  Allocation Failure  14.0 us    1.0 us   512 B  264 B      ?       ?     ?     ?
+   3  young  Allocation Failure  17.0 us    1.0 us   288 B  264 B      1       0     1     6
+)out" + 1);
+  folder.Write("app.trace.2", AbandonedDataFile2().file());
+  CHECK(Has(folder.Run("gcs", {"app.trace"}).out, "5  abandoned\n"));
+  CHECK(Has(folder.Run("gcs", {"app.trace"}).out, "4  complete\n"));
+}
+
+TEST_CASE("RotationInfoShowsFilesAndThePeriodTheyCover") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0").Write("app.trace.2", AbandonedDataFile2().file());
+  const std::string out = folder.Run("info", {"app.trace"}).out;
+  CHECK(out.substr(0, out.find("trace  ")) == R"out(
+symbols         app.trace, 676 B, format 1.0
+file 1          app.trace.1, 595 B, format 1.0, GC 1, sync point complete
+file 2          app.trace.2, 659 B, format 1.0, GC 2, sync point abandoned, sync point complete
+)out" + 1);
+  CHECK(Has(out, "\nperiod          9.5 us to 30.0 us, GC 1 to 2; file 0 is not there\n"));
+  CHECK(Has(out, "\nsync points     3 with 12 objects, 616 B, 1 abandoned\n"));
+  CHECK(Has(out, "\nended           cleanly (VM death)\n"));
+  CHECK(Has(out, "\n  SYNC_ABANDONED"));
+  const std::string json = folder.Run("info", {"app.trace"}, {"--json"}).out;
+  CHECK(Has(json, "\"role\": \"symbols\""));
+  CHECK(Has(json, "\"state\": \"abandoned\""));
+}
+
+TEST_CASE("RotationCountsAreOfTheFilesThatAreThere") {
+  Folder folder;
+  WriteRotated(&folder);
+  CHECK(Has(folder.Run("sites", {"app.trace"}).out, "allocated: 12 objects"));
+  CHECK(Has(folder.Run("sites", {"app.trace.2"}).out, "allocated: 3 objects"));
+}
+
+}  // namespace
+}  // namespace anttracks::testing
