@@ -73,6 +73,9 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   CLI::App* threads = AddCommand(app, session, "threads", "What each thread allocated over the whole trace");
   threads->add_option("--top", arguments.top, "Rows of the table, 0 for all (default: all)");
 
+  AddCommand(app, session, "quality",
+             "Information quality: the share of live objects with complete information, by GC and by field");
+
   CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace; each rotation, object by object");
   verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
 }
@@ -86,6 +89,7 @@ int Run(CLI::App& app, Session& session, Arguments& arguments) {
   if (name == "gcs") return RunGcs(session);
   if (name == "classes") return RunClasses(session, arguments.classes);
   if (name == "threads") return RunThreads(session);
+  if (name == "quality") return RunQuality(session);
   if (name == "verify") return RunVerify(session, arguments.max_errors);
   if (command->count("--gc") != 0) arguments.heap.gc = arguments.sites.gc = arguments.gc;
   if (name == "sites") return RunSites(session, arguments.sites);

@@ -38,6 +38,7 @@ int RunGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);
+int RunQuality(Session& session);
 int RunVerify(Session& session, size_t max_errors);
 
 // Parses the arguments (without the program's name) and runs the command.

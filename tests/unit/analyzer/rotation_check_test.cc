@@ -265,7 +265,7 @@ TEST_CASE("RotationDamageBehindValidChecksumsNeverCrashes") {
       trace::PutU32(bytes + trace::chunk_header::kHeaderCrc, trace::Crc32c({bytes, 28}));
       folder.Write("app.trace.2", bad);
       for (const char* name : {"app.trace", "app.trace.2"}) {
-        for (const char* command : {"verify", "info"}) {
+        for (const char* command : {"verify", "quality", "info"}) {
           const int code = folder.Run(command, {name}).code;
           CHECK((code == 0 || code == 1 || code == 3 || code == 4));
         }

@@ -181,7 +181,7 @@ TEST_CASE("RotationKilledAnywhereInTheNewestFileIsFine") {
     // A cold reader has nothing at all before the header is complete.
     for (size_t length = cold ? 64 : 0; length <= whole.size(); length++) {
       folder.Write("app.trace.2", whole.substr(0, length));
-      for (const char* command : {"verify", "info", "heap", "gcs"}) {
+      for (const char* command : {"verify", "info", "heap", "gcs", "quality"}) {
         const CommandResult result = folder.Run(command, {"app.trace"});
         CHECK_MESSAGE(result.code == 0, command, " of length ", length, ": ", result.err, result.out);
       }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/quality.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+// What a shape tells of all its objects.
+struct ShapeFacts {
+  bool filler = false, with_class = false, with_size = false, with_site = false;
+};
+
+std::vector<ShapeFacts> FactsOfShapes(const Symbols& symbols) {
+  std::vector<ShapeFacts> facts(symbols.shapes().size());
+  for (uint32_t shape = 0; shape < facts.size(); shape++) {
+    const KindInfo& kind = symbols.kind_of_shape(shape);
+    facts[shape] = {kind.site == kSiteFiller, symbols.class_info(kind.class_id).defined,
+                    symbols.shapes().words(shape) != 0, kind.site != kSiteUnknown && kind.site != kSiteOverflow};
+  }
+  return facts;
+}
+
+}  // namespace
+
+void Quality::SyncEnd(uint64_t objects, uint64_t bytes) {
+  const uint64_t taken = syncs().taken;
+  Rebuild::SyncEnd(objects, bytes);
+  if (syncs().taken == taken) return;
+  QualityRow row;
+  row.is_sync = true;
+  row.time_ns = sync_time_;
+  Measure(row);
+}
+
+void Quality::GcEnd(const GcEvent& event) {
+  Rebuild::GcEnd(event);
+  QualityRow row;
+  row.gc = event.id;
+  row.kind = event.kind;
+  row.time_ns = event.time;
+  Measure(row);
+}
+
+void Quality::Measure(QualityRow row) {
+  row.known = exact();
+  if (row.known) {
+    const std::vector<ShapeFacts> facts = FactsOfShapes(symbols());
+    heap().ForEach([&](const HeapObject& object, bool) {
+      const ShapeFacts& fact = facts[object.shape];
+      if (fact.filler) return;
+      const bool born = object.origin != Origins::kBeforeTrace;
+      const bool thread = born && origins()[object.origin].thread != 0;
+      row.objects++;
+      row.with_class += fact.with_class;
+      row.with_size += fact.with_size;
+      row.with_site += fact.with_site;
+      row.with_thread += thread;
+      row.with_time += born;
+      row.complete += fact.with_class && fact.with_size && fact.with_site && thread && born;
+    });
+  }
+  rows_.push_back(row);
+}
+
+}  // namespace anttracks::analyzer

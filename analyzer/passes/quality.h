@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Information quality: of how many live objects everything is known, after a sync point and after each collection.
+//
+// Definition: Lengauer, Bitto, Moessenboeck, "Efficient and Viable Handling of Large Object Traces", ICPE 2016,
+// section 4.3 and figure 18: the share of the live objects with complete information, 0 to 1. An object's
+// information is its class, size, allocation site, allocating thread and allocation time. What a sync point lists
+// has no thread and no time; the site is in the object's header unless it is 0 (not known) or 3 (no id was left).
+// "Live" are the objects that the heap holds after the collection, without fillers.
+//
+// Thread safety: none. Ownership: symbols and problems are borrowed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/passes/rebuild.h"
+
+namespace anttracks::analyzer {
+
+struct QualityRow {
+  bool is_sync = false;  // a sync point whose objects were taken; otherwise a collection
+  uint64_t gc = 0;       // its id, of a collection
+  GcKind kind = GcKind::kYoung;
+  uint64_t time_ns = 0;  // of a sync point: its begin
+  bool known = false;    // false: the heap is not complete, the counts below are 0
+  uint64_t objects = 0;
+  // Of these objects, those of which this is known.
+  uint64_t complete = 0, with_class = 0, with_size = 0, with_site = 0, with_thread = 0, with_time = 0;
+};
+
+class Quality : public Rebuild {
+ public:
+  Quality(Symbols& symbols, Problems& problems) : Rebuild(symbols, problems, {}) {}
+
+  void SyncBegin(const SyncEvent& event) {
+    sync_time_ = event.time;
+    Rebuild::SyncBegin(event);
+  }
+  void SyncEnd(uint64_t objects, uint64_t bytes);
+  void GcEnd(const GcEvent& event);
+
+  const std::vector<QualityRow>& rows() const { return rows_; }
+
+ private:
+  void Measure(QualityRow row);
+
+  uint64_t sync_time_ = 0;
+  std::vector<QualityRow> rows_;
+};
+
+}  // namespace anttracks::analyzer
