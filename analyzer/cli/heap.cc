@@ -129,18 +129,6 @@ std::string Moment(const Rebuild& rebuild, bool end, uint64_t end_ns) {
   return end || rebuild.gcs().empty() ? AtEnd(end_ns) : AfterGc(rebuild.gcs().back());
 }
 
-// Why the heap is not the program's, or empty.
-std::string_view Caveat(const Rebuild& rebuild) {
-  switch (rebuild.state()) {
-    case HeapState::kStart:
-    case HeapState::kExact: return "";
-    case HeapState::kFilling: return " (not complete yet: the sync point that lists the old space has not ended here)";
-    case HeapState::kUnknown: return " (not complete: the sync point that lists the old space was abandoned)";
-    case HeapState::kLost: return " (not exact: events were lost before)";
-  }
-  return "";
-}
-
 std::string ToText(const std::vector<Row>& rows, const std::string& by, const HeapTotals& all, size_t top) {
   std::string title = by;
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
@@ -226,7 +214,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   } else {
     session.out << fmt::format("heap {}: {}, {}{}\n\n", Moment(rebuild, arguments.end, summary.duration_ns),
                                Plural(all.objects, "object"), Bytes(all.words * 8),
-                               Caveat(rebuild));
+                               Caveat(rebuild.state()));
     session.out << ToText(Rows(rebuild, arguments.by), arguments.by, all, session.top);
   }
   return session.Finish(summary, problems);

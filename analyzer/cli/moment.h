@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
@@ -21,6 +22,18 @@ inline std::string AfterGc(const GcRecord& gc) {
 }
 inline std::string AtEnd(uint64_t end_ns) {
   return fmt::format("at the end of the trace, {}", Duration(end_ns));
+}
+
+// Why the heap of that state is not the program's, or empty.
+inline std::string_view Caveat(HeapState state) {
+  switch (state) {
+    case HeapState::kStart:
+    case HeapState::kExact: return "";
+    case HeapState::kFilling: return " (not complete yet: the sync point that lists the old space has not ended here)";
+    case HeapState::kUnknown: return " (not complete: the sync point that lists the old space was abandoned)";
+    case HeapState::kLost: return " (not exact: events were lost before)";
+  }
+  return "";
 }
 
 }  // namespace anttracks::analyzer

@@ -51,7 +51,7 @@ struct SiteCounts {
   // With --live only.
   std::string moment;
   std::optional<uint64_t> gc;
-  bool exact = true;
+  HeapState state = HeapState::kStart;
 };
 
 HeapTotals Totals(const Symbols& symbols, const std::vector<uint64_t>& objects, uint32_t shape) {
@@ -118,7 +118,7 @@ nlohmann::ordered_json ToJson(const std::vector<SiteRow>& rows, const SiteCounts
   json["bytes"] = all.allocated.words * 8;
   if (arguments.live) {
     json["live"] = {
-        {"gc", nullptr}, {"exact", counts.exact}, {"objects", all.live.objects}, {"bytes", all.live.words * 8}};
+        {"gc", nullptr}, {"exact", counts.state == HeapState::kExact}, {"objects", all.live.objects}, {"bytes", all.live.words * 8}};
     if (counts.gc) json["live"]["gc"] = *counts.gc;
   }
   json["sites"] = std::move(list);
@@ -173,7 +173,7 @@ std::string ToText(const std::vector<SiteRow>& rows, const SiteCounts& counts, c
                                  Bytes(all.allocated.words * 8), Plural(rows.size(), "row"));
   if (arguments.live) {
     text += fmt::format("live {}: {}, {}{}\n", counts.moment, Plural(all.live.objects, "object"),
-                        Bytes(all.live.words * 8), counts.exact ? "" : " (not exact: events were lost before)");
+                        Bytes(all.live.words * 8), Caveat(counts.state));
   }
   return text + "\n" + table.ToString() + LeftOut(rows.size(), shown);
 }
@@ -191,7 +191,7 @@ int RunAllocated(Session& session, const SitesArguments& arguments) {
   CountByShape counts;
   const PassSummary summary = session.Run(symbols, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  Print(session, symbols, {ByKind(symbols, counts.objects(), {}), "", {}, true}, arguments);
+  Print(session, symbols, {ByKind(symbols, counts.objects(), {}), "", {}, HeapState::kStart}, arguments);
   return session.Finish(summary, problems);
 }
 
@@ -209,7 +209,7 @@ int RunLive(Session& session, const SitesArguments& arguments) {
   }
   const std::string moment = sink.found() ? AfterGc(*sink.found()) : AtEnd(summary.duration_ns);
   Print(session, symbols,
-        {ByKind(symbols, sink.allocated(), sink.live()), moment, arguments.gc, sink.live_is_exact()},
+        {ByKind(symbols, sink.allocated(), sink.live()), moment, arguments.gc, sink.live_state()},
         arguments);
   return session.Finish(summary, problems);
 }

@@ -38,7 +38,7 @@ class LiveAndAllocated : public Rebuild {
     if (!gc_ || found_ || event.id != *gc_) return;
     found_ = gcs().back();
     live_ = LiveByShape(*this);
-    exact_then_ = exact();
+    state_then_ = state();
   }
 
   const std::vector<uint64_t>& allocated() const { return allocated_.objects(); }
@@ -47,15 +47,15 @@ class LiveAndAllocated : public Rebuild {
   // By shape id, possibly shorter than the number of shapes: after the collection, or now if there is none.
   // Only behind META.
   std::vector<uint64_t> live() const { return found_ ? live_ : LiveByShape(*this); }
-  // That no loss precedes the moment of live().
-  bool live_is_exact() const { return found_ ? exact_then_ : exact(); }
+  // What was known of the heap at the moment of live().
+  HeapState live_state() const { return found_ ? state_then_ : state(); }
 
  private:
   std::optional<uint64_t> gc_;
   CountByShape allocated_;
   std::optional<GcRecord> found_;
   std::vector<uint64_t> live_;
-  bool exact_then_ = true;
+  HeapState state_then_ = HeapState::kStart;
 };
 
 }  // namespace anttracks::analyzer

@@ -220,6 +220,8 @@ TEST_CASE("RotationHeapBeforeTheEndOfTheSyncPointIsNotComplete") {
   CHECK(Has(cold.out, "(not complete yet: the sync point that lists the old space has not ended here)"));
   CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--json"}).out, "\"complete\": false"));
   CHECK(!Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "3"}).out, "not complete"));
+  CHECK(Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "2"}).out, "(not complete yet: the sync point"));
+  CHECK(!Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "3"}).out, "not complete"));
 }
 
 TEST_CASE("RotationAbandonedSyncPointIsFollowedByAnother") {
