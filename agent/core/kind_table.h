@@ -12,6 +12,7 @@
 // they are smaller than the current one.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -110,6 +111,32 @@ class KindTable {
   const std::unique_ptr<std::atomic<Entry*>[]> pages_;
   std::atomic<Hash*> hash_;
   std::vector<std::unique_ptr<Hash>> hashes_;  // the last is the current one
+};
+
+// A thread's own small cache in front of the table: one load from the first-level cache instead of two from
+// further away, in the chain that leads from an object to the next one. 12 KiB.
+//
+// Thread safety: none. Must be cleared when the VM unloads classes: another class may get the klass's value.
+class KindCache {
+ public:
+  // id 0: not here.
+  Kind Find(uint32_t site, uint64_t klass) const {
+    const Entry& entry = entries_[site % kEntries];
+    return entry.site == site && entry.klass == klass ? entry.kind : Kind();
+  }
+  void Put(uint32_t site, uint64_t klass, Kind kind) {
+    entries_[site % kEntries] = {klass, site, kind};
+  }
+  void Clear() { entries_.fill(Entry()); }
+
+ private:
+  static constexpr size_t kEntries = 512;
+  struct Entry {
+    uint64_t klass = 0;
+    uint32_t site = 0;
+    Kind kind;
+  };
+  std::array<Entry, kEntries> entries_{};
 };
 
 }  // namespace anttracks::core

@@ -99,6 +99,7 @@ class Session {
     GcStream<trace::MoveEncoder> moves;
     GcStream<trace::SlideEncoder> slides;
     GcStream<trace::FillerEncoder> fillers;
+    KindCache kinds;
   };
   struct Sync;
   // An object's header, read.
@@ -128,8 +129,8 @@ class Session {
 
   // Objects.
   template <bool kNarrow>
-  bool ReadHeader(uint64_t address, Header* header);
-  bool ReadAnyHeader(uint64_t address, Header* header);
+  bool ReadHeader(KindCache& cache, uint64_t address, Header* header);
+  bool ReadAnyHeader(KindCache& cache, uint64_t address, Header* header);
   Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
   template <bool kNarrow>
   void Walk(ThreadState& state, uint64_t start, uint64_t top);
@@ -144,6 +145,7 @@ class Session {
   bool CheckWorker(uint32_t worker);
   void StageWorkers();
   void PushStagedGc();
+  void ForgetCachedKinds();
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
 
   bool OpenSync(uint32_t space);
@@ -161,7 +163,8 @@ class Session {
   trace::SyncReason reason_ = trace::SyncReason::kStart;
   std::vector<Worker> workers_;
   std::unique_ptr<Sync> sync_;
-  trace::ByteBuffer staging_;  // of the VM thread
+  trace::ByteBuffer staging_;   // of the VM thread
+  bool kinds_removed_ = false;  // in this collection; of the VM thread
   Counter collections_, sync_objects_;
 
   mutable std::mutex registry_mutex_;

@@ -111,7 +111,7 @@ void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers)
       CloseGc(stream, trace::SegmentKind::kFillers, worker, PushMode::kBounded);
     }
     if (stream.buffer == nullptr && !OpenGc(stream)) return;
-    if (!ReadAnyHeader(filler.address, &header)) return;
+    if (!ReadAnyHeader(workers_[worker].kinds, filler.address, &header)) return;
     if (header.words != filler.words) {
       failure_.Fail(fmt::format("internal error: filler at {:#x} has {} words instead of {}", filler.address,
                                 header.words, filler.words));
@@ -126,6 +126,7 @@ void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers)
 void Session::ClassUnload(uint64_t klass) {
   const uint64_t id = symbols_.Unload(klass);
   if (id == 0) return;
+  kinds_removed_ = true;
   trace::ByteBuffer segment;
   trace::AppendClassUnload(&segment, id);
   queue_.PushSegments(segment.span(), PushMode::kForce);
@@ -165,8 +166,17 @@ void Session::StageWorkers() {
   PushStagedGc();
 }
 
+void Session::ForgetCachedKinds() {
+  kinds_removed_ = false;
+  const std::lock_guard lock(registry_mutex_);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+  for (Worker& worker : workers_) worker.kinds.Clear();
+  sync_->kinds.Clear();
+}
+
 void Session::CollectionEnd(const AntTracksGC& gc) {
   StageWorkers();
+  if (kinds_removed_) ForgetCachedKinds();
   PushCollection(trace::SegmentKind::kGcEnd, gc);
 }
 

@@ -33,7 +33,7 @@ Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
 }
 
 template <bool kNarrow>
-inline bool Session::ReadHeader(uint64_t address, Header* header) {
+inline bool Session::ReadHeader(KindCache& cache, uint64_t address, Header* header) {
   const uint64_t mark = Load<uint64_t>(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = kNarrow ? Load<uint32_t>(klass_at) : Load<uint64_t>(klass_at);
@@ -41,10 +41,12 @@ inline bool Session::ReadHeader(uint64_t address, Header* header) {
   if ((mark & kMarkBits) != kUnlocked) [[unlikely]] {
     header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
   }
-  header->kind = symbols_.kinds().Find(header->site, header->klass);
+  header->kind = cache.Find(header->site, header->klass);
   if (header->kind.id == 0) [[unlikely]] {
-    header->kind = ResolveKind(header->site, header->klass, address);
+    header->kind = symbols_.kinds().Find(header->site, header->klass);
+    if (header->kind.id == 0) header->kind = ResolveKind(header->site, header->klass, address);
     if (header->kind.id == 0) return false;
+    cache.Put(header->site, header->klass, header->kind);
   }
   const Shape shape = header->kind.shape;
   header->length = 0;
@@ -61,8 +63,9 @@ inline bool Session::ReadHeader(uint64_t address, Header* header) {
   return true;
 }
 
-bool Session::ReadAnyHeader(uint64_t address, Header* header) {
-  return vm_.klass_bytes == 4 ? ReadHeader<true>(address, header) : ReadHeader<false>(address, header);
+bool Session::ReadAnyHeader(KindCache& cache, uint64_t address, Header* header) {
+  return vm_.klass_bytes == 4 ? ReadHeader<true>(cache, address, header)
+                              : ReadHeader<false>(cache, address, header);
 }
 
 template <bool kNarrow>
@@ -81,7 +84,7 @@ void Session::Walk(ThreadState& state, uint64_t start, uint64_t top) {
     uint64_t objects = 0;
     const uint64_t begin = at;
     while (at < top && out < limit) {
-      if (!ReadHeader<kNarrow>(at, &header)) return;
+      if (!ReadHeader<kNarrow>(state.kinds, at, &header)) return;
       if (header.words == 0) [[unlikely]] {
         failure_.Fail(fmt::format("internal error: object of no size at {:#x}", at));
         return;
@@ -123,7 +126,7 @@ void Session::Object(void* thread, void** slot, uint64_t address) {
     CloseSegment(state, PushMode::kBounded);
   }
   Header header;
-  if (!ReadAnyHeader(address, &header)) return;
+  if (!ReadAnyHeader(state.kinds, address, &header)) return;
   if (!state.open && !OpenSegment(state)) return;
   state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
   state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
@@ -180,7 +183,7 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
   for (const uint64_t address : addresses) {
     if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) && !CloseSync()) return;
     if (sync.buffer == nullptr && !OpenSync(space)) return;
-    if (!ReadAnyHeader(address, &header)) return;
+    if (!ReadAnyHeader(sync.kinds, address, &header)) return;
     sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
     sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
     sync.encoder.Advance(header.words);

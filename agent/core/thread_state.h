@@ -10,6 +10,7 @@
 
 #include "agent/core/buffer_queue.h"
 #include "agent/core/counter.h"
+#include "agent/core/kind_table.h"
 #include "trace/object_encoder.h"
 
 namespace anttracks::core {
@@ -36,6 +37,7 @@ struct alignas(64) ThreadState {
   uint32_t id = 0;
   AllocCounts counts;
   trace::ObjectEncoder encoder;
+  KindCache kinds;
 
   uint64_t java_id = 0;
   std::string name;

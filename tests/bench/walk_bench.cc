@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the agent's hottest path costs: ns an object for reading TLABs and encoding what lies in them.
+//
+//     walk_bench TRACE [MILLION_OBJECTS] [STRETCH_KB] [BEHIND_KB]
+//
+// The objects are those of a real trace: the ones that its busiest thread allocated, with their true allocation
+// sites, classes and lengths, written into memory as headers, stretch by stretch. BEHIND_KB is how much is written before the
+// walk comes to a stretch: 0 (the default) is a stretch that has just been filled, more is one that has left the cache.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "agent/core/session.h"
+#include "analyzer/passes/pass.h"
+#include "trace/reader.h"
+
+namespace anttracks::bench {
+namespace {
+
+struct Allocated {
+  uint32_t site, class_id, length, words;
+};
+
+constexpr uint32_t kKlassOffset = 8, kLengthOffset = 12;
+
+// Counts a trace's objects by thread, or keeps those of one thread.
+class Collect : public analyzer::SinkBase {
+ public:
+  Collect(const analyzer::Symbols& symbols, uint64_t thread, size_t most)
+      : symbols_(symbols), thread_(thread), most_(most) {}
+  void AllocBegin(uint64_t thread, uint64_t) { current_ = thread; }
+  void Object(uint64_t, uint32_t shape_id, bool) {
+    by_thread[current_]++;
+    if (current_ != thread_) return;
+    const analyzer::Shape& shape = symbols_.shapes()[shape_id];
+    const analyzer::KindInfo& kind = symbols_.kind(shape.kind);
+    objects.push_back({kind.site, kind.class_id, shape.length, shape.words});
+  }
+  bool done() const { return objects.size() >= most_; }
+
+  std::map<uint64_t, uint64_t> by_thread;
+  std::vector<Allocated> objects;
+
+ private:
+  const analyzer::Symbols& symbols_;
+  uint64_t thread_;
+  size_t most_;
+  uint64_t current_ = 0;
+};
+
+const analyzer::Symbols* known;  // what the VM's queries answer from
+const char kText[] = "x";
+
+int32_t DescribeClass(uint64_t klass, AntTracksClass* out, char*, size_t) {
+  const analyzer::ClassInfo& info = known->class_info(klass);
+  if (!info.defined) return -1;
+  out->is_array = (info.flags & trace::kClassArray) != 0;
+  out->is_mirror = (info.flags & trace::kClassVariableSize) != 0;
+  out->instance_bytes = info.bytes;
+  out->array_header_bytes = static_cast<uint32_t>(info.header_bytes);
+  out->array_log2_element_bytes = static_cast<uint32_t>(info.log2_element);
+  out->name = out->loader_name = kText;
+  return 0;
+}
+int32_t DescribeSite(uint32_t site, AntTracksSite* out) {
+  if (!known->site(site).defined) return -1;
+  out->method = 1;
+  out->bci = static_cast<int32_t>(site);
+  return 0;
+}
+int32_t DescribeMethod(uint32_t, AntTracksMethod* out, char*, size_t) {
+  out->class_name = out->name = out->signature = out->source_file = kText;
+  return 0;
+}
+int32_t DescribeThread(void*, AntTracksThread* out, char*, size_t) {
+  out->name = kText;
+  out->java_id = 1;
+  return 0;
+}
+uint32_t ObjectSite(uint64_t) { return 0; }
+uint64_t ObjectBytes(uint64_t address) {  // of a mirror: its size stands where an array has its length
+  uint32_t words;
+  std::memcpy(&words, reinterpret_cast<const void*>(address + kLengthOffset), sizeof words);
+  return uint64_t{words} * 8;
+}
+
+AntTracksVM MakeVm() {
+  AntTracksVM vm{};
+  vm.size = offsetof(AntTracksVM, describe_fields);
+  vm.version = ANTTRACKS_ABI_VERSION;
+  vm.klass_offset = kKlassOffset;
+  vm.klass_bytes = 4;
+  vm.array_length_offset = kLengthOffset;
+  vm.object_alignment = 8;
+  vm.gc_workers = 1;
+  vm.object_site = ObjectSite;
+  vm.object_bytes = ObjectBytes;
+  vm.describe_class = DescribeClass;
+  vm.describe_site = DescribeSite;
+  vm.describe_method = DescribeMethod;
+  vm.describe_thread = DescribeThread;
+  return vm;
+}
+
+// Writes headers from `from` on; the stretch's end, with *next behind the last object that fits.
+uint64_t* Fill(uint64_t* at, uint64_t* end, const std::vector<Allocated>& objects, size_t* next) {
+  while (*next < objects.size()) {
+    const Allocated& object = objects[*next];
+    if (at + object.words > end) break;
+    at[0] = uint64_t{object.site} << ANTTRACKS_SITE_SHIFT | 1;
+    at[1] = object.class_id | uint64_t{object.length} << 32;
+    for (uint32_t i = 2; i < object.words; i++) at[i] = 0;
+    at += object.words;
+    ++*next;
+  }
+  return at;
+}
+
+struct Figures {
+  double ns = 0;
+  uint64_t objects = 0, bytes = 0;
+};
+
+Figures Walk(const std::vector<Allocated>& objects, size_t stretch_words, size_t stretches) {
+  const AntTracksVM vm = MakeVm();
+  core::Session session(vm, core::SessionConfig{});
+  session.Begin(trace::SyncReason::kStart);
+  std::atomic<uint64_t> bytes{0};
+  std::thread writer([&] {
+    while (true) {
+      core::Buffer* list = session.queue().Pop(std::chrono::milliseconds(100));
+      for (core::Buffer* b = list; b != nullptr; b = b->next) bytes += b->used;
+      if (list == nullptr && session.queue().closed()) return;
+      session.queue().Recycle(list);
+    }
+  });
+  Figures figures;
+  void* slot = nullptr;
+  std::vector<uint64_t> memory(stretch_words * stretches);
+  size_t next = 0;
+  while (next < objects.size()) {
+    std::vector<std::pair<uint64_t*, uint64_t*>> filled;
+    const size_t first = next;
+    for (size_t i = 0; i < stretches; i++) {
+      uint64_t* const start = memory.data() + i * stretch_words;
+      filled.emplace_back(start, Fill(start, start + stretch_words, objects, &next));
+    }
+    if (next == first) next++;  // larger than a stretch: outside TLABs in a real heap
+    const auto began = std::chrono::steady_clock::now();
+    for (const auto& [start, top] : filled) {
+      session.Alloc(&slot, &slot, reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(top));
+    }
+    figures.ns += std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
+    figures.objects += next - first;
+  }
+  session.Finish("done");
+  writer.join();
+  if (session.failure().failed()) {
+    std::fprintf(stderr, "walk_bench: %s\n", session.failure().reason().c_str());
+    std::exit(1);
+  }
+  figures.bytes = bytes;
+  return figures;
+}
+
+std::vector<Allocated> Load(const char* path, size_t most, analyzer::Problems& problems,
+                            std::unique_ptr<analyzer::Symbols>* symbols) {
+  uint64_t busiest = 0;
+  for (const bool keep : {false, true}) {
+    auto reader = trace::TraceReader::Open({path});
+    if (!reader.ok()) {
+      std::fprintf(stderr, "walk_bench: %s\n", reader.status().message().c_str());
+      std::exit(1);
+    }
+    *symbols = std::make_unique<analyzer::Symbols>(problems);
+    Collect collect(**symbols, keep ? busiest : UINT64_MAX, keep ? most : SIZE_MAX);
+    analyzer::Pass<Collect> pass(**reader, **symbols, problems, collect);
+    pass.Run();
+    if (keep) return std::move(collect.objects);
+    uint64_t largest = 0;
+    for (const auto& [thread, count] : collect.by_thread) {
+      if (count > largest) busiest = thread;
+      largest = std::max(largest, count);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace anttracks::bench
+
+int main(int argc, char** argv) {
+  using namespace anttracks;
+  if (argc < 2 || argc > 5) {
+    std::fprintf(stderr, "usage: walk_bench TRACE [MILLION_OBJECTS] [STRETCH_KB] [BEHIND_KB]\n");
+    return 2;
+  }
+  const auto number = [&](int i, long otherwise) { return argc > i ? std::max(0L, std::atol(argv[i])) : otherwise; };
+  const size_t most = static_cast<size_t>(std::max(1L, number(2, 10))) * 1'000'000;
+  const size_t stretch = static_cast<size_t>(std::max(4L, number(3, 64))) << 10;
+  const size_t stretches = std::max<size_t>(1, (static_cast<size_t>(number(4, 0)) << 10) / stretch);
+  analyzer::Problems problems;
+  std::unique_ptr<analyzer::Symbols> symbols;
+  const auto objects = bench::Load(argv[1], most, problems, &symbols);
+  if (objects.empty()) {
+    std::fprintf(stderr, "walk_bench: %s: no objects\n", argv[1]);
+    return 1;
+  }
+  bench::known = symbols.get();
+  std::vector<bench::Figures> runs;
+  for (int i = 0; i < 5; i++) runs.push_back(bench::Walk(objects, stretch / 8, stretches));
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });
+  const bench::Figures& median = runs[runs.size() / 2];
+  const double count = static_cast<double>(median.objects);
+  std::printf("%.2f ns an object (%.2f to %.2f), %.3f bytes an object, %zu objects, stretches of %zu KB, %zu KB behind\n",
+              median.ns / count, runs.front().ns / count, runs.back().ns / count,
+              static_cast<double>(median.bytes) / count, objects.size(), stretch >> 10, stretches * stretch >> 10);
+  return 0;
+}
