@@ -48,27 +48,56 @@ class ObjectEncoder {
       predictor_.Confirm(kind);
       return p;
     }
-    p = FlushRun(p);
-    if (predicted.kind == kind) {
-      p = PutUv(p, uint64_t{length} << 2 | static_cast<uint64_t>(ObjectCode::kPredictedKind));
-    } else if (!has_length) {
-      p = PutUv(p, uint64_t{kind} << 2 | static_cast<uint64_t>(ObjectCode::kFixed));
-    } else {
-      p = PutUv(p, uint64_t{kind} << 2 | static_cast<uint64_t>(ObjectCode::kWithLength));
-      p = PutUv(p, length);
-    }
+    p = PutObject(FlushRun(p), predicted, kind, length, has_length);
     predictor_.Update(kind, length);
+    return p;
+  }
+
+  // A sequence of objects, as many as there is room for up to limit (behind which kRoom bytes must be free).
+  // ObjectAt(i) gives {kind, length, has_length} of number i. *next: the first one, then the first one left.
+  template <class ObjectAt>
+  uint8_t* Objects(uint8_t* p, const uint8_t* limit, size_t* next, size_t count, ObjectAt&& object_at) {
+    // What changes with each object stays in registers: stores of bytes may alias every member.
+    Predictor::State state = predictor_.state();
+    uint64_t run = run_;
+    size_t i = *next;
+    for (; i < count && p < limit; i++) {
+      const auto [kind, length, has_length] = object_at(i);
+      const ObjectShape predicted = predictor_.Predict(state);
+      if (predicted.kind == kind && predicted.length == length) [[likely]] {
+        run++;
+      } else {
+        if (run != 0) p = PutUv(p, run << 2 | static_cast<uint64_t>(ObjectCode::kRun));
+        run = 0;
+        p = PutObject(p, predicted, kind, length, has_length);
+        predictor_.Learn(state, kind, length);
+      }
+      state.Push(kind);
+    }
+    predictor_.set_state(state);
+    run_ = run;
+    *next = i;
     return p;
   }
 
   // Objects of that many words were encoded since the last MoveTo or Advance.
   void Advance(uint64_t words) { cursor_ += words; }
+  // The same, for who knows where the last object ends.
+  void set_cursor(uint64_t word) { cursor_ = word; }
 
   uint8_t* Finish(uint8_t* p) { return FlushRun(p); }
 
   uint64_t cursor() const { return cursor_; }
 
  private:
+  static uint8_t* PutObject(uint8_t* p, const ObjectShape& predicted, uint32_t kind, uint32_t length, bool has_length) {
+    if (predicted.kind == kind) {
+      return PutUv(p, uint64_t{length} << 2 | static_cast<uint64_t>(ObjectCode::kPredictedKind));
+    }
+    if (!has_length) return PutUv(p, uint64_t{kind} << 2 | static_cast<uint64_t>(ObjectCode::kFixed));
+    p = PutUv(p, uint64_t{kind} << 2 | static_cast<uint64_t>(ObjectCode::kWithLength));
+    return PutUv(p, length);
+  }
   uint8_t* FlushRun(uint8_t* p) {
     if (run_ == 0) return p;
     p = PutUv(p, run_ << 2 | static_cast<uint64_t>(ObjectCode::kRun));

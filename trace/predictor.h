@@ -21,37 +21,43 @@ class Predictor {
  public:
   static constexpr unsigned kTableBits = 12;
 
+  // What the prediction is made from: the kinds of the last two objects.
+  struct State {
+    uint32_t t1 = 0, t2 = 0;
+    uint32_t slot = 0;
+
+    void Push(uint32_t kind) {
+      t2 = t1;
+      t1 = kind;
+      slot = ((t1 * 0x9E3779B1u) ^ (t2 * 0x85EBCA77u)) >> (32 - kTableBits);
+    }
+  };
+
   void Reset() {
     table_.fill(ObjectShape{});
-    t1_ = t2_ = 0;
-    slot_ = Slot(0, 0);
+    state_ = State();
   }
 
   // Kind 0: nothing to predict from.
-  const ObjectShape& Predict() const { return table_[slot_]; }
+  const ObjectShape& Predict() const { return Predict(state_); }
 
   // The object that came, however it was coded.
   void Update(uint32_t kind, uint32_t length) {
-    table_[slot_] = ObjectShape{kind, length};
-    t2_ = t1_;
-    t1_ = kind;
-    slot_ = Slot(t1_, t2_);
+    Learn(state_, kind, length);
+    state_.Push(kind);
   }
   // The same, when the object came as predicted: the table holds it already.
-  void Confirm(uint32_t kind) {
-    t2_ = t1_;
-    t1_ = kind;
-    slot_ = Slot(t1_, t2_);
-  }
+  void Confirm(uint32_t kind) { state_.Push(kind); }
+
+  // For loops that keep the state in registers.
+  const State& state() const { return state_; }
+  void set_state(const State& state) { state_ = state; }
+  const ObjectShape& Predict(const State& state) const { return table_[state.slot]; }
+  void Learn(const State& state, uint32_t kind, uint32_t length) { table_[state.slot] = {kind, length}; }
 
  private:
-  static constexpr uint32_t Slot(uint32_t t1, uint32_t t2) {
-    return ((t1 * 0x9E3779B1u) ^ (t2 * 0x85EBCA77u)) >> (32 - kTableBits);
-  }
-
   std::array<ObjectShape, size_t{1} << kTableBits> table_{};
-  uint32_t t1_ = 0, t2_ = 0;
-  uint32_t slot_ = Slot(0, 0);
+  State state_;
 };
 
 }  // namespace anttracks::trace

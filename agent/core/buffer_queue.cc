@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/buffer_queue.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,12 +12,18 @@ namespace anttracks::core {
 
 using Lock = std::unique_lock<std::mutex>;
 
+// The writer sleeps until it has this much to write, as waking it costs a system call.
+constexpr size_t kWakeBytes = 256 << 10;
 // Small, so that what the writer holds beside the bound is small.
 constexpr int kMostPopped = 32;
 
 BufferQueue::BufferQueue(const Clock& clock, size_t buffer_bytes, size_t bound_bytes,
                          std::chrono::milliseconds limit)
-    : clock_(clock), buffer_bytes_(buffer_bytes), bound_bytes_(bound_bytes), limit_(limit) {}
+    : clock_(clock),
+      buffer_bytes_(buffer_bytes),
+      bound_bytes_(bound_bytes),
+      wake_bytes_(std::min(kWakeBytes, bound_bytes / 4)),
+      limit_(limit) {}
 
 BufferQueue::~BufferQueue() {
   for (Buffer* list : {pool_, head_}) {
@@ -83,6 +90,7 @@ void BufferQueue::Append(Buffer* buffer) {
   (tail_ == nullptr ? head_ : tail_->next) = buffer;
   tail_ = buffer;
   queued_bytes_ += buffer->capacity;
+  flushes_ += buffer->flush;
 }
 
 // True if there is room or the queue is discarded; false: stalled.
@@ -130,9 +138,9 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
       CountLoss(1, buffer->used);
       refused = buffer;
     } else {
-      const bool was_empty = head_ == nullptr;
+      const bool was_ready = Ready();
       Append(buffer);
-      if (was_empty) work_.notify_one();
+      if (!was_ready && Ready()) work_.notify_one();
     }
   }
   if (refused != nullptr) Release(refused);
@@ -183,7 +191,7 @@ void BufferQueue::QueueLoss() {
 
 Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   Lock lock(mutex_);
-  work_.wait_for(lock, wait, [this] { return head_ != nullptr || stalled_ || closed(); });
+  work_.wait_for(lock, wait, [this] { return Ready() || stalled_ || closed(); });
   if (stalled_) QueueLoss();
   if (head_ == nullptr) return nullptr;
   Buffer* list = head_;
@@ -191,6 +199,7 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   for (int taken = 0; head_ != nullptr && taken < kMostPopped; taken++) {
     last = head_;
     queued_bytes_ -= last->capacity;
+    flushes_ -= last->flush;
     head_ = last->next;
   }
   last->next = nullptr;
@@ -212,7 +221,7 @@ void BufferQueue::Discard() {
     discard_ = true;
     list = head_;
     head_ = tail_ = stall_tail_ = nullptr;
-    queued_bytes_ = 0;
+    queued_bytes_ = flushes_ = 0;
     room_.notify_all();
   }
   Recycle(list);

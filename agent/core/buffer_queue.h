@@ -66,7 +66,8 @@ class BufferQueue {
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 
-  // The writer's side. The oldest of the queue, oldest first; nullptr after the time or when closed and empty.
+  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue, oldest
+  // first; nullptr when there is nothing at all.
   Buffer* Pop(std::chrono::milliseconds wait);
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
@@ -85,6 +86,8 @@ class BufferQueue {
   uint64_t blocked_ns() const { return blocked_ns_.load(std::memory_order_relaxed); }
 
  private:
+  // There is enough for the writer to be worth waking.
+  bool Ready() const { return queued_bytes_ >= wake_bytes_ || flushes_ != 0; }
   bool WaitForRoom(std::unique_lock<std::mutex>& lock);
   bool Decodable(const Buffer& buffer) const {
     return buffer.resets || buffer.epoch == epoch_.load(std::memory_order_relaxed);
@@ -98,6 +101,7 @@ class BufferQueue {
   const Clock& clock_;
   const size_t buffer_bytes_;
   const size_t bound_bytes_;
+  const size_t wake_bytes_;
   const std::chrono::milliseconds limit_;
 
   std::mutex mutex_;
@@ -108,6 +112,7 @@ class BufferQueue {
   Buffer* head_ = nullptr;
   Buffer* tail_ = nullptr;
   size_t queued_bytes_ = 0;
+  size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
   bool stalled_ = false;
   bool discard_ = false;
   Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began

@@ -33,8 +33,8 @@ void SyncObjects(void* context, uint32_t space, const uint64_t* addresses, uint3
 void SyncEnd(void* context) noexcept {
   IfActive(context, [](Session& s) { s.SyncEnd(); });
 }
-void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t) noexcept {
-  IfActive(context, [&](Session& s) { s.Alloc(thread, slot, start, top); });
+void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
+  IfActive(context, [&](Session& s) { s.Alloc(thread, slot, start, top, at_safepoint != 0); });
 }
 void Object(void* context, void* thread, void** slot, uint64_t address) noexcept {
   IfActive(context, [&](Session& s) { s.Object(thread, slot, address); });

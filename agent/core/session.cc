@@ -163,8 +163,14 @@ void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
   for (ThreadState* each = threads_; each != nullptr; each = each->next) each->needs_reset = true;
 }
 
+void Session::WalkAll() {
+  const std::lock_guard lock(registry_mutex_);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) WalkPending(*state, PushMode::kTry);
+}
+
 // At a safepoint, or when no thread can be in a callback any more.
 void Session::HandOverAll(PushMode mode) {
+  WalkAll();
   const std::lock_guard lock(registry_mutex_);
   const uint32_t epoch = queue_.epoch();
   for (ThreadState* state = threads_; state != nullptr; state = state->next) StageThread(*state, epoch, mode);
@@ -176,6 +182,7 @@ void Session::ThreadExit(void* thread, void** slot) {
   std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
   *slot = nullptr;
   if (!state) return;
+  if (failure_.active()) WalkPending(*state, PushMode::kBounded);
   {
     const std::lock_guard lock(registry_mutex_);
     (state->prev == nullptr ? threads_ : state->prev->next) = state->next;

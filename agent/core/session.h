@@ -64,7 +64,9 @@ class Session {
   void SyncBegin(std::span<const AntTracksSpace> spaces);
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
   void SyncEnd();
-  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top);
+  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
+  // Reads what was reported and not yet read. At a safepoint.
+  void WalkAll();
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
   void CollectionBegin(const AntTracksGC& gc);
@@ -99,7 +101,6 @@ class Session {
     GcStream<trace::MoveEncoder> moves;
     GcStream<trace::SlideEncoder> slides;
     GcStream<trace::FillerEncoder> fillers;
-    KindCache kinds;
   };
   struct Sync;
   // An object's header, read.
@@ -110,7 +111,14 @@ class Session {
     uint32_t length = 0;
     uint64_t words = 0;
     bool has_length = false;
+    bool locked = false;  // the mark was not in the header
   };
+  // What a walk reads stretches into before they are encoded.
+  struct Scratch {
+    std::vector<PlainObject> objects[kLanes];
+    uint32_t counts[kLanes] = {};
+  };
+  static constexpr size_t kSmallestObject = 16;
 
   static constexpr size_t kStagingBytes = 256 << 10;
   // Small segments are copied together, so that they do not queue whole buffers.
@@ -128,12 +136,15 @@ class Session {
   bool PushStaged(uint32_t epoch, PushMode mode);
 
   // Objects.
+  bool ReadHeader(uint64_t address, Header* header);
+  uint64_t ReadUncached(KindCache& cache, uint64_t address, PlainObject* object);
   template <bool kNarrow>
-  bool ReadHeader(KindCache& cache, uint64_t address, Header* header);
-  bool ReadAnyHeader(KindCache& cache, uint64_t address, Header* header);
+  bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch);
+  uint64_t AddressIn(const Stretch& stretch, uint32_t number);
+  void EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects, PushMode mode);
+  std::unique_ptr<Scratch> TakeScratch();
+  void WalkPending(ThreadState& state, PushMode mode);
   Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
-  template <bool kNarrow>
-  void Walk(ThreadState& state, uint64_t start, uint64_t top);
 
   // Collections.
   template <class Encoder>
@@ -166,6 +177,9 @@ class Session {
   trace::ByteBuffer staging_;   // of the VM thread
   bool kinds_removed_ = false;  // in this collection; of the VM thread
   Counter collections_, sync_objects_;
+
+  std::mutex scratch_mutex_;
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have walked at a time
 
   mutable std::mutex registry_mutex_;
   ThreadState* threads_ = nullptr;

@@ -111,7 +111,7 @@ void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers)
       CloseGc(stream, trace::SegmentKind::kFillers, worker, PushMode::kBounded);
     }
     if (stream.buffer == nullptr && !OpenGc(stream)) return;
-    if (!ReadAnyHeader(workers_[worker].kinds, filler.address, &header)) return;
+    if (!ReadHeader(filler.address, &header)) return;
     if (header.words != filler.words) {
       failure_.Fail(fmt::format("internal error: filler at {:#x} has {} words instead of {}", filler.address,
                                 header.words, filler.words));
@@ -170,8 +170,6 @@ void Session::ForgetCachedKinds() {
   kinds_removed_ = false;
   const std::lock_guard lock(registry_mutex_);
   for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
-  for (Worker& worker : workers_) worker.kinds.Clear();
-  sync_->kinds.Clear();
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {

@@ -2,7 +2,8 @@
 // Reads objects where they lie: stretches of TLABs, single objects, the heap at a sync point.
 #include <fmt/format.h>
 
-#include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
@@ -13,13 +14,6 @@ namespace {
 
 constexpr uint64_t kMarkBits = 3;
 constexpr uint64_t kUnlocked = 1;
-
-template <class T>
-T Load(uint64_t address) {
-  T value;
-  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -32,101 +26,151 @@ Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
   return kind;
 }
 
-template <bool kNarrow>
-inline bool Session::ReadHeader(KindCache& cache, uint64_t address, Header* header) {
-  const uint64_t mark = Load<uint64_t>(address);
+bool Session::ReadHeader(uint64_t address, Header* header) {
+  const uint64_t mark = LoadAt<uint64_t>(address);
   const uint64_t klass_at = address + vm_.klass_offset;
-  header->klass = kNarrow ? Load<uint32_t>(klass_at) : Load<uint64_t>(klass_at);
+  header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
-  if ((mark & kMarkBits) != kUnlocked) [[unlikely]] {
-    header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
-  }
-  header->kind = cache.Find(header->site, header->klass);
-  if (header->kind.id == 0) [[unlikely]] {
-    header->kind = symbols_.kinds().Find(header->site, header->klass);
-    if (header->kind.id == 0) header->kind = ResolveKind(header->site, header->klass, address);
-    if (header->kind.id == 0) return false;
-    cache.Put(header->site, header->klass, header->kind);
-  }
+  header->locked = (mark & kMarkBits) != kUnlocked;
+  if (header->locked) header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
+  header->kind = symbols_.kinds().Find(header->site, header->klass);
+  if (header->kind.id == 0) header->kind = ResolveKind(header->site, header->klass, address);
+  if (header->kind.id == 0) return false;
   const Shape shape = header->kind.shape;
   header->length = 0;
   header->has_length = shape.how() != Shape::kFixed;
   if (!header->has_length) {
     header->words = shape.fixed_words();
   } else if (shape.how() == Shape::kArray) {
-    header->length = Load<uint32_t>(address + vm_.array_length_offset);
+    header->length = LoadAt<uint32_t>(address + vm_.array_length_offset);
     header->words = shape.array_words(header->length, alignment_);
   } else {
     header->words = vm_.object_bytes(address) / trace::kWordBytes;
     header->length = static_cast<uint32_t>(header->words);
   }
-  return true;
+  if (header->words != 0) return true;
+  failure_.Fail(fmt::format("internal error: object of no size at {:#x}", address));
+  return false;
 }
 
-bool Session::ReadAnyHeader(KindCache& cache, uint64_t address, Header* header) {
-  return vm_.klass_bytes == 4 ? ReadHeader<true>(cache, address, header)
-                              : ReadHeader<false>(cache, address, header);
+// What a stretch's reader does not find in its cache. The bytes of the object, 0 when tracing has failed.
+uint64_t Session::ReadUncached(KindCache& cache, uint64_t address, PlainObject* object) {
+  Header header;
+  if (!ReadHeader(address, &header)) return 0;
+  object->kind = header.kind.id | (header.has_length ? PlainObject::kHasLength : 0);
+  object->length = header.length;
+  const Shape shape = header.kind.shape;
+  if (!header.locked && shape.how() != Shape::kVariable) {
+    KindCache::Entry entry;
+    entry.klass = header.klass;
+    entry.site = header.site;
+    entry.kind = object->kind;
+    entry.base = header.has_length ? shape.header_bytes() : shape.fixed_words() * trace::kWordBytes;
+    entry.length_mask = header.has_length ? UINT32_MAX : 0;
+    entry.log2 = header.has_length ? shape.log2() : 0;
+    cache.Put(entry);
+  }
+  return header.words * trace::kWordBytes;
 }
 
 template <bool kNarrow>
-void Session::Walk(ThreadState& state, uint64_t start, uint64_t top) {
-  Header header;
-  uint64_t at = start;
-  while (at < top) {
-    if (!state.open || state.out >= state.limit) [[unlikely]] {
-      CloseSegment(state, PushMode::kBounded);
-      if (!OpenSegment(state)) return;
-    }
-    state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
-    // One segment's worth. What changes for each object stays in registers.
-    uint8_t* out = state.out;
-    uint8_t* const limit = state.limit;
-    uint64_t objects = 0;
-    const uint64_t begin = at;
-    while (at < top && out < limit) {
-      if (!ReadHeader<kNarrow>(state.kinds, at, &header)) return;
-      if (header.words == 0) [[unlikely]] {
-        failure_.Fail(fmt::format("internal error: object of no size at {:#x}", at));
-        return;
-      }
-      out = state.encoder.Object(out, header.kind.id, header.length, header.has_length);
-      at += header.words * trace::kWordBytes;
-      objects++;
-    }
-    state.out = out;
-    state.encoder.Advance((at - begin) / trace::kWordBytes);
-    state.counts.objects.Add(objects);
-    state.counts.words.Add((at - begin) / trace::kWordBytes);
+bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
+  PlainObject* out[kLanes];
+  for (unsigned i = 0; i < kLanes; i++) {
+    const size_t most = (stretches[i].top - stretches[i].start) / kSmallestObject;
+    if (scratch.objects[i].size() < most) scratch.objects[i].resize(most);
+    out[i] = scratch.objects[i].data();
   }
-  if (at != top) {
-    failure_.Fail(fmt::format("internal error: objects of a TLAB end at {:#x} instead of {:#x}", at, top));
-  }
+  const auto resolve = [this](KindCache& kinds, uint64_t address, PlainObject* object) {
+    return ReadUncached(kinds, address, object);
+  };
+  StretchReader<kNarrow, decltype(resolve)> reader(vm_, cache, resolve);
+  return reader.Read(stretches, out, scratch.counts);
 }
 
-void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top) {
+// The address of the object with that number in a stretch that was read before.
+uint64_t Session::AddressIn(const Stretch& stretch, uint32_t number) {
+  uint64_t at = stretch.start;
+  Header header;
+  for (uint32_t i = 0; i < number && ReadHeader(at, &header); i++) at += header.words * trace::kWordBytes;
+  return at;
+}
+
+void Session::EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects,
+                            PushMode mode) {
+  size_t i = 0;
+  while (i < objects.size()) {
+    bool moved = i == 0;
+    if (!state.open || state.out >= state.limit) {
+      CloseSegment(state, mode);
+      if (!OpenSegment(state)) return;
+      moved |= state.buffer->resets;
+    }
+    if (moved) {
+      const uint64_t at = AddressIn(stretch, static_cast<uint32_t>(i));
+      state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
+    }
+    state.out = state.encoder.Objects(state.out, state.limit, &i, objects.size(), [objects](size_t number) {
+      const PlainObject object = objects[number];
+      return std::tuple(object.kind & ~PlainObject::kHasLength, object.length,
+                        (object.kind & PlainObject::kHasLength) != 0);
+    });
+  }
+  state.encoder.set_cursor(stretch.top / trace::kWordBytes);
+  state.counts.objects.Add(objects.size());
+  state.counts.words.Add((stretch.top - stretch.start) / trace::kWordBytes);
+}
+
+std::unique_ptr<Session::Scratch> Session::TakeScratch() {
+  const std::lock_guard lock(scratch_mutex_);
+  if (scratch_.empty()) return std::make_unique<Scratch>();
+  auto taken = std::move(scratch_.back());
+  scratch_.pop_back();
+  return taken;
+}
+
+void Session::WalkPending(ThreadState& state, PushMode mode) {
+  if (state.stretch_count == 0) return;
+  const uint64_t begin = Clock::ThreadCpu();
+  std::unique_ptr<Scratch> scratch = TakeScratch();
+  for (unsigned i = state.stretch_count; i < kLanes; i++) state.stretches[i] = Stretch();
+  const bool read = vm_.klass_bytes == 4 ? ReadStretches<true>(state.kinds, state.stretches, *scratch)
+                                         : ReadStretches<false>(state.kinds, state.stretches, *scratch);
+  const unsigned count = std::exchange(state.stretch_count, 0);
+  if (!read) failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
+  for (unsigned i = 0; read && i < count; i++) {
+    EncodeStretch(state, state.stretches[i], {scratch->objects[i].data(), scratch->counts[i]}, mode);
+  }
+  {
+    const std::lock_guard lock(scratch_mutex_);
+    scratch_.push_back(std::move(scratch));
+  }
+  state.counts.walk_ns.Add(Clock::ThreadCpu() - begin);
+}
+
+// Read when there are as many as can be read side by side: until the next collection they stay where they are.
+void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
   if (start == top) return;
   ThreadState& state = *State(thread, slot);
-  const uint64_t begin = Clock::ThreadCpu();
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && !state.open) {
     symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   }
-  if (vm_.klass_bytes == 4) {
-    Walk<true>(state, start, top);
-  } else {
-    Walk<false>(state, start, top);
+  state.stretches[state.stretch_count++] = {start, top};
+  if (state.stretch_count == kLanes || at_safepoint) {
+    WalkPending(state, at_safepoint ? PushMode::kTry : PushMode::kBounded);
   }
-  state.counts.walk_ns.Add(Clock::ThreadCpu() - begin);
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
   ThreadState& state = *State(thread, slot);
+  WalkPending(state, PushMode::kBounded);  // in the order of allocation
   if (state.open && state.out >= state.limit - trace::ObjectEncoder::kRoom) {
     CloseSegment(state, PushMode::kBounded);
   }
   Header header;
-  if (!ReadAnyHeader(state.kinds, address, &header)) return;
+  if (!ReadHeader(address, &header)) return;
   if (!state.open && !OpenSegment(state)) return;
   state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
   state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
@@ -183,7 +227,7 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
   for (const uint64_t address : addresses) {
     if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) && !CloseSync()) return;
     if (sync.buffer == nullptr && !OpenSync(space)) return;
-    if (!ReadAnyHeader(sync.kinds, address, &header)) return;
+    if (!ReadHeader(address, &header)) return;
     sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
     sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
     sync.encoder.Advance(header.words);

@@ -12,7 +12,6 @@ struct Session::Sync {
   uint8_t* out = nullptr;
   uint8_t* limit = nullptr;
   uint32_t space = 0;
-  KindCache kinds;
   uint64_t objects = 0, words = 0;
   trace::ObjectEncoder encoder;
 };

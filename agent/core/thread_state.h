@@ -11,6 +11,7 @@
 #include "agent/core/buffer_queue.h"
 #include "agent/core/counter.h"
 #include "agent/core/kind_table.h"
+#include "agent/core/stretch_reader.h"
 #include "trace/object_encoder.h"
 
 namespace anttracks::core {
@@ -38,6 +39,8 @@ struct alignas(64) ThreadState {
   AllocCounts counts;
   trace::ObjectEncoder encoder;
   KindCache kinds;
+  Stretch stretches[kLanes];  // reported, not yet read
+  unsigned stretch_count = 0;
 
   uint64_t java_id = 0;
   std::string name;

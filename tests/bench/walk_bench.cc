@@ -29,6 +29,8 @@ struct Allocated {
 };
 
 constexpr uint32_t kKlassOffset = 8, kLengthOffset = 12;
+// A class in a header: about as far apart as the metadata of real classes, in units of 8 bytes.
+constexpr uint32_t kFirstKlass = 0x800000, kKlassUnits = 72;
 
 // Counts a trace's objects by thread, or keeps those of one thread.
 class Collect : public analyzer::SinkBase {
@@ -59,7 +61,7 @@ const analyzer::Symbols* known;  // what the VM's queries answer from
 const char kText[] = "x";
 
 int32_t DescribeClass(uint64_t klass, AntTracksClass* out, char*, size_t) {
-  const analyzer::ClassInfo& info = known->class_info(klass);
+  const analyzer::ClassInfo& info = known->class_info((klass - kFirstKlass) / kKlassUnits);
   if (!info.defined) return -1;
   out->is_array = (info.flags & trace::kClassArray) != 0;
   out->is_mirror = (info.flags & trace::kClassVariableSize) != 0;
@@ -115,7 +117,7 @@ uint64_t* Fill(uint64_t* at, uint64_t* end, const std::vector<Allocated>& object
     const Allocated& object = objects[*next];
     if (at + object.words > end) break;
     at[0] = uint64_t{object.site} << ANTTRACKS_SITE_SHIFT | 1;
-    at[1] = object.class_id | uint64_t{object.length} << 32;
+    at[1] = (kFirstKlass + object.class_id * kKlassUnits) | uint64_t{object.length} << 32;
     for (uint32_t i = 2; i < object.words; i++) at[i] = 0;
     at += object.words;
     ++*next;
@@ -155,8 +157,9 @@ Figures Walk(const std::vector<Allocated>& objects, size_t stretch_words, size_t
     if (next == first) next++;  // larger than a stretch: outside TLABs in a real heap
     const auto began = std::chrono::steady_clock::now();
     for (const auto& [start, top] : filled) {
-      session.Alloc(&slot, &slot, reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(top));
+      session.Alloc(&slot, &slot, reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(top), false);
     }
+    session.WalkAll();
     figures.ns += std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
     figures.objects += next - first;
   }

@@ -75,8 +75,9 @@ class Recording {
   ReadTrace End();
   const std::string& path() const { return path_; }
 
-  void Tlab(uintptr_t thread, void** slot, uint64_t start, uint64_t top) {
-    callbacks_.tlab(context(), reinterpret_cast<void*>(thread), slot, start, top, 0);
+  // at_safepoint: what is pending is read at once.
+  void Tlab(uintptr_t thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint = false) {
+    callbacks_.tlab(context(), reinterpret_cast<void*>(thread), slot, start, top, at_safepoint);
   }
 
  private:

@@ -251,10 +251,10 @@ TEST_CASE("memory that is no object ends tracing, the trace up to there is whole
   const AntTracksGC gc = Gc(1);
   recording.callbacks().gc_begin(recording.context(), &gc);
   recording.callbacks().gc_end(recording.context(), &gc);
-  SUBCASE("no class") { recording.Tlab(1, &slot, end, end + 24); }
+  SUBCASE("no class") { recording.Tlab(1, &slot, end, end + 24, true); }
   SUBCASE("not to the top") {
     vm.Put(end, FakeVm::kPoint, 16);
-    recording.Tlab(1, &slot, end, end + 8);
+    recording.Tlab(1, &slot, end, end + 8, true);
   }
   SUBCASE("a worker that does not exist") {
     const AntTracksMove move{8, 16, 2};

@@ -14,12 +14,16 @@ constexpr int kThreads = 8;
 constexpr int kRounds = 60;
 constexpr uint32_t kObjects = 400;
 
-// One thread's life: its own part of the heap, over and over.
+constexpr uint64_t kPart = 65536 / 8 * 8, kStretches = kLanes + 1;
+
+// One thread's life: its own part of the heap, over and over. A stretch is read when kLanes are pending: then its
+// memory may be used again.
 void Mutate(FakeVm& vm, Recording& recording, std::shared_mutex& safepoint, uintptr_t id) {
-  const uint64_t start = vm.heap() + id * 65536;
+  const uint64_t part = vm.heap() + id * kPart;
   void* slot = nullptr;
   for (int round = 0; round < kRounds; round++) {
     const std::shared_lock in_vm(safepoint);
+    const uint64_t start = part + static_cast<uint64_t>(round) % kStretches * (kPart / kStretches / 8 * 8);
     uint64_t at = start;
     for (uint32_t i = 0; i < kObjects; i++) {
       at = vm.Put(at, i % 3 == 0 ? FakeVm::kInts : FakeVm::kPoint,
@@ -50,7 +54,7 @@ void Collect(Recording& recording, std::shared_mutex& safepoint, uint32_t id) {
 }
 
 TEST_CASE("no object of any thread is lost or doubled between collections") {
-  FakeVm vm(true, kThreads * 65536 / 8);
+  FakeVm vm(true, kThreads * kPart / 8);
   Recording recording(vm, {.buffer_bytes = 1024, .queue_bytes = 64 << 10});
   std::shared_mutex safepoint;
   std::vector<std::thread> threads;
