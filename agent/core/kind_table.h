@@ -36,6 +36,9 @@ class Shape {
   uint32_t fixed_words() const { return bits_ >> 2; }
   uint32_t header_bytes() const { return bits_ >> 8; }
   uint32_t log2() const { return (bits_ >> 2) & 7; }
+  uint32_t log2_if_array() const { return how() == kArray ? log2() : 0; }
+  // Bytes of an object of length 0, before alignment.
+  uint32_t base_bytes() const { return how() == kArray ? header_bytes() : fixed_words() * 8; }
   // alignment: bytes, a power of two.
   uint64_t array_words(uint32_t length, uint32_t alignment) const {
     const uint64_t bytes = header_bytes() + (uint64_t{length} << log2());
@@ -115,31 +118,49 @@ class KindTable {
   std::vector<std::unique_ptr<Hash>> hashes_;  // the last is the current one
 };
 
-// A thread's own small cache in front of the table: one load from the first-level cache instead of two from
-// further away, in the chain that leads from an object to the next one. 16 KiB. It holds what the object's size
-// is computed from without a branch; kinds of variable size are never in it.
+// A thread's own small cache in front of the table: one load instead of several from further away. 16 KiB. It
+// holds what an object's size is computed from without a branch. Only classes of 4 bytes in the header are in it,
+// and no kinds of variable size.
 //
 // Thread safety: none. Must be cleared when the VM unloads classes: another class may get the klass's value.
 class KindCache {
  public:
-  struct Entry {
-    uint64_t klass = UINT64_MAX;  // no klass: empty
-    uint32_t site = 0;
-    uint32_t kind = 0;         // as in PlainObject
-    uint32_t base = 0;         // bytes of an object of length 0
-    uint32_t length_mask = 0;  // 0: objects have no length
-    uint32_t log2 = 0;         // of an element's bytes
+  class Entry {
+   public:
+    Entry() = default;
+    Entry(uint32_t site, uint32_t klass, Kind kind)
+        : key_(Key(site, klass) | uint64_t{kind.shape.log2_if_array()} << kLog2Shift |
+               (kind.shape.how() == Shape::kArray ? kHasLength : 0)),
+          kind_(kind.id),
+          base_(kind.shape.base_bytes()) {}
+
+    bool Is(uint32_t site, uint32_t klass) const { return ((key_ ^ Key(site, klass)) & kKeyMask) == 0; }
+    uint32_t kind() const { return kind_; }
+    bool has_length() const { return (key_ & kHasLength) != 0; }
+    // All ones if the objects have a length, else 0.
+    uint32_t length_mask() const { return static_cast<uint32_t>(static_cast<int64_t>(key_) >> 63); }
+    uint32_t log2() const { return key_ >> kLog2Shift & 7; }
+    uint32_t base() const { return base_; }  // bytes of an object of length 0
+
+   private:
+    static constexpr unsigned kLog2Shift = 57;
+    static constexpr uint64_t kKeyMask = (uint64_t{1} << kLog2Shift) - 1;
+    static constexpr uint64_t kHasLength = uint64_t{1} << 63;
+    static uint64_t Key(uint32_t site, uint32_t klass) { return uint64_t{site} << 32 | klass; }
+
+    uint64_t key_ = 0;  // klass 0 is none: empty
+    uint32_t kind_ = 0, base_ = 0;
   };
 
-  const Entry& At(uint32_t site, uint64_t klass) const { return entries_[Slot(site, klass)]; }
-  void Put(const Entry& entry) { entries_[Slot(entry.site, entry.klass)] = entry; }
+  const Entry& At(uint32_t site, uint32_t klass) const { return entries_[Slot(site, klass)]; }
+  void Put(uint32_t site, uint32_t klass, Kind kind) { entries_[Slot(site, klass)] = Entry(site, klass, kind); }
   void Clear() { entries_.fill(Entry()); }
 
  private:
-  static constexpr size_t kEntries = 512;
-  // Sites of one method are neighbours, and so are classes that were loaded together.
-  static size_t Slot(uint32_t site, uint64_t klass) { return (site ^ (klass * 0x9E3779B1u >> 20)) % kEntries; }
-  std::array<Entry, kEntries> entries_{};
+  static constexpr unsigned kSlotBits = 10;
+  // Some sites make many classes, and sites that are used together may differ in any bit.
+  static size_t Slot(uint32_t site, uint32_t klass) { return ((site ^ klass << 9) * 0x9E3779B1u) >> (32 - kSlotBits); }
+  std::array<Entry, size_t{1} << kSlotBits> entries_{};
 };
 
 }  // namespace anttracks::core

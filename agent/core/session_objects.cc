@@ -59,16 +59,8 @@ uint64_t Session::ReadUncached(KindCache& cache, uint64_t address, PlainObject* 
   if (!ReadHeader(address, &header)) return 0;
   object->kind = header.kind.id | (header.has_length ? PlainObject::kHasLength : 0);
   object->length = header.length;
-  const Shape shape = header.kind.shape;
-  if (!header.locked && shape.how() != Shape::kVariable) {
-    KindCache::Entry entry;
-    entry.klass = header.klass;
-    entry.site = header.site;
-    entry.kind = object->kind;
-    entry.base = header.has_length ? shape.header_bytes() : shape.fixed_words() * trace::kWordBytes;
-    entry.length_mask = header.has_length ? UINT32_MAX : 0;
-    entry.log2 = header.has_length ? shape.log2() : 0;
-    cache.Put(entry);
+  if (!header.locked && vm_.klass_bytes == 4 && header.kind.shape.how() != Shape::kVariable) {
+    cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
   }
   return header.words * trace::kWordBytes;
 }

@@ -83,18 +83,18 @@ class StretchReader {
   bool Step(uint64_t* address, PlainObject* object) {
     const uint64_t at = *address;
     const uint64_t mark = LoadAt<uint64_t>(at);
-    const uint64_t klass = kNarrow ? LoadAt<uint32_t>(at + klass_at_) : LoadAt<uint64_t>(at + klass_at_);
+    const auto klass = LoadAt<uint32_t>(at + klass_at_);
     const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
     const KindCache::Entry& entry = cache_.At(site, klass);
-    if (entry.site != site || entry.klass != klass || (mark & kMarkBits) != kUnlocked) [[unlikely]] {
+    if (!kNarrow || !entry.Is(site, klass) || (mark & kMarkBits) != kUnlocked) [[unlikely]] {
       const uint64_t bytes = resolver_(cache_, at, object);
       *address = at + bytes;
       return bytes != 0;
     }
     // Without a branch on the kind of object; for one without a length the mask makes it 0.
-    object->length = LoadAt<uint32_t>(at + length_at_) & entry.length_mask;
-    object->kind = entry.kind;
-    const uint64_t bytes = entry.base + (uint64_t{object->length} << entry.log2);
+    object->length = LoadAt<uint32_t>(at + length_at_) & entry.length_mask();
+    object->kind = entry.kind() | (entry.length_mask() & PlainObject::kHasLength);
+    const uint64_t bytes = entry.base() + (uint64_t{object->length} << entry.log2());
     *address = at + ((bytes + align_) & ~align_);
     return true;
   }
