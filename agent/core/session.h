@@ -42,6 +42,8 @@ struct OutputCounts {
 struct SessionConfig {
   size_t buffer_bytes = 16 << 10;
   size_t queue_bytes = 32 << 20;
+  double fuzz = 0.1;  // of the size of buffers
+  WhenFull when_full = WhenFull::kBlock;
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   // How long an application thread may wait for the writer before events are dropped.

@@ -208,7 +208,7 @@ bool Session::CloseSync() {
   buffer->used = static_cast<uint32_t>(sync.out - buffer->data());
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
-  if (queue_.Push(buffer, PushMode::kBounded)) return true;
+  if (queue_.Push(buffer, PushMode::kWait)) return true;
   failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
   return false;
 }
