@@ -36,8 +36,8 @@ uint8_t* Room(ByteBuffer* out, size_t most) {
 
 }  // namespace
 
-Result<std::span<const uint8_t>> EncodeChunk(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload,
-                                             bool compress, ByteBuffer* out) {
+Result<std::span<const uint8_t>> EncodeChunk(ChunkType type, uint64_t sequence,
+                                             std::span<const uint8_t> payload, bool compress, ByteBuffer* out) {
   namespace at = chunk_header;
   if (payload.size() > kMaxChunkRawBytes) return Status::Error("chunk is longer than the format allows");
   compress = compress && !payload.empty();

@@ -14,7 +14,8 @@ using Lock = std::unique_lock<std::mutex>;
 
 // The writer sleeps until it has this much to write, as waking it costs a system call.
 constexpr size_t kWakeBytes = 256 << 10;
-// And takes few at a time (and no more than a quarter of the bound), so that threads that wait for room go on soon.
+// And takes few at a time (and no more than a quarter of the bound), so that threads that wait for room go on
+// soon.
 constexpr int kMostPopped = 32;
 
 BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
@@ -48,7 +49,8 @@ Buffer* BufferQueue::Make(size_t bytes) {
   return buffer;
 }
 
-// Not random, but different for buffers that are given out one after the other (a linear congruential generator).
+// Not random, but different for buffers that are given out one after the other (a linear congruential
+// generator).
 uint32_t BufferQueue::NextCapacity() {
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
   return static_cast<uint32_t>(buffer_bytes_ - (((random_ >> 32) * (fuzz_bytes_ + 1)) >> 32));

@@ -8,16 +8,16 @@
 // A buffer belongs to exactly one of pool, owner, queue, writer. Its contents are touched only by the one that
 // has it, so that only hand-over takes the lock.
 //
-// Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on top
-// come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, for at most the
-// time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped at once until
-// the writer takes something. A stall raises the epoch; LOSS is queued at the place where the dropped segments would
-// have been. A continued stream that was begun in an older epoch cannot be decoded any more and is dropped too, so
-// its owner must begin the next segment with a reset.
+// Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
+// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, for at
+// most the time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped
+// at once until the writer takes something. A stall raises the epoch; LOSS is queued at the place where the
+// dropped segments would have been. A continued stream that was begun in an older epoch cannot be decoded any
+// more and is dropped too, so its owner must begin the next segment with a reset.
 //
-// Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock. Each
-// buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share. Memory is
-// the same for all, so that the pool can give any of them to anyone.
+// Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
+// Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
+// Memory is the same for all, so that the pool can give any of them to anyone.
 //
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
 //
@@ -87,8 +87,8 @@ class BufferQueue {
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 
-  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue, oldest
-  // first; nullptr when there is nothing at all.
+  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue,
+  // oldest first; nullptr when there is nothing at all.
   Buffer* Pop(std::chrono::milliseconds wait);
   // Gives back what Pop gave; until then it counts against the bound.
   void Recycle(Buffer* list);

@@ -18,7 +18,8 @@ constexpr size_t kBuffer = 1024;
 constexpr size_t kMemory = kBuffer + sizeof(Buffer);
 
 // Four buffers.
-constexpr QueueConfig kSmall{.buffer_bytes = kBuffer, .bound_bytes = 4 * kMemory, .wait_limit = milliseconds(30)};
+constexpr QueueConfig kSmall{
+    .buffer_bytes = kBuffer, .bound_bytes = 4 * kMemory, .wait_limit = milliseconds(30)};
 
 QueueConfig WaitingLong() {
   QueueConfig config = kSmall;
@@ -180,7 +181,7 @@ TEST_CASE("full=drop does not wait, sync points do") {
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
   bool queued = false;
   std::thread sync([&] { queued = q.queue.Push(q.Filled(9), PushMode::kWait); });
-  while (q.queue.waits() == 0) std::this_thread::sleep_for(milliseconds(1));
+  for (int i = 0; i < 5000 && q.queue.waits() == 0; i++) std::this_thread::sleep_for(milliseconds(1));
   q.queue.Recycle(q.queue.Pop(milliseconds(0)));
   sync.join();
   CHECK(queued);
