@@ -37,8 +37,8 @@
 
 namespace anttracks::core {
 
-// A mark: the next data file begins here.
-inline constexpr uint8_t kNextFile = 255;
+// Marks: the next data file begins here; the sync point that a file begins with is complete here.
+inline constexpr uint8_t kNextFile = 255, kSyncComplete = 254;
 
 struct Buffer {
   Buffer* next = nullptr;

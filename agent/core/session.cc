@@ -236,12 +236,17 @@ std::string Session::CountersJson() const {
   return fmt::format(
       R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
       R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
-      R"("blocked_ns":{},"walk_ns":{},"lost_segments":{},"lost_bytes":{},)"
+      R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
+      R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
+      R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
-      output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), queue_.blocked_ns(),
-      alloc.walk_ns.value(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
+      output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
+      sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
+      output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
+      output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
       symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
 }
 

@@ -38,7 +38,7 @@ namespace anttracks::core {
 // Counted by the writer.
 struct OutputCounts {
   std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
-  std::atomic<uint64_t> write_ns{0};
+  std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
   // At the bound of a rotated trace.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
 };
@@ -84,8 +84,9 @@ class Session {
   // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
   void WantSyncPoint() { sync_wanted_.store(true, std::memory_order_relaxed); }
   bool sync_point_wanted() const { return sync_wanted_.load(std::memory_order_relaxed); }
-  // How much of the youngest sync point was written, 0 to 1. Any thread.
-  double sync_progress() const;
+  // About how many bytes, before compression, the youngest sync point takes, from the part that was read. 0: not known
+  // yet. Any thread.
+  double SyncPointBytes() const;
   Background& background() { return background_; }
   void CollectionEnd(const AntTracksGC& gc);
 
@@ -200,7 +201,7 @@ class Session {
   std::unique_ptr<Sync> sync_;
   trace::ByteBuffer staging_;   // of the VM thread
   bool kinds_removed_ = false;  // in this collection; of the VM thread
-  Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_;
+  Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_, sync_pause_ns_;
   Background background_;
   std::atomic<bool> sync_wanted_{false};
   // Of the VM thread. The next sync point reads all spaces in the pause, as the last one was interrupted.

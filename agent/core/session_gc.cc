@@ -182,7 +182,9 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
   const bool again = sync_->again.load();
   if ((!again && !sync_point_wanted()) || !MayBeSyncPoint(gc)) return;
   sync_->again.store(false);
+  const uint64_t begin = Clock::Monotonic();
   BeginSyncPoint(gc, sync_point_wanted());
+  sync_pause_ns_.Add(Clock::Monotonic() - begin);
 }
 
 }  // namespace anttracks::core

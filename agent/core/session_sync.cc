@@ -14,6 +14,8 @@ constexpr uint64_t kBlockBytes = 64 << 10;
 constexpr std::chrono::milliseconds kPause{1};
 // The walk waits while the queue is fuller than this.
 constexpr double kFillForWalk = 0.5;
+// The part of the heap that must have been read before its size in the trace is estimated.
+constexpr double kEnoughForEstimate = 0.02;
 
 std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
   std::vector<trace::Space> words;
@@ -57,6 +59,7 @@ bool Session::CloseSync(PushMode mode) {
   buffer->used = static_cast<uint32_t>(sync.out - buffer->data());
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
+  sync.bytes_written.fetch_add(buffer->used, std::memory_order_relaxed);
   return queue_.Push(buffer, mode);
 }
 
@@ -85,6 +88,7 @@ void Session::SyncEnd() {
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
   queue_.PushSegments(segment.span(), PushMode::kForce, true);
+  queue_.PushMark(kSyncComplete);
   sync_objects_.Add(sync_->objects);
   sync_points_.Add(1);
 }
@@ -121,6 +125,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   for (const AntTracksSpace& space : spaces) all_words += (space.top - space.bottom) / trace::kWordBytes;
   sync.all_words.store(all_words);
   sync.words_read.store(0);
+  sync.bytes_written.store(0);
   uint32_t old = UINT32_MAX;
   for (uint32_t i = 0; i < gc.nspaces; i++) {
     if (gc.spaces[i].kind == ANTTRACKS_SPACE_OLD && !sync_in_pause_) {
@@ -225,10 +230,12 @@ void Session::StopSyncPoint(std::string_view reason) {
   sync_in_pause_ = true;
 }
 
-double Session::sync_progress() const {
+double Session::SyncPointBytes() const {
   if (!sync_) return 0;
   const auto all = static_cast<double>(sync_->all_words.load());
-  return all == 0 ? 1 : static_cast<double>(sync_->words_read.load()) / all;
+  const auto read = static_cast<double>(sync_->words_read.load());
+  const double part = all == 0 ? 0 : read / all;
+  return part < kEnoughForEstimate ? 0 : static_cast<double>(sync_->bytes_written.load()) / part;
 }
 
 }  // namespace anttracks::core

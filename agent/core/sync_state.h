@@ -26,7 +26,7 @@ struct Session::Sync {
   std::atomic<bool> stop{false};      // the walk shall end
   std::atomic<bool> complete{false};  // it was not stopped
   std::atomic<bool> again{false};     // it was abandoned: another sync point is due, in the same file
-  std::atomic<uint64_t> words_read{0}, all_words{0};
+  std::atomic<uint64_t> words_read{0}, all_words{0}, bytes_written{0};
 };
 
 }  // namespace anttracks::core

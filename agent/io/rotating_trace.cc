@@ -92,12 +92,12 @@ Status RotatingTrace::NextFile() {
   return status.ok() ? OpenData() : status;
 }
 
-std::string RotatingTrace::TooSmall(double part) const {
-  const double whole = static_cast<double>(current_bytes()) / part;
-  const auto enough = static_cast<uint64_t>(2 * whole * static_cast<double>(limits_.files())) + 2 * symbols_bytes_;
+std::string RotatingTrace::TooSmall(double sync_bytes) const {
+  // As much again for events.
+  const auto enough = static_cast<uint64_t>(2 * sync_bytes * static_cast<double>(limits_.files())) + 2 * symbols_bytes_;
   const uint64_t megabyte = 1 << 20;
   return "maxsize=" + std::to_string(limits_.max_bytes) + " is too small: a sync point of this heap takes about " +
-         std::to_string(static_cast<uint64_t>(whole) / 1024 + 1) + " KB, one of " + std::to_string(limits_.files()) +
+         std::to_string(static_cast<uint64_t>(sync_bytes) / 1024 + 1) + " KB, one of " + std::to_string(limits_.files()) +
          " files has " + std::to_string(share() / 1024) + " KB; give at least maxsize=" +
          std::to_string(enough / megabyte + 1) + "M. Events are lost, the trace goes on";
 }

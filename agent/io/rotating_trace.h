@@ -47,7 +47,7 @@ class RotatingTrace : public Sink {
   bool HasRoom(size_t bytes) const override { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
   bool NearBound() const override { return total_ + limits_.slack() / 4 >= limits_.bound(); }
-  std::string TooSmall(double part) const override;
+  std::string TooSmall(double sync_bytes) const override;
 
   // For a trace that never began.
   void Remove() override;

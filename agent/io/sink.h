@@ -37,7 +37,7 @@ class Sink {
   virtual bool HasRoom(size_t) const { return true; }
   // The current data file has its share.
   virtual bool WantsNext() const { return false; }
-  // Says that a sync point of which that part (0 to 1) filled the current data file has no room in it.
+  // Says that a sync point of about so many bytes has no room in a data file.
   virtual std::string TooSmall(double) const { return {}; }
   // It has nearly all that the bound leaves it.
   virtual bool NearBound() const { return false; }

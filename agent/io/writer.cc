@@ -107,6 +107,13 @@ void Writer::Add(core::Buffer& buffer) {
     NextFile();
     return;
   }
+  if (buffer.kind == core::kSyncComplete) {
+    FlushChunk();
+    WriteEncoded(true);
+    has_sync_point_ = !dropping_;
+    if (has_sync_point_) retry_after_ = kRetryAfter;
+    return;
+  }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
   if (buffer.kind == 0) {
     chunk_.Append(bytes);
@@ -182,8 +189,11 @@ void Writer::WriteOne(const Encoded& chunk) {
     // From here on nothing is written: the chunk that will be next gets this one's number.
     dropping_ = true;
     sequence_ = chunk.sequence;
-    ReportTooSmall();
-    session_.WantSyncPoint();
+    if (!has_sync_point_) {
+      ReportTooSmall();
+      retry_at_ = std::chrono::steady_clock::now() + retry_after_;
+      retry_after_ = std::min(2 * retry_after_, kRetryAtMost);
+    }
   }
   if (dropping_) {
     Drop(chunk.raw_bytes);
@@ -193,6 +203,8 @@ void Writer::WriteOne(const Encoded& chunk) {
   const trace::Status status = chunk.status.ok() ? sink_.Write(chunk.bytes) : chunk.status;
   session_.output().write_ns += core::Clock::Monotonic() - begin;
   Written(status, chunk.raw_bytes, chunk.bytes.size());
+  session_.output().compressed_chunks = compressors_.counts().compressed.load();
+  session_.output().compress_ns = compressors_.counts().cpu_ns.load();
 }
 
 void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
@@ -224,6 +236,7 @@ void Writer::NextFile() {
     return;
   }
   session_.output().files++;
+  has_sync_point_ = false;
   const bool lost = dropping_;
   dropping_ = false;
   WriteChunk(trace::ChunkType::kMeta, Meta());
@@ -236,11 +249,15 @@ void Writer::NextFile() {
 
 // Tells the session when the data file is full, and asks for a collection when none came in time.
 void Writer::AskForSpace() {
-  if (sink_.WantsNext()) session_.WantSyncPoint();
-  if (!dropping_ && !sink_.NearBound()) return;
-  // A file that could not even take its sync point will not be helped by another collection.
-  if (dropping_ && session_.sync_progress() < 1) return;
   const auto now = std::chrono::steady_clock::now();
+  if (!has_sync_point_) {
+    // It has no room if the bound was reached. Another one now and then, but no collection for it: the application
+    // comes first.
+    if (dropping_ && now >= retry_at_) session_.WantSyncPoint();
+    return;
+  }
+  if (dropping_ || sink_.WantsNext()) session_.WantSyncPoint();
+  if (!dropping_ && !sink_.NearBound()) return;
   if (now - asked_ < kAskAgainAfter) return;
   asked_ = now;
   session_.output().requested_collections++;
@@ -252,14 +269,16 @@ void Writer::Drop(size_t bytes) {
   dropped_bytes_ += bytes;
   session_.output().dropped_chunks++;
   session_.output().dropped_bytes += bytes;
+  AskForSpace();
 }
 
 // A file that cannot hold the sync point it begins with is of no use.
 void Writer::ReportTooSmall() {
-  const double progress = session_.sync_progress();
-  if (progress >= 1 || said_too_small_) return;
+  const core::OutputCounts& counts = session_.output();
+  const double raw = session_.SyncPointBytes();
+  if (raw == 0 || said_too_small_) return;
   said_too_small_ = true;
-  core::LogWarn(sink_.TooSmall(std::max(progress, 0.01)));
+  core::LogWarn(sink_.TooSmall(raw * static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes)));
 }
 
 // Somebody may have deleted what is being written: nobody will find the rest.

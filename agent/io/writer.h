@@ -55,6 +55,8 @@ class Writer {
   static constexpr std::chrono::seconds kCheckAfter{1};
   // Between two requests for a collection.
   static constexpr std::chrono::milliseconds kAskAgainAfter{50};
+  // Before another sync point is tried when one had no room in its file; doubled each time.
+  static constexpr std::chrono::milliseconds kRetryAfter{250}, kRetryAtMost{30'000};
 
   static void* Main(void* self);
   void Run();
@@ -90,6 +92,9 @@ class Writer {
   // Dropped since the bound was reached; LOSS says it at the start of the next file.
   uint64_t dropped_chunks_ = 0, dropped_bytes_ = 0;
   bool dropping_ = false, said_too_small_ = false;
+  bool has_sync_point_ = true;  // the current data file; the first one begins with the VM's
+  std::chrono::milliseconds retry_after_{kRetryAfter};
+  std::chrono::steady_clock::time_point retry_at_{};
   bool bound_is_lifted_ = false;  // for the last LOSS, for which room was kept
   std::chrono::steady_clock::time_point checked_{}, asked_{};
 

@@ -297,6 +297,10 @@ void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
         "the trace " + path_ + " has losses: " + std::to_string(session_->queue().lost_segments()) +
         " segments were dropped because the file could not be written fast enough; give a larger queue=");
   }
+  if (const uint64_t dropped = session_->output().dropped_bytes; dropped != 0) {
+    core::LogWarn("the trace " + path_ + " has losses: " + std::to_string(dropped) +
+                  " bytes of events were dropped because maxsize was reached; give a larger maxsize=");
+  }
   if (!session_->failure().failed()) core::LogInfo("trace written: " + session_->CountersJson());
 }
 
