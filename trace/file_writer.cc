@@ -21,7 +21,7 @@ std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header)
   PutU64(p + at::kTraceId, header.trace_id);
   PutU64(p + at::kProcess, header.process_id);
   PutU32(p + at::kFileIndex, header.file_index);
-  PutU32(p + at::kFlags, 0);
+  PutU32(p + at::kFlags, header.flags);
   PutU32(p + at::kCrc, Crc32c(std::span(bytes).first(at::kCrc)));
   return bytes;
 }

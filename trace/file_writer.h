@@ -20,6 +20,7 @@ struct FileHeader {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t file_index = 0;
+  uint32_t flags = 0;  // kFileSymbols, kFileData, or 0: the trace is one file
 };
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);
@@ -30,6 +31,9 @@ class ChunkEncoder {
 
   // Header and payload, compressed if that makes it shorter. An error if the payload is over kMaxChunkRawBytes.
   Result<std::span<const uint8_t>> Encode(ChunkType type, std::span<const uint8_t> payload);
+
+  // What Encode gave last was not written: the next chunk gets its number.
+  void Forget() { sequence_--; }
 
   uint64_t chunks() const { return sequence_; }
 

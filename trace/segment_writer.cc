@@ -49,6 +49,12 @@ void AppendSyncEnd(ByteBuffer* out, uint64_t objects, uint64_t bytes) {
   AppendSegment(out, SegmentKind::kSyncEnd, 0, payload.span());
 }
 
+void AppendSyncAbandoned(ByteBuffer* out, std::string_view reason) {
+  ByteBuffer payload;
+  payload.Str(reason);
+  AppendSegment(out, SegmentKind::kSyncAbandoned, 0, payload.span());
+}
+
 void AppendClassUnload(ByteBuffer* out, uint64_t class_id) {
   ByteBuffer payload;
   payload.Uv(class_id);

@@ -35,6 +35,7 @@ void AppendSegment(ByteBuffer* out, SegmentKind kind, uint64_t stream, std::span
 void AppendCollection(ByteBuffer* out, SegmentKind kind, const Collection& gc);
 void AppendSyncBegin(ByteBuffer* out, SyncReason reason, uint64_t time, std::span<const Space> spaces);
 void AppendSyncEnd(ByteBuffer* out, uint64_t objects, uint64_t bytes);
+void AppendSyncAbandoned(ByteBuffer* out, std::string_view reason);
 void AppendClassUnload(ByteBuffer* out, uint64_t class_id);
 void AppendThreadEnd(ByteBuffer* out, uint64_t thread);
 void AppendLoss(ByteBuffer* out, uint64_t time, uint64_t segments, uint64_t bytes, std::string_view reason);

@@ -159,6 +159,19 @@ bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode,
   return Push(buffer, mode);
 }
 
+bool BufferQueue::PushMark(uint8_t kind) {
+  Buffer* mark = AcquireSized(0);
+  if (mark == nullptr) return false;
+  mark->kind = kind;
+  mark->flush = true;
+  return Push(mark, PushMode::kForce);
+}
+
+double BufferQueue::fill() {
+  const Lock lock(mutex_);
+  return static_cast<double>(queued_bytes_) / static_cast<double>(bound_bytes_);
+}
+
 void BufferQueue::DropUnqueued(size_t segments, size_t bytes) {
   const Lock lock(mutex_);
   if (discard_) return;

@@ -28,6 +28,9 @@
 
 namespace anttracks::core {
 
+// A mark: the next data file begins here.
+inline constexpr uint8_t kNextFile = 255;
+
 struct Buffer {
   Buffer* next = nullptr;
   uint32_t capacity = 0;
@@ -63,6 +66,8 @@ class BufferQueue {
   bool Push(Buffer* buffer, PushMode mode);
   // Copies complete segments. False: dropped, or out of memory.
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false);
+  // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
+  bool PushMark(uint8_t kind);
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 
@@ -71,6 +76,9 @@ class BufferQueue {
   Buffer* Pop(std::chrono::milliseconds wait);
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
+
+  // Queued bytes as a part of the bound; may be above 1. Any thread.
+  double fill();
 
   // Nothing is pushed any more; Pop no longer waits.
   void Close();

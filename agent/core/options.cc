@@ -76,6 +76,11 @@ Status SetQueue(std::string_view value, Options* options) {
   return {};
 }
 
+Status SetMaxsize(std::string_view value, Options* options) {
+  options->max_bytes = ParseSize(value);
+  return options->max_bytes == 0 ? Bad("maxsize", value, "a size") : Status();
+}
+
 Status SetCompress(std::string_view value, Options* options) {
   if (value != "off" && value != "full") return Bad("compress", value, "off or full");
   options->compress = value == "full";
@@ -106,6 +111,7 @@ constexpr Known kKnown[] = {
     {"overwrite", "yes|no", "no", "replace the file if it exists", SetOverwrite},
     {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
     {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1024M; 0: whole TLABs", SetStretch},
+    {"maxsize", "SIZE", "", "bound", SetMaxsize},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4096M", SetQueue},
     {"compress", "off|full", "full", "compress the trace with Snappy", SetCompress},
     {"log", "LEVEL", "warn", "messages on stderr: error, warn, info, debug", SetLog},

@@ -17,6 +17,8 @@ namespace anttracks::core {
 struct Options {
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
+  uint64_t max_bytes = 0;  // 0: one file without a bound
+  double deviation = 0.1;
   size_t buffer_bytes = 16 << 10;
   uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   size_t queue_bytes = 32 << 20;

@@ -42,6 +42,7 @@ void Session::Begin(trace::SyncReason reason) {
 }
 
 void Session::Finish(std::string_view reason) {
+  if (sync_) StopSyncPoint("tracing ended");
   if (failure_.active()) HandOverAll(PushMode::kForce);
   failure_.Deactivate();
   {

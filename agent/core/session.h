@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/core/background.h"
 #include "agent/core/buffer_queue.h"
 #include "agent/core/clock.h"
 #include "agent/core/counter.h"
@@ -36,7 +37,9 @@ namespace anttracks::core {
 
 // Counted by the writer.
 struct OutputCounts {
-  std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0};
+  std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
+  // At the bound of a rotated trace.
+  std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
 };
 
 struct SessionConfig {
@@ -74,6 +77,13 @@ class Session {
   void Slides(uint32_t worker, std::span<const AntTracksSlide> slides);
   void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);
   void ClassUnload(uint64_t klass);
+
+  // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
+  void WantSyncPoint() { sync_wanted_.store(true, std::memory_order_relaxed); }
+  bool sync_point_wanted() const { return sync_wanted_.load(std::memory_order_relaxed); }
+  // How much of the youngest sync point was written, 0 to 1. Any thread.
+  double sync_progress() const;
+  Background& background() { return background_; }
   void CollectionEnd(const AntTracksGC& gc);
 
   uint32_t stretch_bytes() const { return stretch_bytes_; }
@@ -117,6 +127,7 @@ class Session {
   struct Scratch {
     std::vector<PlainObject> objects[kLanes];
     uint32_t counts[kLanes] = {};
+    uint64_t ends[kLanes] = {};
   };
   static constexpr size_t kSmallestObject = 16;
 
@@ -139,6 +150,7 @@ class Session {
   bool ReadHeader(uint64_t address, Header* header);
   uint64_t ReadUncached(KindCache& cache, uint64_t address, PlainObject* object);
   template <bool kNarrow>
+  bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch);
   bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch);
   uint64_t AddressIn(const Stretch& stretch, uint32_t number);
   void EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects, PushMode mode);
@@ -159,8 +171,17 @@ class Session {
   void ForgetCachedKinds();
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
 
+  // Sync points.
   bool OpenSync(uint32_t space);
-  bool CloseSync();
+  bool CloseSync(PushMode mode);
+  bool MayBeSyncPoint(const AntTracksGC& gc) const;
+  void BeginSyncPoint(const AntTracksGC& gc, bool next_file);
+  bool WalkSpace(uint32_t index, const Stretch& space, bool concurrent);
+  bool EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode);
+  void WalkOld(uint32_t index, const Stretch& space);
+  void AbandonSyncPoint(std::string_view reason);
+  void StopSyncPoint(std::string_view reason);
+  uint64_t YoungSlides() const;
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
@@ -176,7 +197,12 @@ class Session {
   std::unique_ptr<Sync> sync_;
   trace::ByteBuffer staging_;   // of the VM thread
   bool kinds_removed_ = false;  // in this collection; of the VM thread
-  Counter collections_, sync_objects_;
+  Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_;
+  Background background_;
+  std::atomic<bool> sync_wanted_{false};
+  // Of the VM thread. The next sync point reads all spaces in the pause, as the last one was interrupted.
+  bool sync_in_pause_ = false;
+  uint64_t slides_before_ = 0;
 
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have walked at a time

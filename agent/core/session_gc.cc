@@ -33,8 +33,10 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
+  if (gc.kind == ANTTRACKS_GC_FULL) StopSyncPoint("a full collection came");
   HandOverAll(PushMode::kTry);
   collections_.Add(1);
+  slides_before_ = YoungSlides();
   PushCollection(trace::SegmentKind::kGcBegin, gc);
 }
 
@@ -170,12 +172,17 @@ void Session::ForgetCachedKinds() {
   kinds_removed_ = false;
   const std::lock_guard lock(registry_mutex_);
   for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+  sync_->kinds.Clear();
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {
   StageWorkers();
   if (kinds_removed_) ForgetCachedKinds();
   PushCollection(trace::SegmentKind::kGcEnd, gc);
+  const bool again = sync_->again.load();
+  if ((!again && !sync_point_wanted()) || !MayBeSyncPoint(gc)) return;
+  sync_->again.store(false);
+  BeginSyncPoint(gc, sync_point_wanted());
 }
 
 }  // namespace anttracks::core

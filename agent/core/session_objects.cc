@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads objects where they lie: stretches of TLABs, single objects, the heap at a sync point.
+// Reads objects where they lie: stretches of TLABs and single objects.
 #include <fmt/format.h>
 
 #include <tuple>
 #include <utility>
 
 #include "agent/core/session.h"
-#include "agent/core/sync_state.h"
 #include "trace/object_encoder.h"
 
 namespace anttracks::core {
@@ -66,10 +65,10 @@ uint64_t Session::ReadUncached(KindCache& cache, uint64_t address, PlainObject* 
 }
 
 template <bool kNarrow>
-bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
+bool Session::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
   PlainObject* out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
-    const size_t most = (stretches[i].top - stretches[i].start) / kSmallestObject;
+    const size_t most = (stretches[i].top - stretches[i].start) / kSmallestObject + 1;
     if (scratch.objects[i].size() < most) scratch.objects[i].resize(most);
     out[i] = scratch.objects[i].data();
   }
@@ -77,7 +76,12 @@ bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes]
     return ReadUncached(kinds, address, object);
   };
   StretchReader<kNarrow, decltype(resolve)> reader(vm_, cache, resolve);
-  return reader.Read(stretches, out, scratch.counts);
+  return reader.Read(stretches, out, scratch.counts, scratch.ends);
+}
+
+bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
+  return vm_.klass_bytes == 4 ? ReadSomeStretches<true>(cache, stretches, scratch)
+                              : ReadSomeStretches<false>(cache, stretches, scratch);
 }
 
 // The address of the object with that number in a stretch that was read before.
@@ -103,9 +107,7 @@ void Session::EncodeStretch(ThreadState& state, const Stretch& stretch, std::spa
       state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
     }
     state.out = state.encoder.Objects(state.out, state.limit, &i, objects.size(), [objects](size_t number) {
-      const PlainObject object = objects[number];
-      return std::tuple(object.kind & ~PlainObject::kHasLength, object.length,
-                        (object.kind & PlainObject::kHasLength) != 0);
+      return objects[number].Unpacked();
     });
   }
   state.encoder.set_cursor(stretch.top / trace::kWordBytes);
@@ -126,11 +128,13 @@ void Session::WalkPending(ThreadState& state, PushMode mode) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
   for (unsigned i = state.stretch_count; i < kLanes; i++) state.stretches[i] = Stretch();
-  const bool read = vm_.klass_bytes == 4 ? ReadStretches<true>(state.kinds, state.stretches, *scratch)
-                                         : ReadStretches<false>(state.kinds, state.stretches, *scratch);
+  const bool read = ReadStretches(state.kinds, state.stretches, *scratch);
   const unsigned count = std::exchange(state.stretch_count, 0);
-  if (!read) failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
   for (unsigned i = 0; read && i < count; i++) {
+    if (scratch->ends[i] != state.stretches[i].top) {
+      failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
+      break;
+    }
     EncodeStretch(state, state.stretches[i], {scratch->objects[i].data(), scratch->counts[i]}, mode);
   }
   {
@@ -170,71 +174,6 @@ void Session::Object(void* thread, void** slot, uint64_t address) {
   state.counts.objects.Add(1);
   state.counts.outside.Add(1);
   state.counts.words.Add(header.words);
-}
-
-void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
-  std::vector<trace::Space> words;
-  for (const AntTracksSpace& space : spaces) {
-    words.push_back({static_cast<trace::SpaceKind>(space.kind), space.collected != 0,
-                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
-                     space.end / trace::kWordBytes});
-  }
-  trace::ByteBuffer segment;
-  trace::AppendSyncBegin(&segment, reason_, clock_.Now(), words);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
-}
-
-bool Session::OpenSync(uint32_t space) {
-  Sync& sync = *sync_;
-  sync.buffer = queue_.Acquire();
-  if (sync.buffer == nullptr) {
-    failure_.Fail("no memory for the first sight of the heap");
-    return false;
-  }
-  sync.space = space;
-  sync.encoder.Reset();
-  sync.out = sync.buffer->data();
-  sync.limit = sync.out + sync.buffer->capacity - 2 * trace::ObjectEncoder::kRoom;
-  return true;
-}
-
-// A heap that is known in part only is worth nothing, so a loss here ends tracing.
-bool Session::CloseSync() {
-  Sync& sync = *sync_;
-  if (sync.buffer == nullptr) return true;
-  Buffer* buffer = sync.buffer;
-  sync.buffer = nullptr;
-  sync.out = sync.encoder.Finish(sync.out);
-  buffer->used = static_cast<uint32_t>(sync.out - buffer->data());
-  buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
-  buffer->stream = sync.space;
-  if (queue_.Push(buffer, PushMode::kBounded)) return true;
-  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
-  return false;
-}
-
-void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
-  Sync& sync = *sync_;
-  Header header;
-  for (const uint64_t address : addresses) {
-    if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) && !CloseSync()) return;
-    if (sync.buffer == nullptr && !OpenSync(space)) return;
-    if (!ReadHeader(address, &header)) return;
-    sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
-    sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
-    sync.encoder.Advance(header.words);
-    sync.objects++;
-    sync.words += header.words;
-  }
-}
-
-void Session::SyncEnd() {
-  if (!CloseSync()) return;
-  trace::ByteBuffer segment;
-  trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
-  queue_.PushSegments(segment.span(), PushMode::kForce, true);
-  sync_objects_.Add(sync_->objects);
-  sync_->objects = sync_->words = 0;
 }
 
 }  // namespace anttracks::core

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "agent/core/kind_table.h"
 #include "vmpatch/abi/anttracks_abi.h"
@@ -27,6 +28,11 @@ struct PlainObject {
   uint32_t kind = 0;  // with kHasLength
   uint32_t length = 0;
   static constexpr uint32_t kHasLength = 1u << 31;
+
+  // Kind id, length, has a length.
+  std::tuple<uint32_t, uint32_t, bool> Unpacked() const {
+    return {kind & ~kHasLength, length, (kind & kHasLength) != 0};
+  }
 };
 
 inline constexpr unsigned kLanes = 4;
@@ -50,10 +56,10 @@ class StretchReader {
         cache_(cache),
         resolver_(resolver) {}
 
-  // Reads all lanes: out[i] gets the objects of stretches[i], counts[i] their number. out[i] must have room for
-  // one object in 16 bytes. False: the resolver gave up, or objects do not end at top.
-  bool Read(const Stretch (&stretches)[kLanes], PlainObject* const (&out)[kLanes], uint32_t (&counts)[kLanes]) {
-    uint64_t at[kLanes];
+  // Reads all lanes: out[i] gets the objects that begin in stretches[i], counts[i] their number, at[i] where the last
+  // one ends. out[i] must have room for one object in 16 bytes. False: the resolver gave up.
+  bool Read(const Stretch (&stretches)[kLanes], PlainObject* const (&out)[kLanes], uint32_t (&counts)[kLanes],
+            uint64_t (&at)[kLanes]) {
     for (unsigned i = 0; i < kLanes; i++) at[i] = stretches[i].start;
     uint32_t n = 0;
     while (true) {
@@ -72,7 +78,6 @@ class StretchReader {
         if (!Step(&at[i], out[i] + counts[i])) return false;
         counts[i]++;
       }
-      if (at[i] != stretches[i].top) return false;
     }
     return true;
   }

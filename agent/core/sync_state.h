@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sync point that is being written, in the VM thread at one safepoint. Thread safety: none.
+// What a session knows of the sync point that is being written. Belongs to the VM thread during a pause, then to
+// the background thread until it is idle again; the atomics are what the two say to each other.
 #pragma once
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
 
 #include "agent/core/session.h"
 #include "trace/object_encoder.h"
@@ -14,6 +20,13 @@ struct Session::Sync {
   uint32_t space = 0;
   uint64_t objects = 0, words = 0;
   trace::ObjectEncoder encoder;
+  KindCache kinds;
+  Scratch scratch;
+
+  std::atomic<bool> stop{false};      // the walk shall end
+  std::atomic<bool> complete{false};  // it was not stopped
+  std::atomic<bool> again{false};     // it was abandoned: another sync point is due, in the same file
+  std::atomic<uint64_t> words_read{0}, all_words{0};
 };
 
 }  // namespace anttracks::core

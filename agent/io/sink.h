@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the writer's bytes go. Thread safety: one thread at a time.
+// Where the writer's bytes go: one file, or the files of a rotated trace. Thread safety: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,30 @@ class Sink {
   // the system lets it. The error says what to do.
   virtual trace::Status Write(std::span<const uint8_t> bytes) = 0;
   virtual trace::Status Close() = 0;
+  // For a trace that never began: what was made is deleted.
+  virtual void Remove() {}
+  // Async-signal-safe, touches descriptors only.
+  virtual void CloseInForkedChild() {}
+  // An error if what was written is not where it was put any more (deleted by somebody).
+  virtual trace::Status Check() { return {}; }
+
+  // Raw bytes that a chunk should have.
+  virtual size_t chunk_bytes() const { return 256 << 10; }
+
+  // A rotated trace. The rest has a meaning only then.
+  virtual bool rotates() const { return false; }
+  // Into the symbols file. Old data files go when there is no room for it.
+  virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
+  // Begins the next data file; deletes the oldest ones.
+  virtual trace::Status NextFile() { return {}; }
+  // Write may put so many bytes into the current data file without breaking the bound.
+  virtual bool HasRoom(size_t) const { return true; }
+  // The current data file has its share.
+  virtual bool WantsNext() const { return false; }
+  // Says that a sync point of which that part (0 to 1) filled the current data file has no room in it.
+  virtual std::string TooSmall(double) const { return {}; }
+  // It has nearly all that the bound leaves it.
+  virtual bool NearBound() const { return false; }
 };
 
 }  // namespace anttracks::io

@@ -88,6 +88,13 @@ Status TraceFile::Close() {
   return {};
 }
 
+Status TraceFile::Check() {
+  const int fd = fd_.load(std::memory_order_acquire);
+  struct stat now {};
+  if (fd < 0 || !regular_ || fstat(fd, &now) != 0 || now.st_nlink != 0) return {};
+  return Status::Error("trace file " + path_ + " was deleted while it was written");
+}
+
 void TraceFile::Remove() {
   struct stat named {};
   // Only what was made here: not a device, not what somebody put in its place.

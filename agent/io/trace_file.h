@@ -23,9 +23,10 @@ class TraceFile : public Sink {
 
   trace::Status Write(std::span<const uint8_t> bytes) override;
   trace::Status Close() override;
+  trace::Status Check() override;
   // For a trace that never began. Also after Close.
-  void Remove();
-  void CloseInForkedChild();
+  void Remove() override;
+  void CloseInForkedChild() override;
 
   const std::string& path() const { return path_; }
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,8 @@
 namespace anttracks::io {
 
 using trace::SegmentKind;
+
+constexpr std::string_view kBoundReached = "the trace reached its bound before a collection came";
 
 Writer::~Writer() {
   if (started_ && !joined_) pthread_join(thread_, nullptr);
@@ -70,7 +73,8 @@ void Writer::Run() {
 
 void Writer::Loop() {
   core::BufferQueue& queue = session_.queue();
-  WriteChunk(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta_.data()), meta_.size()});
+  if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta());
+  WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
     const bool last = queue.closed() || session_.failure().failed();
@@ -78,6 +82,7 @@ void Writer::Loop() {
     AddSymbols();
     for (core::Buffer* buffer = list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
     queue.Recycle(list);
+    CheckFiles();
     if (list != nullptr) continue;
     if (last) break;
     FlushChunk();
@@ -87,20 +92,26 @@ void Writer::Loop() {
 
 void Writer::AddSymbols() {
   if (!session_.symbols().pending()) return;
+  trace::ByteBuffer& out = sink_.rotates() ? symbols_ : chunk_;
   for (const trace::ByteBuffer& block : session_.symbols().Take()) {
-    trace::AppendSegment(&chunk_, SegmentKind::kSymbols, 0, block.span());
-    if (chunk_.size() >= kChunkBytes) FlushChunk();
+    trace::AppendSegment(&out, SegmentKind::kSymbols, 0, block.span());
+    if (symbols_.size() >= sink_.chunk_bytes()) FlushSymbols();
+    if (chunk_.size() >= sink_.chunk_bytes()) FlushChunk();
   }
 }
 
 void Writer::Add(core::Buffer& buffer) {
+  if (buffer.kind == core::kNextFile) {
+    NextFile();
+    return;
+  }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
   if (buffer.kind == 0) {
     chunk_.Append(bytes);
   } else {
     trace::AppendSegment(&chunk_, static_cast<SegmentKind>(buffer.kind), buffer.stream, bytes);
   }
-  if (chunk_.size() >= kChunkBytes || buffer.flush) FlushChunk();
+  if (chunk_.size() >= sink_.chunk_bytes() || buffer.flush) FlushChunk();
 }
 
 void Writer::WriteEnd() {
@@ -110,31 +121,125 @@ void Writer::WriteEnd() {
   if (failure.failed()) {
     reason = "tracing stopped: " + failure.reason();
     trace::AppendLoss(&chunk_, now, 0, 0, failure.reason());
+  } else if (dropped_chunks_ != 0) {
+    trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, kBoundReached);
+    dropping_ = false;  // there is room for this one
   }
   FlushChunk();
-  trace::AppendEnd(&chunk_, now, reason, session_.CountersJson());
-  FlushChunk();
+  if (!sink_.rotates()) {
+    trace::AppendEnd(&chunk_, now, reason, session_.CountersJson());
+    FlushChunk();
+    return;
+  }
+  trace::AppendEnd(&symbols_, now, reason, session_.CountersJson());
+  FlushSymbols();
 }
 
 void Writer::FlushChunk() {
+  FlushSymbols();
   if (chunk_.empty()) return;
   WriteChunk(trace::ChunkType::kData, chunk_.span());
   chunk_.Clear();
+  if (sink_.rotates() && !broken_) AskForSpace();
+}
+
+void Writer::FlushSymbols() {
+  if (symbols_.empty()) return;
+  WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
+  symbols_.Clear();
 }
 
 void Writer::WriteChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
   if (broken_) return;
+  if (dropping_) {
+    Drop(payload.size());
+    return;
+  }
   const auto chunk = chunks_.Encode(type, payload);
-  const trace::Status status = chunk.ok() ? sink_.Write(*chunk) : chunk.status();
+  if (chunk.ok() && !sink_.HasRoom(chunk->size()) && dropped_chunks_ == 0) {
+    dropping_ = true;
+    chunks_.Forget();
+    ReportTooSmall();
+    session_.WantSyncPoint();
+    Drop(payload.size());
+    return;
+  }
+  Written(chunk.ok() ? sink_.Write(*chunk) : chunk.status(), payload.size(), chunk.ok() ? chunk->size() : 0);
+}
+
+void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
+  if (broken_) return;
+  const auto chunk = symbol_chunks_.Encode(type, payload);
+  Written(chunk.ok() ? sink_.WriteSymbols(*chunk) : chunk.status(), payload.size(), chunk.ok() ? chunk->size() : 0);
+}
+
+void Writer::Written(const trace::Status& status, size_t raw, size_t stored) {
   if (!status.ok()) {
     broken_ = true;
     session_.failure().Fail(status.message());
     return;
   }
   core::OutputCounts& counts = session_.output();
-  counts.raw_bytes += payload.size();
-  counts.stored_bytes += chunk->size();
+  counts.raw_bytes += raw;
+  counts.stored_bytes += stored;
   counts.chunks++;
+}
+
+// Where a sync point's mark is in the queue.
+void Writer::NextFile() {
+  FlushChunk();
+  if (broken_) return;
+  const trace::Status status = sink_.NextFile();
+  if (!status.ok()) {
+    Written(status, 0, 0);
+    return;
+  }
+  session_.output().files++;
+  const bool lost = dropping_;
+  dropping_ = false;
+  WriteChunk(trace::ChunkType::kMeta, Meta());
+  if (!lost) return;
+  trace::ByteBuffer loss;
+  trace::AppendLoss(&loss, session_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
+  WriteChunk(trace::ChunkType::kData, loss.span());
+  dropped_chunks_ = dropped_bytes_ = 0;
+}
+
+// Tells the session when the data file is full, and asks for a collection when none came in time.
+void Writer::AskForSpace() {
+  if (sink_.WantsNext()) session_.WantSyncPoint();
+  if (!dropping_ && !sink_.NearBound()) return;
+  // A file that could not even take its sync point will not be helped by another collection.
+  if (dropping_ && session_.sync_progress() < 1) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - asked_ < kAskAgainAfter) return;
+  asked_ = now;
+  session_.output().requested_collections++;
+  session_.background().RequestCollection();
+}
+
+void Writer::Drop(size_t bytes) {
+  dropped_chunks_++;
+  dropped_bytes_ += bytes;
+  session_.output().dropped_chunks++;
+  session_.output().dropped_bytes += bytes;
+}
+
+// A file that cannot hold the sync point it begins with is of no use.
+void Writer::ReportTooSmall() {
+  const double progress = session_.sync_progress();
+  if (progress >= 1 || said_too_small_) return;
+  said_too_small_ = true;
+  core::LogWarn(sink_.TooSmall(std::max(progress, 0.01)));
+}
+
+// Somebody may have deleted what is being written: nobody will find the rest.
+void Writer::CheckFiles() {
+  const auto now = std::chrono::steady_clock::now();
+  if (broken_ || now - checked_ < kCheckAfter) return;
+  checked_ = now;
+  const trace::Status status = sink_.Check();
+  if (!status.ok()) Written(status, 0, 0);
 }
 
 }  // namespace anttracks::io

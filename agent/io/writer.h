@@ -2,6 +2,10 @@
 // The one thread that writes: takes buffers from the queue, puts symbols in front of them, makes chunks, hands
 // them to the sink.
 //
+// A rotated trace: symbols go into their own file, ahead of what uses them. When the data file has its share the
+// session is told to make the next collection a sync point; its mark in the queue is where the next file begins. If the
+// bound is reached before, events are dropped until there, and counted.
+//
 //     idle --Start--> running --queue closed--> LOSS if tracing failed, END --> done
 //                        |----- write error --> queue discards, nothing is written any more --> done
 //
@@ -27,7 +31,7 @@ namespace anttracks::io {
 class Writer {
  public:
   Writer(core::Session& session, Sink& sink, bool compress)
-      : session_(session), sink_(sink), chunks_(compress) {}
+      : session_(session), sink_(sink), chunks_(compress), symbol_chunks_(compress) {}
   // Waits for the thread if it runs: only in tests and after Wait.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -37,8 +41,10 @@ class Writer {
   bool Wait(std::chrono::milliseconds without_progress);
 
  private:
-  static constexpr size_t kChunkBytes = 256 << 10;
   static constexpr std::chrono::milliseconds kFlushAfter{100};
+  static constexpr std::chrono::seconds kCheckAfter{1};
+  // Between two requests for a collection.
+  static constexpr std::chrono::milliseconds kAskAgainAfter{50};
 
   static void* Main(void* self);
   void Run();
@@ -47,14 +53,32 @@ class Writer {
   void Add(core::Buffer& buffer);
   void WriteEnd();
   void FlushChunk();
+  void FlushSymbols();
   void WriteChunk(trace::ChunkType type, std::span<const uint8_t> payload);
+  void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
+  void Written(const trace::Status& status, size_t raw, size_t stored);
+  std::span<const uint8_t> Meta() const {
+    return {reinterpret_cast<const uint8_t*>(meta_.data()), meta_.size()};
+  }
+  void NextFile();
+  void AskForSpace();
+  void Drop(size_t bytes);
+  void ReportTooSmall();
+  void CheckFiles();
 
   core::Session& session_;
   Sink& sink_;
   trace::ChunkEncoder chunks_;
   trace::ByteBuffer chunk_;
+  // Of the symbols file; in a trace that is one file symbols are in chunk_.
+  trace::ChunkEncoder symbol_chunks_;
+  trace::ByteBuffer symbols_;
   std::string meta_;
   bool broken_ = false;  // a write failed
+  // Dropped since the bound was reached; LOSS says it at the start of the next file.
+  uint64_t dropped_chunks_ = 0, dropped_bytes_ = 0;
+  bool dropping_ = false, said_too_small_ = false;
+  std::chrono::steady_clock::time_point checked_{}, asked_{};
 
   pthread_t thread_{};
   bool started_ = false, joined_ = false;

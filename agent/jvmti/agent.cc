@@ -11,6 +11,8 @@
 
 #include "agent/core/callbacks.h"
 #include "agent/core/log.h"
+#include "agent/io/rotating_trace.h"
+#include "agent/io/trace_file.h"
 #include "agent/jvmti/meta.h"
 #include "trace/file_writer.h"
 
@@ -95,6 +97,7 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
     return Status::Error("help was asked for");
   }
   core::SetLogLevel(options_.log);
+  java_vm_ = vm;
   if (vm->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
     return Status::Error("this JVM has no JVMTI 11");
   }
@@ -106,7 +109,7 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
       *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
                                  .queue_bytes = options_.queue_bytes,
                                  .stretch_bytes = options_.stretch_bytes});
-  writer_ = std::make_unique<io::Writer>(*session_, *file_, options_.compress);
+  writer_ = std::make_unique<io::Writer>(*session_, *sink_, options_.compress);
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
   status = Subscribe();
@@ -135,14 +138,22 @@ Status Agent::FindVm() {
 }
 
 Status Agent::OpenFile() {
-  auto file = io::TraceFile::Create(core::ExpandFile(options_.file, getpid()), options_.overwrite);
-  if (!file.ok()) return file.status();
-  file_ = std::move(*file);
+  path_ = core::ExpandFile(options_.file, getpid());
   trace::FileHeader header;
   header.wall_clock_ns = core::Clock::Wall();
   header.trace_id = RandomId();
   header.process_id = static_cast<uint64_t>(getpid());
-  const Status status = file_->Write(trace::EncodeFileHeader(header));
+  if (options_.max_bytes != 0) {
+    auto rotating = io::RotatingTrace::Create(path_, options_.overwrite, header,
+                                              {.max_bytes = options_.max_bytes, .deviation = options_.deviation});
+    if (!rotating.ok()) return rotating.status();
+    sink_ = std::move(*rotating);
+    return {};
+  }
+  auto file = io::TraceFile::Create(path_, options_.overwrite);
+  if (!file.ok()) return file.status();
+  sink_ = std::move(*file);
+  const Status status = sink_->Write(trace::EncodeFileHeader(header));
   if (!status.ok()) ForgetFile();
   return status;
 }
@@ -159,6 +170,30 @@ Status Agent::Subscribe() {
   return {};
 }
 
+// The thread that reads the old space of sync points and asks the VM for collections.
+Status Agent::StartBackground() {
+  JNIEnv* jni = nullptr;
+  if (java_vm_->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_10) != JNI_OK) {
+    return Status::Error("no JNI in this thread");
+  }
+  const jclass type = jni->FindClass("java/lang/Thread");
+  const jmethodID make = type == nullptr ? nullptr : jni->GetMethodID(type, "<init>", "(Ljava/lang/String;)V");
+  const jstring name = make == nullptr ? nullptr : jni->NewStringUTF("AntTracks");
+  const jobject thread = name == nullptr ? nullptr : jni->NewObject(type, make, name);
+  if (thread == nullptr) {
+    jni->ExceptionClear();
+    return Status::Error("cannot make the agent's thread");
+  }
+  const auto run = [](jvmtiEnv*, JNIEnv*, void* agent) {
+    Agent& self = *static_cast<Agent*>(agent);
+    self.session_->background().Loop(*self.vm_);
+  };
+  if (env_->RunAgentThread(thread, run, this, JVMTI_THREAD_NORM_PRIORITY) != JVMTI_ERROR_NONE) {
+    return Status::Error("JVMTI refuses the agent's thread");
+  }
+  return {};
+}
+
 Status Agent::BeginLocked(trace::SyncReason reason) {
   // At load the heap did not exist yet: fetch its place and the number of GC workers.
   const Status found = FindVm();
@@ -171,11 +206,15 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
   const Status started = writer_->Start(MetaJson(env_, *vm_, option_text_.c_str()));
   if (!started.ok()) return started;
   session_->Begin(reason);
+  if (sink_->rotates()) {
+    const Status background = StartBackground();
+    if (!background.ok()) return background;
+  }
   const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
   state_ = State::kRunning;
   const int32_t error = vm_->start(&callbacks);
   if (error == 0) {
-    core::LogInfo("tracing to " + file_->path());
+    core::LogInfo("tracing to " + path_);
     return {};
   }
   state_ = State::kEnded;
@@ -240,30 +279,31 @@ void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
   if (vm_is_alive) {
     vm_->stop();
     session_->Finish(reason);
+    session_->background().Stop();
   } else {
     session_->Abandon(reason);
   }
   if (!writer_->Wait(kEndWithoutProgress)) {
-    core::LogError("the end of the trace could not be written: no progress for 30 s on " + file_->path());
+    core::LogError("the end of the trace could not be written: no progress for 30 s on " + path_);
     return;
   }
   if (session_->queue().lost_segments() != 0) {
     core::LogWarn(
-        "the trace " + file_->path() + " has losses: " + std::to_string(session_->queue().lost_segments()) +
+        "the trace " + path_ + " has losses: " + std::to_string(session_->queue().lost_segments()) +
         " segments were dropped because the file could not be written fast enough; give a larger queue=");
   }
   if (!session_->failure().failed()) core::LogInfo("trace written: " + session_->CountersJson());
 }
 
 void Agent::ForgetFile() {
-  if (file_) file_->Remove();
+  if (sink_) sink_->Remove();
 }
 
 // Only what is async-signal-safe: another thread may have held any lock.
 void Agent::ForkedChild() {
   Agent& agent = Get();
   if (agent.session_) agent.session_->failure().Deactivate();
-  if (agent.file_) agent.file_->CloseInForkedChild();
+  if (agent.sink_) agent.sink_->CloseInForkedChild();
   agent.state_ = State::kEnded;
 }
 

@@ -18,7 +18,7 @@
 
 #include "agent/core/options.h"
 #include "agent/core/session.h"
-#include "agent/io/trace_file.h"
+#include "agent/io/sink.h"
 #include "agent/io/writer.h"
 #include "trace/status.h"
 
@@ -45,6 +45,7 @@ class Agent {
   trace::Status FindVm();
   trace::Status OpenFile();
   trace::Status Subscribe();
+  trace::Status StartBackground();
   trace::Status BeginLocked(trace::SyncReason reason);
   void EndLocked(bool vm_is_alive, std::string_view reason);
   void ForgetFile();
@@ -53,11 +54,13 @@ class Agent {
 
   std::mutex mutex_;
   State state_ = State::kIdle;
+  JavaVM* java_vm_ = nullptr;
   jvmtiEnv* env_ = nullptr;
   const AntTracksVM* vm_ = nullptr;
   core::Options options_;
   std::string option_text_;
-  std::unique_ptr<io::TraceFile> file_;
+  std::string path_;
+  std::unique_ptr<io::Sink> sink_;
   std::unique_ptr<core::Session> session_;
   std::unique_ptr<io::Writer> writer_;
 };

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/background.h"
+
+#include <utility>
+
+namespace anttracks::core {
+
+void Background::Loop(const AntTracksVM& vm) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return stopped_ || task_ || collect_; });
+    if (task_) {
+      const std::function<void()> task = std::exchange(task_, nullptr);
+      lock.unlock();
+      task();
+      lock.lock();
+      busy_ = false;
+      idle_.notify_all();
+    } else if (stopped_) {
+      return;
+    } else {
+      // Not under the lock: at the safepoint the VM thread may call Start.
+      lock.unlock();
+      vm.collect();
+      lock.lock();
+      collect_ = false;
+    }
+  }
+}
+
+void Background::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  work_.notify_one();
+}
+
+void Background::Start(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  task_ = std::move(task);
+  busy_ = true;
+  work_.notify_one();
+}
+
+void Background::WaitIdle() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return !busy_; });
+}
+
+bool Background::busy() const {
+  const std::lock_guard lock(mutex_);
+  return busy_;
+}
+
+void Background::RequestCollection() {
+  const std::lock_guard lock(mutex_);
+  collect_ = true;
+  work_.notify_one();
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the agent does in a thread of its own that the VM knows: the walk of the old space after a sync point's
+// collection, and collections on request. There is one such thread; it is made only for traces that rotate.
+//
+//     Loop (the thread) <-- Start(task), RequestCollection, Stop
+//
+// Thread safety: full. Start and WaitIdle from the VM thread at a safepoint, so never two at a time.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::core {
+
+class Background {
+ public:
+  // The thread's life; returns after Stop. The thread must be one that the VM knows, in native state.
+  void Loop(const AntTracksVM& vm);
+  void Stop();
+
+  // The task must not throw. Not while another one runs.
+  void Start(std::function<void()> task);
+  // Waits until no task runs; the task must have been told to end.
+  void WaitIdle();
+  bool busy() const;
+  // A young collection, soon. Requests that come before it is done are one.
+  void RequestCollection();
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable work_, idle_;
+  // Guarded by mutex_.
+  std::function<void()> task_;
+  bool busy_ = false;  // a task waits or runs
+  bool collect_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sync points: the heap as it stands, object for object. The first one comes from the VM, object by object; those
+// of a rotation follow a collection and are read from the spaces' own linear layout (ICPE'16, section 3.3). The
+// young spaces are read in the collection's pause, the old one after it while the program runs: nothing in it moves
+// before the next full collection, which stops the walk.
+#include "agent/core/session.h"
+#include "agent/core/sync_state.h"
+#include "trace/object_encoder.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kBlockBytes = 64 << 10;
+constexpr std::chrono::milliseconds kPause{1};
+// The walk waits while the queue is fuller than this.
+constexpr double kFillForWalk = 0.5;
+
+std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
+  std::vector<trace::Space> words;
+  for (const AntTracksSpace& space : spaces) {
+    words.push_back({static_cast<trace::SpaceKind>(space.kind), space.collected != 0,
+                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
+                     space.end / trace::kWordBytes});
+  }
+  return words;
+}
+
+}  // namespace
+
+void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
+  trace::ByteBuffer segment;
+  trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
+  queue_.PushSegments(segment.span(), PushMode::kForce);
+}
+
+bool Session::OpenSync(uint32_t space) {
+  Sync& sync = *sync_;
+  sync.buffer = queue_.Acquire();
+  if (sync.buffer == nullptr) {
+    failure_.Fail("no memory for a sync point");
+    return false;
+  }
+  sync.space = space;
+  sync.encoder.Reset();
+  sync.out = sync.buffer->data();
+  sync.limit = sync.out + sync.buffer->capacity - 2 * trace::ObjectEncoder::kRoom;
+  return true;
+}
+
+// False: what was read is lost.
+bool Session::CloseSync(PushMode mode) {
+  Sync& sync = *sync_;
+  if (sync.buffer == nullptr) return true;
+  Buffer* buffer = sync.buffer;
+  sync.buffer = nullptr;
+  sync.out = sync.encoder.Finish(sync.out);
+  buffer->used = static_cast<uint32_t>(sync.out - buffer->data());
+  buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
+  buffer->stream = sync.space;
+  return queue_.Push(buffer, mode);
+}
+
+void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
+  Sync& sync = *sync_;
+  Header header;
+  for (const uint64_t address : addresses) {
+    if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) &&
+        !CloseSync(PushMode::kBounded)) {
+      // A heap that is known in part only is worth nothing.
+      failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
+      return;
+    }
+    if (sync.buffer == nullptr && !OpenSync(space)) return;
+    if (!ReadHeader(address, &header)) return;
+    sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
+    sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
+    sync.encoder.Advance(header.words);
+    sync.objects++;
+    sync.words += header.words;
+  }
+}
+
+void Session::SyncEnd() {
+  if (!CloseSync(PushMode::kForce)) return;
+  trace::ByteBuffer segment;
+  trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
+  queue_.PushSegments(segment.span(), PushMode::kForce, true);
+  sync_objects_.Add(sync_->objects);
+  sync_points_.Add(1);
+}
+
+uint64_t Session::YoungSlides() const {
+  uint64_t slides = 0;
+  for (const Worker& worker : workers_) slides += worker.slides.count.value();
+  return slides;
+}
+
+// Not while another one is written; not if a young collection failed to promote: dead objects lie between those
+// that stayed.
+bool Session::MayBeSyncPoint(const AntTracksGC& gc) const {
+  if (background_.busy()) return false;
+  return gc.kind == ANTTRACKS_GC_FULL || YoungSlides() == slides_before_;
+}
+
+void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
+  Sync& sync = *sync_;
+  const std::span<const AntTracksSpace> spaces(gc.spaces, gc.nspaces);
+  if (next_file) {
+    sync_wanted_.store(false, std::memory_order_relaxed);
+    // Every stream begins anew, so that the file can be the first one that is read.
+    const std::lock_guard lock(registry_mutex_);
+    for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
+    queue_.PushMark(kNextFile);
+  }
+  trace::ByteBuffer segment;
+  trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), InWords(spaces));
+  queue_.PushSegments(segment.span(), PushMode::kForce);
+  sync.objects = sync.words = 0;
+  sync.stop.store(false);
+  uint64_t all_words = 0;
+  for (const AntTracksSpace& space : spaces) all_words += (space.top - space.bottom) / trace::kWordBytes;
+  sync.all_words.store(all_words);
+  sync.words_read.store(0);
+  uint32_t old = UINT32_MAX;
+  for (uint32_t i = 0; i < gc.nspaces; i++) {
+    if (gc.spaces[i].kind == ANTTRACKS_SPACE_OLD && !sync_in_pause_) {
+      old = i;
+    } else if (!WalkSpace(i, {gc.spaces[i].bottom, gc.spaces[i].top}, false)) {
+      AbandonSyncPoint("the trace could not be written fast enough");
+      return;
+    }
+  }
+  sync_in_pause_ = false;
+  if (old == UINT32_MAX) {
+    SyncEnd();
+    return;
+  }
+  if (!CloseSync(PushMode::kTry)) {
+    AbandonSyncPoint("the trace could not be written fast enough");
+    return;
+  }
+  const Stretch space{gc.spaces[old].bottom, gc.spaces[old].top};
+  background_.Start([this, old, space] { WalkOld(old, space); });
+}
+
+// False: stopped, or lost.
+bool Session::WalkSpace(uint32_t index, const Stretch& space, bool concurrent) {
+  Sync& sync = *sync_;
+  uint64_t at = space.start;
+  while (at < space.top) {
+    while (concurrent && !sync.stop.load() && failure_.active() && queue_.fill() > kFillForWalk) {
+      std::this_thread::sleep_for(kPause);
+    }
+    if (concurrent && (sync.stop.load() || !failure_.active())) return false;
+    Stretch blocks[kLanes];
+    blocks[0] = {at, std::min(space.top, at + kBlockBytes)};
+    if (!ReadStretches(sync.kinds, blocks, sync.scratch)) return false;
+    const Stretch block{at, sync.scratch.ends[0]};
+    if (block.top > space.top) {
+      failure_.Fail("internal error: the objects of a space do not end where it ends");
+      return false;
+    }
+    if (!EncodeSync(index, block, {sync.scratch.objects[0].data(), sync.scratch.counts[0]}, PushMode::kTry)) {
+      return false;
+    }
+    sync.words_read.fetch_add((block.top - at) / trace::kWordBytes, std::memory_order_relaxed);
+    at = block.top;
+  }
+  return true;
+}
+
+bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode) {
+  Sync& sync = *sync_;
+  size_t i = 0;
+  while (i < objects.size()) {
+    if (sync.buffer != nullptr && (sync.space != index || sync.out >= sync.limit) && !CloseSync(mode)) return false;
+    if (i == 0 || sync.buffer == nullptr) {
+      if (sync.buffer == nullptr && !OpenSync(index)) return false;
+      const uint64_t at = AddressIn(block, static_cast<uint32_t>(i));
+      sync.out = sync.encoder.MoveTo(sync.out, at / trace::kWordBytes, false);
+    }
+    sync.out = sync.encoder.Objects(sync.out, sync.limit, &i, objects.size(), [objects](size_t number) {
+      return objects[number].Unpacked();
+    });
+  }
+  sync.encoder.set_cursor(block.top / trace::kWordBytes);
+  sync.objects += objects.size();
+  sync.words += (block.top - block.start) / trace::kWordBytes;
+  return true;
+}
+
+// In the background.
+void Session::WalkOld(uint32_t index, const Stretch& space) {
+  try {
+    const bool read = WalkSpace(index, space, true) && CloseSync(PushMode::kTry);
+    if (read) {
+      SyncEnd();
+      sync_->complete.store(true);
+    } else if (!sync_->stop.load() && failure_.active()) {
+      AbandonSyncPoint("the trace could not be written fast enough");
+    }
+  } catch (const std::exception& e) {
+    failure_.Fail(e.what());
+  }
+}
+
+void Session::AbandonSyncPoint(std::string_view reason) {
+  if (sync_->buffer != nullptr) queue_.Release(sync_->buffer);
+  sync_->buffer = nullptr;
+  trace::ByteBuffer segment;
+  trace::AppendSyncAbandoned(&segment, reason);
+  queue_.PushSegments(segment.span(), PushMode::kForce);
+  abandoned_sync_points_.Add(1);
+  sync_->again.store(true);
+}
+
+// Before objects of the old space may move, and before the session ends.
+void Session::StopSyncPoint(std::string_view reason) {
+  if (!background_.busy()) return;
+  sync_->complete.store(false);
+  sync_->stop.store(true);
+  background_.WaitIdle();
+  if (sync_->complete.load()) return;
+  if (!sync_->again.load()) AbandonSyncPoint(reason);
+  sync_in_pause_ = true;
+}
+
+double Session::sync_progress() const {
+  if (!sync_) return 0;
+  const auto all = static_cast<double>(sync_->all_words.load());
+  return all == 0 ? 1 : static_cast<double>(sync_->words_read.load()) / all;
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a trace with a bound: a symbols file PATH, and data files PATH.0, PATH.1, … of which the oldest
+// are deleted (docs/trace-format.md, "Files"; ICPE'16, section 3.2).
+//
+// The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data files
+// of an equal share of what the symbols leave. A file that has its share waits for the next collection, to end there;
+// the deviation is how far it may grow meanwhile.
+//
+// Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe. Units: bytes.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "agent/io/sink.h"
+#include "agent/io/trace_file.h"
+#include "trace/file_writer.h"
+
+namespace anttracks::io {
+
+struct RotationLimits {
+  uint64_t max_bytes = 0;
+  double deviation = 0.1;
+
+  uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
+  uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
+  uint64_t bound() const { return max_bytes + slack(); }
+};
+
+class RotatingTrace : public Sink {
+ public:
+  // Makes the symbols file and the first data file, with headers that differ from header in index and flags.
+  static trace::Result<std::unique_ptr<RotatingTrace>> Create(const std::string& path, bool overwrite,
+                                                              const trace::FileHeader& header,
+                                                              const RotationLimits& limits);
+
+  trace::Status Write(std::span<const uint8_t> bytes) override;
+  trace::Status Close() override;
+  trace::Status Check() override;
+  bool rotates() const override { return true; }
+  trace::Status WriteSymbols(std::span<const uint8_t> bytes) override;
+  trace::Status NextFile() override;
+  // Small enough to use a small file well.
+  size_t chunk_bytes() const override { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
+  bool HasRoom(size_t bytes) const override { return total_ + bytes + kReserve <= limits_.bound(); }
+  bool WantsNext() const override { return data_.back().bytes >= share(); }
+  bool NearBound() const override { return total_ + limits_.slack() / 4 >= limits_.bound(); }
+  std::string TooSmall(double part) const override;
+
+  // For a trace that never began.
+  void Remove() override;
+  void CloseInForkedChild() override;
+
+  const RotationLimits& limits() const { return limits_; }
+  // Of a data file.
+  uint64_t share() const;
+  uint64_t current_bytes() const { return data_.back().bytes; }
+
+ private:
+  struct DataFile {
+    std::string path;
+    uint64_t bytes = 0;
+  };
+  // For the LOSS and END that are written when there is no room for anything else.
+  static constexpr uint64_t kReserve = 4096;
+
+  RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)
+      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits) {}
+  trace::Status OpenData();
+  trace::Status DeleteOldest();
+
+  const std::string path_;
+  const bool overwrite_;
+  trace::FileHeader header_;
+  const RotationLimits limits_;
+  std::unique_ptr<TraceFile> symbols_;
+  std::unique_ptr<TraceFile> current_;
+  uint64_t symbols_bytes_ = 0;
+  std::deque<DataFile> data_;  // oldest first; the last one is current
+  uint64_t total_ = 0;         // of all files
+  uint32_t next_index_ = 0;
+};
+
+}  // namespace anttracks::io
