@@ -24,7 +24,7 @@ class Bound:
         self.size, self.dev = size, dev
         self.limit = size + int(size * dev)
         self.files = round(1 / dev)
-        self.options = f",maxsize={size // KB}K,dev={dev}"
+        self.options = f",maxsize={size // KB}K" + (f",dev={dev}" if dev != 0.1 else "")  # 0.1 is the default
 
 
 def traced(test, bound, main, arguments, flags, options=""):
@@ -177,7 +177,7 @@ def overwrite(test):
     trace, _, _ = traced(test, Bound(1 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m",))
     old = list(data_files(trace))
     os.remove(trace)
-    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M,dev=0.1")
+    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M")
     with open(data_files(trace)[old[0]], "rb") as file:
         first = file.read()
     # The new trace begins with file 0, which is not there any more: what is there must not be mixed with it.
@@ -185,7 +185,7 @@ def overwrite(test):
     expect(done.returncode == 1 and "exist" in done.stderr + done.stdout, f"ended with {done.returncode}: {tail(done.stderr)}")
     with open(data_files(trace)[old[0]], "rb") as file:
         expect(file.read() == first, "an old data file was changed")
-    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M,dev=0.1,overwrite=yes")
+    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M,overwrite=yes")
     done = run(again)
     expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
     expect(min(data_files(trace)) < old[0], f"data files {list(data_files(trace))}, before {old}")

@@ -11,7 +11,7 @@ from judge.rotated import Running, SizeWatch, data_files, plain_output, total_by
 from judge.world import ANALYZER, analyze, analyze_json, expect, run, tail, test, verified
 
 PROGRAM = ("FastAllocation", (4_000_000,), ("-XX:+UseParallelGC", "-Xmx24m"))
-BOUND = "maxsize=2M,dev=0.1"
+BOUND = "maxsize=2M"
 LIMIT = (2 << 20) + (2 << 20) // 10
 
 
@@ -116,7 +116,7 @@ def folder_unchangeable(t):
 def kill_at(t, randomly, turn):
     """Every second time just when a new file appears, else somewhere between two of them."""
     t.clear()
-    options = "maxsize=1M,dev=0.1" + (",compress=off" if turn % 4 < 2 else "")
+    options = "maxsize=1M" + (",compress=off" if turn % 4 < 2 else "")
     with Running(t, t.path("trace"), "FastAllocation", (1_000_000_000,), PROGRAM[2], options) as running:
         running.wait_for_file(randomly.randrange(1, 40), pause=0)
         if turn % 2:
