@@ -26,33 +26,47 @@ std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header)
   return bytes;
 }
 
-Result<std::span<const uint8_t>> ChunkEncoder::Encode(ChunkType type, std::span<const uint8_t> payload) {
+namespace {
+
+// For a header and most bytes of payload. Growing clears the new bytes, so that a buffer once grown stays so.
+uint8_t* Room(ByteBuffer* out, size_t most) {
+  if (out->size() < kChunkHeaderBytes + most) out->Resize(kChunkHeaderBytes + most);
+  return out->data();
+}
+
+}  // namespace
+
+Result<std::span<const uint8_t>> EncodeChunk(ChunkType type, uint64_t sequence,
+                                             std::span<const uint8_t> payload, bool compress, ByteBuffer* out) {
   namespace at = chunk_header;
   if (payload.size() > kMaxChunkRawBytes) return Status::Error("chunk is longer than the format allows");
-  uint16_t flags = 0;
+  compress = compress && !payload.empty();
+  uint8_t* p = Room(out, compress ? snappy::MaxCompressedLength(payload.size()) : payload.size());
   size_t stored = payload.size();
-  if (compress_ && !payload.empty()) {
-    out_.Resize(kChunkHeaderBytes + snappy::MaxCompressedLength(payload.size()));
+  if (compress) {
     snappy::RawCompress(reinterpret_cast<const char*>(payload.data()), payload.size(),
-                        reinterpret_cast<char*>(out_.data() + kChunkHeaderBytes), &stored);
-    flags = kChunkSnappy;
+                        reinterpret_cast<char*>(p + kChunkHeaderBytes), &stored);
   }
-  if (flags == 0 || stored >= payload.size()) {
-    flags = 0;
+  const bool shorter = stored < payload.size();
+  if (!shorter) {
     stored = payload.size();
-    out_.Resize(kChunkHeaderBytes + stored);
-    if (stored != 0) std::memcpy(out_.data() + kChunkHeaderBytes, payload.data(), stored);
+    if (stored != 0) std::memcpy(p + kChunkHeaderBytes, payload.data(), stored);
   }
-  uint8_t* p = out_.data();
   std::memcpy(p, kChunkMagic, sizeof kChunkMagic);
   PutU16(p + at::kType, static_cast<uint16_t>(type));
-  PutU16(p + at::kFlags, flags);
+  PutU16(p + at::kFlags, shorter ? kChunkSnappy : 0);
   PutU32(p + at::kStoredLength, static_cast<uint32_t>(stored));
   PutU32(p + at::kRawLength, static_cast<uint32_t>(payload.size()));
-  PutU64(p + at::kSequence, sequence_++);
+  PutU64(p + at::kSequence, sequence);
   PutU32(p + at::kPayloadCrc, Crc32c({p + kChunkHeaderBytes, stored}));
   PutU32(p + at::kHeaderCrc, Crc32c({p, at::kHeaderCrc}));
   return std::span<const uint8_t>(p, kChunkHeaderBytes + stored);
+}
+
+Result<std::span<const uint8_t>> ChunkEncoder::Encode(ChunkType type, std::span<const uint8_t> payload) {
+  auto chunk = EncodeChunk(type, sequence_, payload, compress_, &out_);
+  if (chunk.ok()) sequence_++;
+  return chunk;
 }
 
 }  // namespace anttracks::trace

@@ -2,7 +2,9 @@
 // Encodes file headers and chunks into memory. Where the bytes go, and what happens if they cannot go there,
 // is the caller's business.
 //
-// Thread safety: none. Ownership: the bytes that Encode returns belong to the encoder until its next call.
+// Thread safety: EncodeChunk has no state, so that threads may encode at the same time, each into its own
+// buffer; ChunkEncoder has none. Ownership: the bytes that they return lie in the buffer, or in the encoder
+// until its next call.
 #pragma once
 
 #include <array>
@@ -25,15 +27,18 @@ struct FileHeader {
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);
 
+// Header and payload; compress: with Snappy if that makes it shorter. out grows as needed and never shrinks,
+// its contents are lost. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
+Result<std::span<const uint8_t>> EncodeChunk(ChunkType type, uint64_t sequence,
+                                             std::span<const uint8_t> payload, bool compress, ByteBuffer* out);
+
+// Numbers the chunks of one file.
 class ChunkEncoder {
  public:
   explicit ChunkEncoder(bool compress) : compress_(compress) {}
 
-  // Header and payload, compressed if that makes it shorter. An error if the payload is over kMaxChunkRawBytes.
+  // See EncodeChunk. An error uses no number.
   Result<std::span<const uint8_t>> Encode(ChunkType type, std::span<const uint8_t> payload);
-
-  // What Encode gave last was not written: the next chunk gets its number.
-  void Forget() { sequence_--; }
 
   uint64_t chunks() const { return sequence_; }
 

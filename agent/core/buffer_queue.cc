@@ -14,94 +14,152 @@ using Lock = std::unique_lock<std::mutex>;
 
 // The writer sleeps until it has this much to write, as waking it costs a system call.
 constexpr size_t kWakeBytes = 256 << 10;
-// Small, so that what the writer holds beside the bound is small.
+// And takes few at a time (and no more than a quarter of the bound), so that threads that wait for room go on
+// soon.
 constexpr int kMostPopped = 32;
 
-BufferQueue::BufferQueue(const Clock& clock, size_t buffer_bytes, size_t bound_bytes,
-                         std::chrono::milliseconds limit)
+BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
     : clock_(clock),
-      buffer_bytes_(buffer_bytes),
-      bound_bytes_(bound_bytes),
-      wake_bytes_(std::min(kWakeBytes, bound_bytes / 4)),
-      limit_(limit) {}
+      buffer_bytes_(config.buffer_bytes),
+      fuzz_bytes_(static_cast<size_t>(static_cast<double>(config.buffer_bytes) * config.fuzz)),
+      bound_bytes_(config.bound_bytes),
+      wake_bytes_(std::min(kWakeBytes, config.bound_bytes / 4)),
+      when_full_(config.when_full),
+      limit_(config.wait_limit) {}
 
 BufferQueue::~BufferQueue() {
-  for (Buffer* list : {pool_, head_}) {
-    while (list != nullptr) {
-      Buffer* next = list->next;
-      std::free(list);
-      list = next;
-    }
+  Free(pool_);
+  Free(head_);
+}
+
+void BufferQueue::Free(Buffer* list) {
+  while (list != nullptr) {
+    Buffer* next = list->next;
+    std::free(list);
+    list = next;
   }
 }
 
 Buffer* BufferQueue::Make(size_t bytes) {
   void* memory = std::malloc(sizeof(Buffer) + bytes);
   if (memory == nullptr) return nullptr;
+  allocated_buffers_.fetch_add(1, std::memory_order_relaxed);
   Buffer* buffer = new (memory) Buffer();
-  buffer->capacity = static_cast<uint32_t>(bytes);
+  buffer->size = buffer->capacity = static_cast<uint32_t>(bytes);
   return buffer;
 }
 
+// Not random, but different for buffers that are given out one after the other (a linear congruential
+// generator).
+uint32_t BufferQueue::NextCapacity() {
+  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<uint32_t>(buffer_bytes_ - (((random_ >> 32) * (fuzz_bytes_ + 1)) >> 32));
+}
+
 Buffer* BufferQueue::Acquire() {
+  Buffer* buffer = nullptr;
+  uint32_t capacity = 0;
   {
     const Lock lock(mutex_);
-    if (Buffer* buffer = pool_; buffer != nullptr) {
+    capacity = NextCapacity();
+    buffer = pool_;
+    if (buffer != nullptr) {
       pool_ = buffer->next;
-      pooled_--;
-      const uint32_t capacity = buffer->capacity;
-      *buffer = Buffer();
-      buffer->capacity = capacity;
-      return buffer;
+      pooled_bytes_ -= buffer->memory();
     }
   }
-  return Make(buffer_bytes_);
+  if (buffer == nullptr) {
+    buffer = Make(buffer_bytes_);
+    if (buffer == nullptr) return nullptr;
+  }
+  const uint32_t size = buffer->size;
+  *buffer = Buffer();
+  buffer->size = size;
+  buffer->capacity = capacity;
+  return buffer;
 }
 
 Buffer* BufferQueue::AcquireSized(size_t bytes) { return Make(bytes); }
 
 void BufferQueue::Release(Buffer* buffer) {
   buffer->next = nullptr;
-  Recycle(buffer);
+  Pool(buffer, false);
 }
 
-void BufferQueue::Recycle(Buffer* list) {
+void BufferQueue::Recycle(Buffer* list) { Pool(list, true); }
+
+// Keeps what the bound has room for. Taken: by the writer.
+void BufferQueue::Pool(Buffer* list, bool taken) {
   Buffer* unwanted = nullptr;
   {
     const Lock lock(mutex_);
     while (list != nullptr) {
       Buffer* next = list->next;
-      const bool keep = list->capacity == buffer_bytes_ && (pooled_ + 1) * buffer_bytes_ <= bound_bytes_;
+      const size_t bytes = list->memory();
+      if (taken) taken_bytes_ -= bytes;
+      const bool keep = list->size == buffer_bytes_ && !discard_ &&
+                        pooled_bytes_ + queued() + taken_bytes_ + bytes <= bound_bytes_;
       list->next = keep ? pool_ : unwanted;
       (keep ? pool_ : unwanted) = list;
-      pooled_ += keep;
+      if (keep) pooled_bytes_ += bytes;
       list = next;
     }
+    if (taken) room_.notify_all();
   }
-  while (unwanted != nullptr) {
-    Buffer* next = unwanted->next;
-    std::free(unwanted);
-    unwanted = next;
+  Free(unwanted);
+}
+
+// What the pool may not keep any more, to be freed without the lock.
+Buffer* BufferQueue::TrimPool() {
+  Buffer* unwanted = nullptr;
+  while (pool_ != nullptr && (discard_ || pooled_bytes_ + queued() + taken_bytes_ > bound_bytes_)) {
+    Buffer* buffer = pool_;
+    pool_ = buffer->next;
+    pooled_bytes_ -= buffer->memory();
+    buffer->next = unwanted;
+    unwanted = buffer;
   }
+  return unwanted;
+}
+
+void BufferQueue::CountQueued(size_t bytes) {
+  const size_t now = queued() + bytes;
+  queued_bytes_.store(now, std::memory_order_relaxed);
+  if (now > high_water_bytes()) high_water_bytes_.store(now, std::memory_order_relaxed);
 }
 
 void BufferQueue::Append(Buffer* buffer) {
   buffer->next = nullptr;
   (tail_ == nullptr ? head_ : tail_->next) = buffer;
   tail_ = buffer;
-  queued_bytes_ += buffer->capacity;
+  CountQueued(buffer->memory());
   flushes_ += buffer->flush;
 }
 
-// True if there is room or the queue is discarded; false: stalled.
-bool BufferQueue::WaitForRoom(Lock& lock) {
-  if (queued_bytes_ < bound_bytes_ || discard_) return true;
-  if (stalled_) return false;
+// True if there is room or the queue is discarded; false: stalled, or it may not wait.
+bool BufferQueue::WaitForRoom(Lock& lock, size_t bytes, bool may_wait) {
+  const auto may_go = [this, bytes] { return HasRoom(bytes) || discard_; };
+  if (may_go()) return true;
+  if (stalled_ || !may_wait) return false;
   const uint64_t begin = Clock::Monotonic();
-  const bool room =
-      room_.wait_for(lock, limit_, [this] { return queued_bytes_ < bound_bytes_ || discard_ || stalled_; });
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  room_.wait_for(lock, limit_, [this, may_go] { return may_go() || stalled_; });
   blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
-  return room && (queued_bytes_ < bound_bytes_ || discard_);
+  return may_go();
+}
+
+bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode) {
+  switch (mode) {
+    case PushMode::kBounded:
+      return WaitForRoom(lock, bytes, when_full_ == WhenFull::kBlock);
+    case PushMode::kWait:
+      return WaitForRoom(lock, bytes, true);
+    case PushMode::kTry:
+      return queued() < 2 * bound_bytes_;
+    case PushMode::kForce:
+      break;
+  }
+  return true;
 }
 
 void BufferQueue::BeginStall() {
@@ -124,10 +182,10 @@ void BufferQueue::CountLoss(uint64_t segments, uint64_t bytes) {
 
 bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
   Buffer* refused = nullptr;
+  Buffer* unwanted = nullptr;
   {
     Lock lock(mutex_);
-    bool room = mode == PushMode::kForce || (mode == PushMode::kTry && queued_bytes_ < 2 * bound_bytes_);
-    if (mode == PushMode::kBounded) room = WaitForRoom(lock);
+    const bool room = Admit(lock, buffer->memory(), mode);
     if (discard_) {
       refused = buffer;
     } else if (!room) {
@@ -140,9 +198,11 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
     } else {
       const bool was_ready = Ready();
       Append(buffer);
+      unwanted = TrimPool();
       if (!was_ready && Ready()) work_.notify_one();
     }
   }
+  Free(unwanted);
   if (refused != nullptr) Release(refused);
   return refused == nullptr;
 }
@@ -165,11 +225,6 @@ bool BufferQueue::PushMark(uint8_t kind) {
   mark->kind = kind;
   mark->flush = true;
   return Push(mark, PushMode::kForce);
-}
-
-double BufferQueue::fill() {
-  const Lock lock(mutex_);
-  return static_cast<double>(queued_bytes_) / static_cast<double>(bound_bytes_);
 }
 
 void BufferQueue::DropUnqueued(size_t segments, size_t bytes) {
@@ -196,7 +251,7 @@ void BufferQueue::QueueLoss() {
     stall_tail_->next = loss;
   }
   if (loss->next == nullptr) tail_ = loss;
-  queued_bytes_ += loss->capacity;
+  CountQueued(loss->memory());
   stall_tail_ = nullptr;
   stalled_ = false;
   stall_segments_ = stall_bytes_ = 0;
@@ -209,15 +264,19 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   if (head_ == nullptr) return nullptr;
   Buffer* list = head_;
   Buffer* last = nullptr;
+  size_t bytes = 0;
   for (int taken = 0; head_ != nullptr && taken < kMostPopped; taken++) {
+    const size_t more = head_->memory();
+    if (taken != 0 && bytes + more > bound_bytes_ / 4) break;
     last = head_;
-    queued_bytes_ -= last->capacity;
+    bytes += more;
     flushes_ -= last->flush;
     head_ = last->next;
   }
+  queued_bytes_.store(queued() - bytes, std::memory_order_relaxed);
+  taken_bytes_ += bytes;
   last->next = nullptr;
   if (head_ == nullptr) tail_ = nullptr;
-  room_.notify_all();
   return list;
 }
 
@@ -229,15 +288,19 @@ void BufferQueue::Close() {
 
 void BufferQueue::Discard() {
   Buffer* list = nullptr;
+  Buffer* unwanted = nullptr;
   {
     const Lock lock(mutex_);
     discard_ = true;
     list = head_;
     head_ = tail_ = stall_tail_ = nullptr;
-    queued_bytes_ = flushes_ = 0;
+    queued_bytes_.store(0, std::memory_order_relaxed);
+    flushes_ = 0;
+    unwanted = TrimPool();
     room_.notify_all();
   }
-  Recycle(list);
+  Free(list);
+  Free(unwanted);
 }
 
 }  // namespace anttracks::core

@@ -8,12 +8,20 @@
 // A buffer belongs to exactly one of pool, owner, queue, writer. Its contents are touched only by the one that
 // has it, so that only hand-over takes the lock.
 //
-// Bound. Push waits while more than the bound is queued, for at most the time limit; then the queue counts as
-// stalled: what comes is dropped at once until the writer takes something. A stall raises the epoch; LOSS is
-// queued at the place where the dropped segments would have been. A continued stream that was begun in an older
-// epoch cannot be decoded any more and is dropped too, so its owner must begin the next segment with a reset.
+// Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
+// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, for at
+// most the time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped
+// at once until the writer takes something. A stall raises the epoch; LOSS is queued at the place where the
+// dropped segments would have been. A continued stream that was begun in an older epoch cannot be decoded any
+// more and is dropped too, so its owner must begin the next segment with a reset.
+//
+// Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
+// Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
+// Memory is the same for all, so that the pool can give any of them to anyone.
 //
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
+//
+// Units: bytes are memory, with the head of the buffer.
 #pragma once
 
 #include <atomic>
@@ -24,6 +32,7 @@
 #include <span>
 
 #include "agent/core/clock.h"
+#include "agent/core/policies.h"
 #include "trace/format.h"
 
 namespace anttracks::core {
@@ -33,7 +42,8 @@ inline constexpr uint8_t kNextFile = 255;
 
 struct Buffer {
   Buffer* next = nullptr;
-  uint32_t capacity = 0;
+  uint32_t size = 0;      // bytes behind the head; for BufferQueue
+  uint32_t capacity = 0;  // how much the owner may use of them
   uint32_t used = 0;
   // kind 0: data holds complete segments; else the payload of one.
   uint8_t kind = 0;
@@ -43,21 +53,32 @@ struct Buffer {
   uint64_t stream = 0;
 
   uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
+  size_t memory() const { return sizeof(Buffer) + size; }
 };
 
 enum class PushMode {
-  kBounded,  // wait, then drop
+  kBounded,  // wait unless full means drop, then drop
+  kWait,     // wait, then drop; for sync points, which a loss would make worthless
   kTry,      // drop only if twice the bound is queued; for what is handed over at a safepoint
   kForce,    // never wait or drop: collections, sync points, ends
 };
 
+struct QueueConfig {
+  size_t buffer_bytes = 16 << 10;  // of a thread's buffer, without its head
+  double fuzz = 0.1;               // 0 to 0.5
+  size_t bound_bytes = 32 << 20;   // four buffers or more
+  WhenFull when_full = WhenFull::kBlock;
+  // How long a thread may wait for room before events are dropped.
+  std::chrono::milliseconds wait_limit{10'000};
+};
+
 class BufferQueue {
  public:
-  BufferQueue(const Clock& clock, size_t buffer_bytes, size_t bound_bytes, std::chrono::milliseconds limit);
+  BufferQueue(const Clock& clock, const QueueConfig& config);
   ~BufferQueue();
   BufferQueue(const BufferQueue&) = delete;
 
-  // nullptr: out of memory. Acquire gives one of buffer_bytes().
+  // nullptr: out of memory. Acquire gives one of buffer_bytes(), less the fuzz; AcquireSized exactly that much.
   Buffer* Acquire();
   Buffer* AcquireSized(size_t bytes);
   void Release(Buffer* buffer);
@@ -71,14 +92,12 @@ class BufferQueue {
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 
-  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue, oldest
-  // first; nullptr when there is nothing at all.
+  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue,
+  // oldest first; nullptr when there is nothing at all.
   Buffer* Pop(std::chrono::milliseconds wait);
+  // Gives back what Pop gave; until then it counts against the bound.
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
-
-  // Queued bytes as a part of the bound; may be above 1. Any thread.
-  double fill();
 
   // Nothing is pushed any more; Pop no longer waits.
   void Close();
@@ -88,38 +107,61 @@ class BufferQueue {
   // Changes with every loss.
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   size_t buffer_bytes() const { return buffer_bytes_; }
+  // Queued bytes as a part of the bound; above 1 when something was forced in. Takes no lock.
+  double fill() const { return static_cast<double>(queued()) / static_cast<double>(bound_bytes_); }
 
   uint64_t lost_segments() const { return lost_segments_.load(std::memory_order_relaxed); }
   uint64_t lost_bytes() const { return lost_bytes_.load(std::memory_order_relaxed); }
+  // Times that a thread waited for room, and ns that they waited altogether.
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
   uint64_t blocked_ns() const { return blocked_ns_.load(std::memory_order_relaxed); }
+  // The most that was ever queued.
+  uint64_t high_water_bytes() const { return high_water_bytes_.load(std::memory_order_relaxed); }
+  // Buffers taken from the system's memory instead of the pool.
+  uint64_t allocated_buffers() const { return allocated_buffers_.load(std::memory_order_relaxed); }
 
  private:
+  size_t queued() const { return queued_bytes_.load(std::memory_order_relaxed); }
   // There is enough for the writer to be worth waking.
-  bool Ready() const { return queued_bytes_ >= wake_bytes_ || flushes_ != 0; }
-  bool WaitForRoom(std::unique_lock<std::mutex>& lock);
+  bool Ready() const { return queued() >= wake_bytes_ || flushes_ != 0; }
+  // Something larger than the bound goes in alone.
+  bool HasRoom(size_t bytes) const {
+    const size_t waiting = queued() + taken_bytes_;
+    return waiting == 0 || waiting + bytes <= bound_bytes_;
+  }
+  bool WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, bool may_wait);
+  bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode);
   bool Decodable(const Buffer& buffer) const {
     return buffer.resets || buffer.epoch == epoch_.load(std::memory_order_relaxed);
   }
   void BeginStall();
   void CountLoss(uint64_t segments, uint64_t bytes);
   void Append(Buffer* buffer);
+  void CountQueued(size_t bytes);
   void QueueLoss();
-  static Buffer* Make(size_t bytes);
+  uint32_t NextCapacity();
+  Buffer* Make(size_t bytes);
+  void Pool(Buffer* list, bool taken);
+  Buffer* TrimPool();
+  static void Free(Buffer* list);
 
   const Clock& clock_;
   const size_t buffer_bytes_;
+  const size_t fuzz_bytes_;
   const size_t bound_bytes_;
   const size_t wake_bytes_;
+  const WhenFull when_full_;
   const std::chrono::milliseconds limit_;
 
   std::mutex mutex_;
   std::condition_variable room_, work_;
   // Guarded by mutex_.
   Buffer* pool_ = nullptr;
-  size_t pooled_ = 0;
+  size_t pooled_bytes_ = 0;
   Buffer* head_ = nullptr;
   Buffer* tail_ = nullptr;
-  size_t queued_bytes_ = 0;
+  size_t taken_bytes_ = 0;  // by the writer, not yet recycled
+  uint64_t random_ = 0;
   size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
   bool stalled_ = false;
   bool discard_ = false;
@@ -129,8 +171,11 @@ class BufferQueue {
 
   std::atomic<bool> closed_{false};
   std::atomic<uint32_t> epoch_{1};  // written under mutex_
+  // Written under mutex_. Relaxed is enough for who reads it without: fill() is a hint.
+  std::atomic<size_t> queued_bytes_{0};
   // Counters only: no order with anything else.
-  std::atomic<uint64_t> lost_segments_{0}, lost_bytes_{0}, blocked_ns_{0};
+  std::atomic<uint64_t> lost_segments_{0}, lost_bytes_{0}, waits_{0}, blocked_ns_{0}, high_water_bytes_{0},
+      allocated_buffers_{0};
 };
 
 }  // namespace anttracks::core

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/options.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
+#include <optional>
 #include <vector>
 
 namespace anttracks::core {
@@ -9,24 +12,52 @@ namespace {
 
 using trace::Status;
 
-constexpr size_t kMinBuffer = 1 << 10, kMaxBuffer = 4 << 20;
-constexpr size_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
-constexpr size_t kMinQueue = 64 << 10, kMaxQueue = size_t{4} << 30;
+constexpr uint64_t kMinTrace = 256 << 10;
+constexpr uint64_t kMinBuffer = 1 << 10, kMaxBuffer = 4 << 20;
+constexpr uint64_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
+constexpr uint64_t kMinQueue = 64 << 10, kMaxQueue = uint64_t{4} << 30;
+constexpr unsigned kMaxCompressors = 64;
 
-// Digits with an optional K or M; 0 if it is something else.
-size_t ParseSize(std::string_view text) {
-  size_t factor = 1;
-  if (!text.empty()) {
-    const char unit = text.back();
-    if (unit == 'K' || unit == 'k') factor = 1 << 10;
-    if (unit == 'M' || unit == 'm') factor = 1 << 20;
-    if (factor != 1) text.remove_suffix(1);
-  }
-  size_t number = 0;
+std::optional<uint64_t> ParseNumber(std::string_view text) {
+  uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || number > kMaxQueue) return 0;
-  return number * factor;
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+// Digits with an optional K, M or G.
+std::optional<uint64_t> ParseSize(std::string_view text) {
+  uint64_t factor = 1;
+  if (!text.empty()) {
+    const char unit = text.back();
+    if (unit == 'K' || unit == 'k') factor = uint64_t{1} << 10;
+    if (unit == 'M' || unit == 'm') factor = uint64_t{1} << 20;
+    if (unit == 'G' || unit == 'g') factor = uint64_t{1} << 30;
+    if (factor != 1) text.remove_suffix(1);
+  }
+  const auto number = ParseNumber(text);
+  if (!number || *number > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
+  return *number * factor;
+}
+
+std::optional<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most) {
+  const auto size = ParseSize(text);
+  return size && *size >= least && *size <= most ? size : std::nullopt;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Digits with an optional point between them: no sign, exponent, percent, "inf" or "nan".
+std::optional<double> ParseFraction(std::string_view text) {
+  if (text.empty() || !IsDigit(text.front()) || !IsDigit(text.back())) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || c == '.'; }))
+    return std::nullopt;
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
 }
 
 Status Bad(std::string_view key, std::string_view value, std::string_view valid) {
@@ -53,37 +84,82 @@ Status SetOverwrite(std::string_view value, Options* options) {
   return {};
 }
 
+Status SetMaxSize(std::string_view value, Options* options) {
+  const auto size = ParseSize(value);
+  if (!size || (value != "0" && *size < kMinTrace)) {
+    return Bad("maxsize", value, "a size of at least 256K, or 0 for a trace without bound");
+  }
+  options->max_bytes = *size;
+  return {};
+}
+
+Status SetDeviation(std::string_view value, Options* options) {
+  const auto share = ParseFraction(value);
+  if (!share || *share < 0.01 || *share > 0.5)
+    return Bad("dev", value, "a fraction from 0.01 to 0.5, such as 0.1");
+  options->deviation = *share;
+  return {};
+}
+
 Status SetBuffer(std::string_view value, Options* options) {
-  const size_t size = ParseSize(value);
-  if (size < kMinBuffer || size > kMaxBuffer) return Bad("buffer", value, "a size from 1K to 4M");
-  options->buffer_bytes = size;
+  const auto size = ParseSize(value, kMinBuffer, kMaxBuffer);
+  if (!size) return Bad("buffer", value, "a size from 1K to 4M");
+  options->buffer_bytes = *size;
+  return {};
+}
+
+Status SetFuzz(std::string_view value, Options* options) {
+  const auto share = ParseFraction(value);
+  if (!share || *share > 0.5) return Bad("fuzz", value, "a fraction from 0 to 0.5, such as 0.1");
+  options->fuzz = *share;
   return {};
 }
 
 Status SetStretch(std::string_view value, Options* options) {
-  const size_t size = ParseSize(value);
-  if (value != "0" && (size < kMinStretch || size > kMaxStretch)) {
-    return Bad("stretch", value, "0 or a size from 4K to 1024M");
-  }
-  options->stretch_bytes = static_cast<uint32_t>(size);
+  const auto size = value == "0" ? 0 : ParseSize(value, kMinStretch, kMaxStretch);
+  if (!size) return Bad("stretch", value, "0 or a size from 4K to 1G");
+  options->stretch_bytes = static_cast<uint32_t>(*size);
   return {};
 }
 
 Status SetQueue(std::string_view value, Options* options) {
-  const size_t size = ParseSize(value);
-  if (size < kMinQueue || size > kMaxQueue) return Bad("queue", value, "a size from 64K to 4096M");
-  options->queue_bytes = size;
+  const auto size = ParseSize(value, kMinQueue, kMaxQueue);
+  if (!size) return Bad("queue", value, "a size from 64K to 4G");
+  options->queue_bytes = *size;
   return {};
 }
 
-Status SetMaxsize(std::string_view value, Options* options) {
-  options->max_bytes = ParseSize(value);
-  return options->max_bytes == 0 ? Bad("maxsize", value, "a size") : Status();
+Status SetFull(std::string_view value, Options* options) {
+  if (value != "block" && value != "drop") return Bad("full", value, "block or drop");
+  options->when_full = value == "block" ? WhenFull::kBlock : WhenFull::kDrop;
+  return {};
 }
 
 Status SetCompress(std::string_view value, Options* options) {
-  if (value != "off" && value != "full") return Bad("compress", value, "off or full");
-  options->compress = value == "full";
+  if (value == "off")
+    options->compression = Compression::kOff;
+  else if (value == "partial")
+    options->compression = Compression::kPartial;
+  else if (value == "full")
+    options->compression = Compression::kFull;
+  else
+    return Bad("compress", value, "off, partial or full");
+  return {};
+}
+
+Status SetThreshold(std::string_view value, Options* options) {
+  const auto share = ParseFraction(value);
+  if (!share || *share > 1) return Bad("threshold", value, "a fraction from 0 to 1, such as 0.2");
+  options->threshold = *share;
+  return {};
+}
+
+Status SetCompressors(std::string_view value, Options* options) {
+  const auto number = ParseNumber(value);
+  if (!number || *number > kMaxCompressors) {
+    return Bad("compressors", value, "a number from 0 to 64; 0 is one for each processor");
+  }
+  options->compressors = static_cast<unsigned>(*number);
   return {};
 }
 
@@ -109,11 +185,22 @@ struct Known {
 constexpr Known kKnown[] = {
     {"file", "PATH", "anttracks-%p.trace", "the trace; %p is the process id; must not exist yet", SetFile},
     {"overwrite", "yes|no", "no", "replace the file if it exists", SetOverwrite},
+    {"maxsize", "SIZE", "0",
+     "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize},
+    {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",
+     SetDeviation},
     {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
-    {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1024M; 0: whole TLABs", SetStretch},
-    {"maxsize", "SIZE", "", "bound", SetMaxsize},
-    {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4096M", SetQueue},
-    {"compress", "off|full", "full", "compress the trace with Snappy", SetCompress},
+    {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz},
+    {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch},
+    {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4G, at least four buffers",
+     SetQueue},
+    {"full", "block|drop", "block", "when the queue is full: wait for up to 10 s, or drop events at once",
+     SetFull},
+    {"compress", "off|partial|full", "full",
+     "compress chunks: never, when the queue fills up, whenever a compressor is free", SetCompress},
+    {"threshold", "FRACTION", "0.2", "how full the queue is when compress=partial sets in, 0 to 1",
+     SetThreshold},
+    {"compressors", "N", "0", "compressor threads, 0 to 64; 0: as many as processors", SetCompressors},
     {"log", "LEVEL", "warn", "messages on stderr: error, warn, info, debug", SetLog},
 };
 
@@ -137,6 +224,16 @@ Status SetOne(std::string_view pair, Options* options) {
   return Status::Error("unknown option '" + std::string(pair) + "'; valid options: " + valid + "help");
 }
 
+Status CheckTogether(const Options& options, bool deviation_given) {
+  if (options.queue_bytes < 4 * options.buffer_bytes) {
+    return Status::Error("option queue must be at least four times option buffer");
+  }
+  if (deviation_given && options.max_bytes == 0) {
+    return Status::Error("option dev is only valid with option maxsize");
+  }
+  return {};
+}
+
 }  // namespace
 
 trace::Result<Options> ParseOptions(const char* text) {
@@ -157,9 +254,8 @@ trace::Result<Options> ParseOptions(const char* text) {
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  if (options.queue_bytes < 4 * options.buffer_bytes) {
-    return Status::Error("option queue must be at least four times option buffer");
-  }
+  Status status = CheckTogether(options, std::find(seen.begin(), seen.end(), "dev") != seen.end());
+  if (!status.ok()) return status;
   return options;
 }
 
@@ -168,7 +264,7 @@ std::string OptionTable() {
   const auto row = [&table](std::string_view option, std::string_view standard, std::string_view meaning) {
     table += "  ";
     table += option;
-    table.append(option.size() < 18 ? 18 - option.size() : 1, ' ');
+    table.append(option.size() < 28 ? 28 - option.size() : 1, ' ');
     table += standard;
     table.append(standard.size() < 20 ? 20 - standard.size() : 1, ' ');
     table += meaning;
@@ -179,7 +275,7 @@ std::string OptionTable() {
     row(std::string(known.key) + "=" + std::string(known.values), known.standard, known.meaning);
   }
   row("help", "", "print this table; the JVM does not start");
-  table += "\nSizes are bytes, or end in K or M.\n";
+  table += "\nSizes are bytes, or end in K, M or G. Fractions have a decimal point.\n";
   return table;
 }
 

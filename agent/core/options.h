@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's options, "key=value,key=value" behind the library's path.
 //
-// Thread safety: none needed. Units: bytes.
+// Thread safety: none needed. Units: bytes; shares from 0 to 1.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "agent/core/log.h"
+#include "agent/core/policies.h"
 #include "trace/status.h"
 
 namespace anttracks::core {
@@ -17,12 +18,16 @@ namespace anttracks::core {
 struct Options {
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
-  uint64_t max_bytes = 0;  // 0: one file without a bound
-  double deviation = 0.1;
+  uint64_t max_bytes = 0;  // of the whole trace; 0: one file without bound
+  double deviation = 0.1;  // share of max_bytes that one data file may take
   size_t buffer_bytes = 16 << 10;
+  double fuzz = 0.1;                  // share of buffer_bytes by which buffers differ
   uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   size_t queue_bytes = 32 << 20;
-  bool compress = true;
+  WhenFull when_full = WhenFull::kBlock;
+  Compression compression = Compression::kFull;
+  double threshold = 0.2;    // fill of the queue from which partial compression compresses
+  unsigned compressors = 0;  // 0: as many as there are processors
   LogLevel log = LogLevel::kWarn;
   bool help = false;
 };

@@ -16,7 +16,10 @@ size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - s
 }  // namespace
 
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
-    : vm_(vm), stretch_bytes_(config.stretch_bytes), queue_(clock_, config.buffer_bytes, config.queue_bytes, config.wait_limit), symbols_(vm) {}
+    : vm_(vm),
+      stretch_bytes_(config.stretch_bytes),
+      queue_(clock_, {config.buffer_bytes, config.fuzz, config.queue_bytes, config.when_full, config.wait_limit}),
+      symbols_(vm) {}
 
 Session::~Session() {
   while (threads_ != nullptr) {

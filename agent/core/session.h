@@ -38,6 +38,7 @@ namespace anttracks::core {
 // Counted by the writer.
 struct OutputCounts {
   std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
+  std::atomic<uint64_t> write_ns{0};
   // At the bound of a rotated trace.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
 };
@@ -45,6 +46,8 @@ struct OutputCounts {
 struct SessionConfig {
   size_t buffer_bytes = 16 << 10;
   size_t queue_bytes = 32 << 20;
+  double fuzz = 0.1;  // of the size of buffers
+  WhenFull when_full = WhenFull::kBlock;
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   // How long an application thread may wait for the writer before events are dropped.

@@ -65,7 +65,7 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
   Header header;
   for (const uint64_t address : addresses) {
     if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) &&
-        !CloseSync(PushMode::kBounded)) {
+        !CloseSync(PushMode::kWait)) {
       // A heap that is known in part only is worth nothing.
       failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
       return;

@@ -73,7 +73,7 @@ void Writer::Run() {
 
 void Writer::Loop() {
   core::BufferQueue& queue = session_.queue();
-  if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta());
+  if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
   WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
@@ -84,10 +84,12 @@ void Writer::Loop() {
     queue.Recycle(list);
     CheckFiles();
     if (list != nullptr) continue;
-    if (last) break;
     FlushChunk();
+    WriteEncoded(true);
+    if (last) break;
   }
   if (!broken_) WriteEnd();
+  WriteEncoded(true);
 }
 
 void Writer::AddSymbols() {
@@ -122,8 +124,10 @@ void Writer::WriteEnd() {
     reason = "tracing stopped: " + failure.reason();
     trace::AppendLoss(&chunk_, now, 0, 0, failure.reason());
   } else if (dropped_chunks_ != 0) {
+    WriteEncoded(true);
     trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, kBoundReached);
-    dropping_ = false;  // there is room for this one
+    dropping_ = false;
+    bound_is_lifted_ = true;  // room is kept for this one
   }
   FlushChunk();
   if (!sink_.rotates()) {
@@ -138,9 +142,8 @@ void Writer::WriteEnd() {
 void Writer::FlushChunk() {
   FlushSymbols();
   if (chunk_.empty()) return;
-  WriteChunk(trace::ChunkType::kData, chunk_.span());
+  WriteChunk(trace::ChunkType::kData, std::move(chunk_));
   chunk_.Clear();
-  if (sink_.rotates() && !broken_) AskForSpace();
 }
 
 void Writer::FlushSymbols() {
@@ -149,22 +152,47 @@ void Writer::FlushSymbols() {
   symbols_.Clear();
 }
 
-void Writer::WriteChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
+trace::ByteBuffer Writer::Meta() const {
+  trace::ByteBuffer meta;
+  meta.Append({reinterpret_cast<const uint8_t*>(meta_.data()), meta_.size()});
+  return meta;
+}
+
+void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
   if (broken_) return;
   if (dropping_) {
     Drop(payload.size());
     return;
   }
-  const auto chunk = chunks_.Encode(type, payload);
-  if (chunk.ok() && !sink_.HasRoom(chunk->size()) && dropped_chunks_ == 0) {
+  if (compressors_.full()) WriteEncoded(true);
+  compressors_.Submit(type, std::move(payload), sequence_++, session_.queue().fill());
+  WriteEncoded(false);
+}
+
+void Writer::WriteEncoded(bool all) {
+  while (const Encoded* chunk = compressors_.Front(all)) {
+    if (!broken_) WriteOne(*chunk);
+    compressors_.PopFront();
+  }
+  if (sink_.rotates() && !broken_) AskForSpace();
+}
+
+void Writer::WriteOne(const Encoded& chunk) {
+  if (chunk.status.ok() && !dropping_ && !sink_.HasRoom(chunk.bytes.size()) && !bound_is_lifted_) {
+    // From here on nothing is written: the chunk that will be next gets this one's number.
     dropping_ = true;
-    chunks_.Forget();
+    sequence_ = chunk.sequence;
     ReportTooSmall();
     session_.WantSyncPoint();
-    Drop(payload.size());
+  }
+  if (dropping_) {
+    Drop(chunk.raw_bytes);
     return;
   }
-  Written(chunk.ok() ? sink_.Write(*chunk) : chunk.status(), payload.size(), chunk.ok() ? chunk->size() : 0);
+  const uint64_t begin = core::Clock::Monotonic();
+  const trace::Status status = chunk.status.ok() ? sink_.Write(chunk.bytes) : chunk.status;
+  session_.output().write_ns += core::Clock::Monotonic() - begin;
+  Written(status, chunk.raw_bytes, chunk.bytes.size());
 }
 
 void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
@@ -188,6 +216,7 @@ void Writer::Written(const trace::Status& status, size_t raw, size_t stored) {
 // Where a sync point's mark is in the queue.
 void Writer::NextFile() {
   FlushChunk();
+  WriteEncoded(true);
   if (broken_) return;
   const trace::Status status = sink_.NextFile();
   if (!status.ok()) {
@@ -201,7 +230,7 @@ void Writer::NextFile() {
   if (!lost) return;
   trace::ByteBuffer loss;
   trace::AppendLoss(&loss, session_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
-  WriteChunk(trace::ChunkType::kData, loss.span());
+  WriteChunk(trace::ChunkType::kData, std::move(loss));
   dropped_chunks_ = dropped_bytes_ = 0;
 }
 

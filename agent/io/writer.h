@@ -22,16 +22,26 @@
 #include <string>
 
 #include "agent/core/session.h"
+#include "agent/io/compressors.h"
 #include "agent/io/sink.h"
 #include "trace/file_writer.h"
 #include "trace/wire.h"
 
 namespace anttracks::io {
 
+struct WriterConfig {
+  core::Compression compression = core::Compression::kFull;
+  double threshold = 0.2;    // of partial compression; see Compressors
+  unsigned compressors = 0;  // threads; 0: as many as there are processors
+};
+
 class Writer {
  public:
-  Writer(core::Session& session, Sink& sink, bool compress)
-      : session_(session), sink_(sink), chunks_(compress), symbol_chunks_(compress) {}
+  Writer(core::Session& session, Sink& sink, const WriterConfig& config)
+      : session_(session),
+        sink_(sink),
+        compressors_(config.compressors, config.compression, config.threshold),
+        symbol_chunks_(config.compression != core::Compression::kOff) {}
   // Waits for the thread if it runs: only in tests and after Wait.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -54,12 +64,13 @@ class Writer {
   void WriteEnd();
   void FlushChunk();
   void FlushSymbols();
-  void WriteChunk(trace::ChunkType type, std::span<const uint8_t> payload);
+  void WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload);
+  // Writes what the compressors have done; if all, waits for the rest.
+  void WriteEncoded(bool all);
+  void WriteOne(const Encoded& chunk);
   void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);
-  std::span<const uint8_t> Meta() const {
-    return {reinterpret_cast<const uint8_t*>(meta_.data()), meta_.size()};
-  }
+  trace::ByteBuffer Meta() const;
   void NextFile();
   void AskForSpace();
   void Drop(size_t bytes);
@@ -68,7 +79,8 @@ class Writer {
 
   core::Session& session_;
   Sink& sink_;
-  trace::ChunkEncoder chunks_;
+  Compressors compressors_;
+  uint64_t sequence_ = 0;  // of the next chunk
   trace::ByteBuffer chunk_;
   // Of the symbols file; in a trace that is one file symbols are in chunk_.
   trace::ChunkEncoder symbol_chunks_;
@@ -78,6 +90,7 @@ class Writer {
   // Dropped since the bound was reached; LOSS says it at the start of the next file.
   uint64_t dropped_chunks_ = 0, dropped_bytes_ = 0;
   bool dropping_ = false, said_too_small_ = false;
+  bool bound_is_lifted_ = false;  // for the last LOSS, for which room was kept
   std::chrono::steady_clock::time_point checked_{}, asked_{};
 
   pthread_t thread_{};

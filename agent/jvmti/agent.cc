@@ -108,8 +108,13 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   session_ = std::make_unique<core::Session>(
       *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
                                  .queue_bytes = options_.queue_bytes,
+                                 .fuzz = options_.fuzz,
+                                 .when_full = options_.when_full,
                                  .stretch_bytes = options_.stretch_bytes});
-  writer_ = std::make_unique<io::Writer>(*session_, *sink_, options_.compress);
+  writer_ = std::make_unique<io::Writer>(*session_, *sink_,
+                                         io::WriterConfig{.compression = options_.compression,
+                                                          .threshold = options_.threshold,
+                                                          .compressors = options_.compressors});
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
   status = Subscribe();

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "trace/segment_writer.h"
 
@@ -12,9 +14,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kBuffer = 1024;
+constexpr size_t kMemory = kBuffer + sizeof(Buffer);
+
+// Four buffers.
+constexpr QueueConfig kSmall{
+    .buffer_bytes = kBuffer, .bound_bytes = 4 * kMemory, .wait_limit = milliseconds(30)};
+
+QueueConfig WaitingLong() {
+  QueueConfig config = kSmall;
+  config.wait_limit = std::chrono::seconds(20);
+  return config;
+}
+
 struct Queue {
+  explicit Queue(const QueueConfig& config = kSmall) : queue(clock, config) {}
   Clock clock;
-  BufferQueue queue{clock, 1024, 4096, milliseconds(30)};
+  BufferQueue queue;
 
   Buffer* Filled(uint64_t stream) {
     Buffer* buffer = queue.Acquire();
@@ -75,7 +91,7 @@ TEST_CASE("a segment that continues a stream from before a loss is dropped") {
 
 TEST_CASE("a waiting thread goes on as soon as there is room") {
   Clock clock;
-  BufferQueue queue(clock, 1024, 4096, std::chrono::seconds(20));
+  BufferQueue queue(clock, WaitingLong());
   for (int i = 0; i < 4; i++) CHECK(queue.Push(queue.Acquire(), PushMode::kBounded));
   bool queued = false;
   std::thread waiter([&] { queued = queue.Push(queue.Acquire(), PushMode::kBounded); });
@@ -89,7 +105,7 @@ TEST_CASE("a waiting thread goes on as soon as there is room") {
 
 TEST_CASE("a discarded queue takes everything, keeps nothing and lets waiters go") {
   Clock clock;
-  BufferQueue queue(clock, 1024, 4096, std::chrono::seconds(20));
+  BufferQueue queue(clock, WaitingLong());
   for (int i = 0; i < 4; i++) CHECK(queue.Push(queue.Acquire(), PushMode::kBounded));
   bool queued = true;
   std::thread waiter([&] { queued = queue.Push(queue.Acquire(), PushMode::kBounded); });
@@ -112,8 +128,113 @@ TEST_CASE("the pool gives back what was recycled, clean") {
   CHECK(second->stream == 0);
   CHECK(second->used == 0);
   CHECK(second->resets);
-  CHECK(second->capacity == 1024);
+  CHECK(second->size == kBuffer);
+  CHECK(q.queue.allocated_buffers() == 1);
   q.queue.Release(second);
+}
+
+TEST_CASE("buffers vary in capacity by the fuzz and no more, the same way in every queue") {
+  QueueConfig config = kSmall;
+  config.fuzz = 0.25;
+  Queue q(config), same(config);
+  std::set<uint32_t> capacities;
+  for (int i = 0; i < 500; i++) {
+    Buffer* buffer = q.queue.Acquire();
+    Buffer* twin = same.queue.Acquire();
+    CHECK(buffer->capacity >= 768);
+    CHECK(buffer->capacity <= 1024);
+    CHECK(buffer->capacity == twin->capacity);
+    CHECK(buffer->size == kBuffer);
+    capacities.insert(buffer->capacity);
+    q.queue.Release(buffer);  // the next one is the same memory
+    same.queue.Release(twin);
+  }
+  CHECK(capacities.size() > 150);
+  CHECK(*capacities.begin() < 784);
+  CHECK(*capacities.rbegin() > 1008);
+  CHECK(q.queue.allocated_buffers() == 1);
+}
+
+TEST_CASE("without fuzz all buffers have one capacity") {
+  QueueConfig config = kSmall;
+  config.fuzz = 0;
+  Queue q(config);
+  for (int i = 0; i < 50; i++) {
+    Buffer* buffer = q.queue.Acquire();
+    CHECK(buffer->capacity == kBuffer);
+    q.queue.Release(buffer);
+  }
+}
+
+TEST_CASE("full=drop does not wait, sync points do") {
+  QueueConfig config = WaitingLong();
+  config.when_full = WhenFull::kDrop;
+  Queue q(config);
+  for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  const uint64_t before = Clock::Monotonic();
+  CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
+  CHECK(Clock::Monotonic() - before < 5'000'000'000);
+  CHECK(q.queue.waits() == 0);
+  CHECK(q.queue.lost_segments() == 1);
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999});
+
+  for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  bool queued = false;
+  std::thread sync([&] { queued = q.queue.Push(q.Filled(9), PushMode::kWait); });
+  for (int i = 0; i < 5000 && q.queue.waits() == 0; i++) std::this_thread::sleep_for(milliseconds(1));
+  q.queue.Recycle(q.queue.Pop(milliseconds(0)));
+  sync.join();
+  CHECK(queued);
+  CHECK(q.queue.lost_segments() == 1);
+}
+
+TEST_CASE("what the writer has taken counts against the bound until it is given back") {
+  Queue q;
+  for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  Buffer* taken = q.queue.Pop(milliseconds(0));
+  REQUIRE(taken != nullptr);
+  CHECK(taken->next == nullptr);  // no more than a quarter of the bound
+  CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
+  q.queue.Recycle(taken);
+  CHECK(q.queue.Push(q.Filled(5), PushMode::kBounded));
+}
+
+TEST_CASE("pool and queue stay within the bound together") {
+  Queue q;
+  std::vector<Buffer*> buffers;
+  for (uint64_t i = 0; i < 8; i++) buffers.push_back(q.queue.Acquire());
+  CHECK(q.queue.allocated_buffers() == 8);
+  for (Buffer* buffer : buffers) q.queue.Release(buffer);  // the pool keeps four
+  for (Buffer*& buffer : buffers) buffer = q.queue.Acquire();
+  CHECK(q.queue.allocated_buffers() == 12);
+  for (Buffer* buffer : buffers) q.queue.Release(buffer);
+
+  // Three buffers' worth goes past the pool, which has room for one from then on.
+  const std::vector<uint8_t> segments(3 * kMemory - sizeof(Buffer), 0);
+  CHECK(q.queue.PushSegments(segments, PushMode::kBounded));
+  CHECK(q.queue.allocated_buffers() == 13);
+  buffers = {q.queue.Acquire(), q.queue.Acquire()};
+  CHECK(q.queue.allocated_buffers() == 14);
+  for (Buffer* buffer : buffers) q.queue.Release(buffer);
+}
+
+TEST_CASE("a push that is larger than the bound goes in alone") {
+  Queue q;
+  const std::vector<uint8_t> segments(5 * kMemory, 0);
+  CHECK(q.queue.PushSegments(segments, PushMode::kBounded));
+  CHECK_FALSE(q.queue.Push(q.Filled(1), PushMode::kBounded));
+}
+
+TEST_CASE("the queue tells how full it is and was") {
+  Queue q;
+  CHECK(q.queue.fill() == 0);
+  CHECK(q.queue.Push(q.Filled(1), PushMode::kBounded));
+  CHECK(q.queue.fill() == 0.25);
+  for (uint64_t i = 0; i < 5; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kForce));
+  CHECK(q.queue.fill() == 1.5);
+  q.PopAll();
+  CHECK(q.queue.fill() == 0);
+  CHECK(q.queue.high_water_bytes() == 6 * kMemory);
 }
 
 }  // namespace

@@ -11,48 +11,158 @@ TEST_CASE("no options mean the defaults") {
     const auto options = ParseOptions(text);
     REQUIRE(options.ok());
     CHECK(options->file == "anttracks-%p.trace");
+    CHECK(options->max_bytes == 0);
+    CHECK(options->deviation == 0.1);
     CHECK(options->buffer_bytes == 16 * 1024);
-    CHECK(options->compress);
+    CHECK(options->fuzz == 0.1);
+    CHECK(options->queue_bytes == 32 << 20);
+    CHECK(options->when_full == WhenFull::kBlock);
+    CHECK(options->compression == Compression::kFull);
+    CHECK(options->threshold == 0.2);
+    CHECK(options->compressors == 0);
     CHECK_FALSE(options->overwrite);
     CHECK_FALSE(options->help);
   }
 }
 
 TEST_CASE("every option is taken") {
-  const auto options =
-      ParseOptions("file=a=b.trace,overwrite=yes,buffer=8K,queue=2M,compress=off,log=debug,help");
+  const auto options = ParseOptions(
+      "file=a=b.trace,overwrite=yes,maxsize=3G,dev=0.25,buffer=8K,fuzz=0.3,stretch=128K,queue=2M,full=drop,"
+      "compress=partial,threshold=0.75,compressors=3,log=debug,help");
   REQUIRE(options.ok());
   CHECK(options->file == "a=b.trace");
   CHECK(options->overwrite);
+  CHECK(options->max_bytes == uint64_t{3} << 30);
+  CHECK(options->deviation == 0.25);
   CHECK(options->buffer_bytes == 8192);
+  CHECK(options->fuzz == 0.3);
+  CHECK(options->stretch_bytes == 128 << 10);
   CHECK(options->queue_bytes == 2 << 20);
-  CHECK_FALSE(options->compress);
+  CHECK(options->when_full == WhenFull::kDrop);
+  CHECK(options->compression == Compression::kPartial);
+  CHECK(options->threshold == 0.75);
+  CHECK(options->compressors == 3);
   CHECK(options->log == LogLevel::kDebug);
   CHECK(options->help);
 }
 
 TEST_CASE("an unknown option is refused, and the valid ones are named") {
-  const auto options = ParseOptions("file=x,maxsize=3G");
+  const auto options = ParseOptions("file=x,maxsiez=3G");
   REQUIRE_FALSE(options.ok());
-  CHECK(options.message().find("maxsize") != std::string::npos);
-  for (const char* valid : {"file", "overwrite", "buffer", "queue", "compress", "log", "help"}) {
-    CHECK(options.message().find(valid) != std::string::npos);
+  CHECK(options.message().find("maxsiez") != std::string::npos);
+  for (const char* valid : {"file", "overwrite", "maxsize", "dev", "buffer", "fuzz", "stretch", "queue", "full",
+                            "compress", "threshold", "compressors", "log", "help"}) {
+    CAPTURE(valid);
+    CHECK(options.message().find(std::string(valid)) != std::string::npos);
   }
 }
 
 TEST_CASE("malformed values are refused, and the option is named") {
-  for (const char* text : {"buffer=",       "buffer=0",     "buffer=12Q",
-                           "buffer=-1",     "buffer=1",     "buffer=99999999999999999999K",
-                           "buffer=16KK",   "buffer",       "queue=1K",
-                           "queue=5000M",   "compress=yes", "log=loud",
-                           "overwrite=1",   "file=",        "file=a%d",
-                           "file=a%",       "file",         ",",
-                           "file=a,",       "help=1",       "buffer=1M,queue=1M",
-                           "file=a,file=b", "=x",           " file=a"}) {
+  for (const char* text : {"buffer=",
+                           "buffer=0",
+                           "buffer=12Q",
+                           "buffer=-1",
+                           "buffer=1",
+                           "buffer=99999999999999999999K",
+                           "buffer=16KK",
+                           "buffer",
+                           "queue=1K",
+                           "queue=5000M",
+                           "queue=5G",
+                           "compress=yes",
+                           "log=loud",
+                           "overwrite=1",
+                           "file=",
+                           "file=a%d",
+                           "file=a%",
+                           "file",
+                           ",",
+                           "file=a,",
+                           "help=1",
+                           "file=a,file=b",
+                           "=x",
+                           " file=a",
+                           "buffer=1M,queue=1M",
+                           "full=wait",
+                           "full=",
+                           "full",
+                           "compress=Partial",
+                           "compressors=",
+                           "compressors=65",
+                           "compressors=-1",
+                           "compressors=1K",
+                           "compressors=two",
+                           "compressors=0x2",
+                           "stretch=0K",
+                           "stretch=2K",
+                           "stretch=2G"}) {
     CAPTURE(text);
     const auto options = ParseOptions(text);
     CHECK_FALSE(options.ok());
     CHECK(options.message().find("option") != std::string::npos);
+  }
+}
+
+TEST_CASE("sizes may end in K, M or G of either case") {
+  for (const char* text :
+       {"maxsize=2147483648", "maxsize=2097152k", "maxsize=2048M", "maxsize=2g", "maxsize=2G"}) {
+    CAPTURE(text);
+    const auto options = ParseOptions(text);
+    REQUIRE(options.ok());
+    CHECK(options->max_bytes == uint64_t{2} << 30);
+  }
+  CHECK(ParseOptions("queue=4G")->queue_bytes == size_t{4} << 30);
+}
+
+TEST_CASE("a bound of the trace is 0, for none, or at least 256K") {
+  CHECK(ParseOptions("maxsize=0")->max_bytes == 0);
+  CHECK(ParseOptions("maxsize=256K")->max_bytes == 256 << 10);
+  for (const char* text : {"maxsize=", "maxsize=255K", "maxsize=1", "maxsize=0K", "maxsize=10%", "maxsize=1T",
+                           "maxsize=-1G", "maxsize=1.5G", "maxsize=9223372036854775808", "maxsize=8589934592G",
+                           "maxsize=18446744073709551616", "maxsize=17179869185G"}) {
+    CAPTURE(text);
+    const auto options = ParseOptions(text);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message().find("option maxsize") != std::string::npos);
+    CHECK(options.message().find("256K") != std::string::npos);
+  }
+}
+
+TEST_CASE("a deviation needs a bound, before or behind it") {
+  CHECK(ParseOptions("maxsize=1M,dev=0.5")->deviation == 0.5);
+  CHECK(ParseOptions("dev=0.01,maxsize=1M")->deviation == 0.01);
+  for (const char* text : {"dev=0.1", "maxsize=0,dev=0.1"}) {
+    const auto options = ParseOptions(text);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message().find("dev") != std::string::npos);
+    CHECK(options.message().find("maxsize") != std::string::npos);
+  }
+}
+
+TEST_CASE("fractions are decimals within their range, and nothing else") {
+  struct {
+    std::string option, before, below, least, most, above;
+    double Options::*member;
+  } fractions[] = {{"dev", "maxsize=1G,", "0.009", "0.01", "0.5", "0.51", &Options::deviation},
+                   {"fuzz", "", "-0.1", "0", "0.5", "0.500001", &Options::fuzz},
+                   {"threshold", "", "-1", "0", "1", "1.01", &Options::threshold}};
+  for (const auto& f : fractions) {
+    CAPTURE(f.option);
+    for (const std::string& valid : {f.least, f.most, std::string("0.125")}) {
+      const auto options = ParseOptions((f.before + f.option + "=" + valid).c_str());
+      REQUIRE(options.ok());
+      CHECK((*options).*f.member == std::stod(valid));
+    }
+    for (const std::string& invalid :
+         {f.below, f.above, std::string(), std::string("10%"), std::string("1/4"), std::string("1e-1"),
+          std::string(".1"), std::string("0."), std::string("0.1.1"), std::string("0.1 "), std::string("+0.1"),
+          std::string("nan"), std::string("inf"), std::string("0x1"), std::string("0.1K")}) {
+      CAPTURE(invalid);
+      const auto options = ParseOptions((f.before + f.option + "=" + invalid).c_str());
+      REQUIRE_FALSE(options.ok());
+      CHECK(options.message().find("option " + f.option + ": '" + invalid + "'") != std::string::npos);
+      CHECK(options.message().find("such as 0.") != std::string::npos);
+    }
   }
 }
 
@@ -61,11 +171,19 @@ TEST_CASE("the file name may contain the process id and percent signs") {
   CHECK(ExpandFile("100%%-%p%p", 7) == "100%-77");
 }
 
-TEST_CASE("the option table has every option and default") {
+TEST_CASE("the option table has every option and default, in columns") {
   const std::string table = OptionTable();
   for (const char* word :
-       {"file=", "overwrite=", "buffer=", "16K", "queue=", "32M", "compress=", "log=", "help"}) {
+       {"file=", "overwrite=", "maxsize=", "dev=", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
+        "full=", "compress=off|partial|full", "threshold=", "compressors=", "log=", "help"}) {
+    CAPTURE(word);
     CHECK(table.find(word) != std::string::npos);
+  }
+  const size_t column = table.find("default") - table.rfind('\n', table.find("default"));
+  for (const char* row : {"full    ", "block   ", "0.2   ", "64K   "}) {
+    const size_t at = table.find(row, table.find("default"));
+    REQUIRE(at != std::string::npos);
+    CHECK(at - table.rfind('\n', at) == column);
   }
 }
 

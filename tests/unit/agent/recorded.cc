@@ -205,7 +205,7 @@ Recording::Recording(FakeVm& vm, SessionConfig config) : path_(TemporaryPath()) 
   file_ = std::move(*file);
   if (!file_->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok()) Bad("no header");
   session_ = std::make_unique<Session>(vm.vm(), config);
-  writer_ = std::make_unique<io::Writer>(*session_, *file_, true);
+  writer_ = std::make_unique<io::Writer>(*session_, *file_, io::WriterConfig{});
   if (!writer_->Start("{}").ok()) Bad("no writer");
   session_->Begin(trace::SyncReason::kStart);
   callbacks_ = MakeCallbacks(session_.get());

@@ -89,7 +89,7 @@ TEST_CASE("after a write error tracing is off, threads do not wait, memory stays
   Session session(vm.vm(), {.buffer_bytes = 1024, .queue_bytes = 64 << 10, .wait_limit = seconds(20)});
   TestSink sink;
   sink.fail_after = 3;
-  io::Writer writer(session, sink, false);
+  io::Writer writer(session, sink, {.compression = Compression::kOff});
   REQUIRE(writer.Start("{}").ok());
   session.Begin(trace::SyncReason::kStart);
   const AntTracksCallbacks callbacks = MakeCallbacks(&session);
@@ -130,7 +130,7 @@ TEST_CASE("a writer that hangs costs events, not the application, and the file s
   slow.file = file->get();
   REQUIRE(slow.file->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok());
   Session session(vm.vm(), {.buffer_bytes = 1024, .queue_bytes = 64 << 10, .wait_limit = milliseconds(50)});
-  io::Writer writer(session, slow, true);
+  io::Writer writer(session, slow, {});
   REQUIRE(writer.Start("{}").ok());
   session.Begin(trace::SyncReason::kStart);
   const AntTracksCallbacks callbacks = MakeCallbacks(&session);
@@ -173,7 +173,7 @@ TEST_CASE("waiting for a writer that hangs has an end") {
   Session session(vm.vm(), {});
   TestSink sink;
   sink.blocked = true;
-  io::Writer writer(session, sink, true);
+  io::Writer writer(session, sink, {});
   REQUIRE(writer.Start("{}").ok());
   session.Begin(trace::SyncReason::kStart);
   session.Finish("end");

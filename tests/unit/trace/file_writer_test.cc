@@ -76,5 +76,35 @@ TEST_CASE("a chunk over the limit of the format is refused") {
   CHECK_FALSE(encoder.Encode(ChunkType::kData, payload).ok());
 }
 
+TEST_CASE("a refused chunk takes no number") {
+  ChunkEncoder encoder(true);
+  CHECK_FALSE(encoder.Encode(ChunkType::kData, Bytes(kMaxChunkRawBytes + 1, 0)).ok());
+  const Bytes payload = B({1, 2, 3});
+  const auto chunk = encoder.Encode(ChunkType::kData, payload);
+  REQUIRE(chunk.ok());
+  CHECK(GetU64(chunk->data() + 16) == 0);
+  CHECK(encoder.chunks() == 1);
+}
+
+TEST_CASE("a chunk has the number it is given, whatever its buffer held before") {
+  const Bytes large(10'000, 'x'), small = B({1, 2, 3});
+  ByteBuffer used;
+  REQUIRE(EncodeChunk(ChunkType::kData, 1, large, false, &used).ok());
+  for (const bool compress : {true, false}) {
+    for (const Bytes& payload : {small, Bytes(), large}) {
+      ByteBuffer fresh;
+      const auto expected = EncodeChunk(ChunkType::kMeta, 1u << 20, payload, compress, &fresh);
+      const auto chunk = EncodeChunk(ChunkType::kMeta, 1u << 20, payload, compress, &used);
+      REQUIRE(expected.ok());
+      REQUIRE(chunk.ok());
+      CHECK(ToBytes(*chunk) == ToBytes(*expected));
+      CHECK(GetU64(chunk->data() + 16) == 1u << 20);
+      CHECK(chunk->data() == used.data());
+      CHECK(used.size() >= 10'032);  // never shrinks
+      CHECK(GetU16(chunk->data() + 6) == (compress && payload.size() == 10'000 ? 1 : 0));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace anttracks::trace

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a rotated trace, and the sync points that begin them.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "agent/io/rotating_trace.h"
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t BytesOnDisk(const fs::path& path) {
+  uint64_t sum = 0;
+  for (const auto& entry : fs::directory_iterator(path.parent_path())) {
+    const std::string name = entry.path().filename().string();
+    if (name.compare(0, path.filename().string().size(), path.filename().string()) == 0) sum += entry.file_size();
+  }
+  return sum;
+}
+
+TEST_CASE("whatever is written and however symbols grow, the files stay within the bound") {
+  for (const io::RotationLimits limits : {io::RotationLimits{256 << 10, 0.1}, io::RotationLimits{1 << 20, 0.25},
+                                          io::RotationLimits{600'000, 0.5}}) {
+    const std::string path = TemporaryPath();
+    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+    REQUIRE(made.ok());
+    io::RotatingTrace& trace = **made;
+    std::mt19937 random(5);
+    const std::vector<uint8_t> bytes(64 << 10, 1);
+    uint64_t files = 0, refused = 0;
+    for (int i = 0; i < 3000; i++) {
+      const size_t size = 1 + random() % (8 << 10);
+      if (i % 50 == 0) {
+        REQUIRE(trace.WriteSymbols({bytes.data(), size / 8}).ok());
+      } else if (trace.HasRoom(size)) {
+        REQUIRE(trace.Write({bytes.data(), size}).ok());
+      } else {
+        refused++;
+      }
+      // Collections come late now and then.
+      if (trace.WantsNext() && random() % 8 == 0) {
+        REQUIRE(trace.NextFile().ok());
+        files++;
+      }
+      REQUIRE(BytesOnDisk(path) <= limits.bound());
+    }
+    CHECK(files > limits.files());
+    CHECK(BytesOnDisk(path) > limits.max_bytes / 4);
+    REQUIRE(trace.Close().ok());
+  }
+}
+
+TEST_CASE("the oldest files go, the symbols stay, indexes go on") {
+  const std::string path = TemporaryPath();
+  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  REQUIRE(made.ok());
+  for (int i = 0; i < 9; i++) REQUIRE((*made)->NextFile().ok());
+  REQUIRE((*made)->Close().ok());
+  CHECK(fs::exists(path));
+  for (int i = 0; i < 10; i++) CHECK(fs::exists(path + "." + std::to_string(i)) == (i >= 6));
+}
+
+TEST_CASE("a file that somebody deletes is noticed, an existing one is not overwritten") {
+  const std::string path = TemporaryPath();
+  {
+    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+    REQUIRE(made.ok());
+    CHECK((*made)->Check().ok());
+    fs::remove(path + ".0");
+    CHECK_FALSE((*made)->Check().ok());
+  }
+  fs::remove(path);
+  { std::ofstream(path + ".0") << "precious"; }
+  const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  CHECK_FALSE(refused.ok());
+  CHECK(refused.message().find(path + ".0") != std::string::npos);
+  CHECK(fs::file_size(path + ".0") == 8);
+  CHECK_FALSE(fs::exists(path));
+}
+
+// A heap with a survivor space of one object and an old space of many, and collections at will.
+struct Spaces {
+  explicit Spaces(FakeVm& vm) : survivor(vm.heap()), old(vm.heap() + 4096) {
+    vm.Put(survivor, FakeVm::kPoint, 16);
+    old_top = old;
+    for (uint32_t i = 0; i < 2000; i++) {
+      old_top = i % 5 == 0 ? vm.Put(old_top, FakeVm::kInts, 17 + i % 7, i % 9)
+                           : vm.Put(old_top, FakeVm::kPoint, 16 + i % 60);
+    }
+  }
+  void Collect(Recording& recording, uint32_t kind = ANTTRACKS_GC_YOUNG) {
+    const AntTracksSpace spaces[] = {{ANTTRACKS_SPACE_SURVIVOR, 1, survivor, survivor + 24, survivor + 4096},
+                                     {ANTTRACKS_SPACE_OLD, 0, old, old_top, old_top}};
+    AntTracksGC gc{};
+    gc.id = id++;
+    gc.kind = kind;
+    gc.cause = "test";
+    gc.spaces = spaces;
+    gc.nspaces = 2;
+    recording.callbacks().gc_begin(recording.context(), &gc);
+    recording.callbacks().gc_end(recording.context(), &gc);
+  }
+  uint64_t survivor, old, old_top;
+  uint32_t id = 0;
+};
+
+TEST_CASE("a collection becomes a sync point when one is wanted: every object, in order, once") {
+  FakeVm vm;
+  Recording recording(vm);
+  Background& background = recording.session().background();
+  std::thread thread([&] { background.Loop(vm.vm()); });
+  Spaces spaces(vm);
+  void* slot = nullptr;
+  recording.Tlab(1, &slot, spaces.survivor, spaces.survivor + 24);
+  spaces.Collect(recording);
+  recording.session().WantSyncPoint();
+  spaces.Collect(recording);
+  background.WaitIdle();
+  CHECK_FALSE(recording.session().sync_point_wanted());
+  CHECK(recording.session().sync_progress() == 1);
+  recording.Tlab(1, &slot, spaces.survivor, spaces.survivor + 24);  // after it: with a reset
+  background.Stop();
+  thread.join();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(trace::SegmentKind::kSyncBegin) == 1);
+  CHECK(trace.Count(trace::SegmentKind::kSyncEnd) == 1);
+  CHECK(trace.Count(trace::SegmentKind::kSyncAbandoned) == 0);
+  REQUIRE(trace.sync_objects.size() == 2001);
+  CHECK(trace.sync_objects[0].address == spaces.survivor);
+  uint64_t last = 0;
+  for (size_t i = 1; i <= 2000; i++) {
+    const ReadObject& object = trace.sync_objects[i];
+    CHECK(object.address > last);
+    CHECK(object.class_name == ((i - 1) % 5 == 0 ? "int[]" : "Point"));
+    CHECK(object.site == ((i - 1) % 5 == 0 ? 17 + (i - 1) % 7 : 16 + (i - 1) % 60));
+    last = object.address;
+  }
+  CHECK(trace.objects.size() == 2);
+}
+
+TEST_CASE("a full collection stops the walk of the old space; the next sync point is whole in its pause") {
+  FakeVm vm;
+  Recording recording(vm);
+  Background& background = recording.session().background();
+  Spaces spaces(vm);
+  recording.session().WantSyncPoint();
+  spaces.Collect(recording);  // the walk waits: its thread does not run yet
+  CHECK(background.busy());
+  std::thread thread;
+  std::thread collector([&] { spaces.Collect(recording, ANTTRACKS_GC_FULL); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  thread = std::thread([&] { background.Loop(vm.vm()); });
+  collector.join();
+  background.Stop();
+  thread.join();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(trace::SegmentKind::kSyncBegin) == 2);
+  CHECK(trace.Count(trace::SegmentKind::kSyncAbandoned) == 1);
+  CHECK(trace.Count(trace::SegmentKind::kSyncEnd) == 1);
+  CHECK(trace.sync_objects.size() == 1 + 2001);  // the survivor was listed in both
+}
+
+TEST_CASE("a young collection that failed to promote is no sync point, the next one is") {
+  FakeVm vm;
+  Recording recording(vm);
+  Background& background = recording.session().background();
+  std::thread thread([&] { background.Loop(vm.vm()); });
+  Spaces spaces(vm);
+  recording.session().WantSyncPoint();
+  AntTracksGC gc{};
+  gc.cause = "test";
+  recording.callbacks().gc_begin(recording.context(), &gc);
+  const AntTracksSlide stays{spaces.survivor, spaces.survivor, 3};
+  recording.callbacks().slides(recording.context(), 0, &stays, 1);
+  recording.callbacks().gc_end(recording.context(), &gc);
+  CHECK(recording.session().sync_point_wanted());
+  spaces.Collect(recording);
+  background.WaitIdle();
+  CHECK_FALSE(recording.session().sync_point_wanted());
+  background.Stop();
+  thread.join();
+  CHECK(recording.End().Count(trace::SegmentKind::kSyncEnd) == 1);
+}
+
+TEST_CASE("collections are asked for in the background, many requests at once are one") {
+  static std::atomic<int> collections{0};
+  FakeVm vm;
+  vm.vm().collect = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return ++collections;
+  };
+  Background background;
+  std::thread thread([&] { background.Loop(vm.vm()); });
+  for (int i = 0; i < 100; i++) background.RequestCollection();
+  while (collections == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  background.Stop();
+  thread.join();
+  CHECK(collections <= 2);
+}
+
+}  // namespace
+}  // namespace anttracks::core
