@@ -41,6 +41,15 @@ void Background::Start(std::function<void()> task) {
   work_.notify_one();
 }
 
+bool Background::Withdraw() {
+  const std::lock_guard lock(mutex_);
+  if (!task_) return false;
+  task_ = nullptr;
+  busy_ = false;
+  idle_.notify_all();
+  return true;
+}
+
 void Background::WaitIdle() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return !busy_; });

@@ -4,7 +4,7 @@
 //
 //     Loop (the thread) <-- Start(task), RequestCollection, Stop
 //
-// Thread safety: full. Start and WaitIdle from the VM thread at a safepoint, so never two at a time.
+// Thread safety: full. Start, Withdraw and WaitIdle from the VM thread at a safepoint, so never two at a time.
 #pragma once
 
 #include <condition_variable>
@@ -23,6 +23,9 @@ class Background {
 
   // The task must not throw. Not while another one runs.
   void Start(std::function<void()> task);
+  // True: the task had not begun and never will. In collect() the thread stands still until the safepoint ends, so
+  // the VM thread must not wait for it to begin one.
+  bool Withdraw();
   // Waits until no task runs; the task must have been told to end.
   void WaitIdle();
   bool busy() const;

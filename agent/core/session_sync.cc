@@ -224,7 +224,7 @@ void Session::StopSyncPoint(std::string_view reason) {
   if (!background_.busy()) return;
   sync_->complete.store(false);
   sync_->stop.store(true);
-  background_.WaitIdle();
+  if (!background_.Withdraw()) background_.WaitIdle();
   if (sync_->complete.load()) return;
   if (!sync_->again.load()) AbandonSyncPoint(reason);
   sync_in_pause_ = true;

@@ -71,22 +71,40 @@ def _numbered(folder, pattern):
     return [os.path.join(folder, pattern.replace("N", str(i))) for i in range(len(paths))]
 
 
-def judge(folder, trace):
-    """Compares every histogram and dump in the folder with the rebuilt heap of its collection; returns their number."""
+def judge(folder, trace, keep=False):
+    """Compares every histogram and dump in the folder with the rebuilt heap of its collection; returns their number.
+
+    keep: the files stay, otherwise those without a difference are removed."""
+    return _judge(folder, trace, keep, of_all=True)
+
+
+def judge_rotated(folder, trace, keep=False):
+    """The same for those whose collection is in the data files that are left, behind the first complete sync point.
+
+    The trace must have its end, since what the JVM wrote down last belongs to the last collections."""
+    return _judge(folder, trace, keep, of_all=False)
+
+
+def _judge(folder, trace, keep, of_all):
     verified(trace)
     full = [gc for gc in analyze_json("gcs", trace)["gcs"] if gc["kind"] == "full"]
     histograms, dumps = _numbered(folder, "histogram-N.txt"), _numbered(folder, "dump-N.hprof")
     expect(histograms or dumps, "the program had the JVM write nothing down")
-    for paths, cause in ((histograms, HISTOGRAM_CAUSE), (dumps, DUMP_CAUSE)):
-        gcs = [gc["id"] for gc in full if gc["cause"] == cause]
-        expect(len(gcs) == len(paths), f"{len(paths)} files of the JVM, but full GCs {gcs} with cause {cause}")
-        for path, gc in zip(paths, gcs):
-            compare = _compare_histogram if cause == HISTOGRAM_CAUSE else _compare_dump
-            lines = compare(trace, gc, path)
+    compared = 0
+    for paths, cause, compare in ((histograms, HISTOGRAM_CAUSE, _compare_histogram), (dumps, DUMP_CAUSE, _compare_dump)):
+        gcs = [gc for gc in full if gc["cause"] == cause]
+        fits = len(gcs) == len(paths) if of_all else len(gcs) <= len(paths)
+        expect(fits, f"{len(paths)} files of the JVM, but full GCs {[gc['id'] for gc in gcs]} with cause {cause}")
+        for path, gc in zip(paths[len(paths) - len(gcs):], gcs):
+            if not of_all and not gc["exact"]:
+                continue
+            lines = compare(trace, gc["id"], path)
             if lines:
-                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc}:\n{_show(lines)}")
-            os.remove(path)
-    return len(histograms) + len(dumps)
+                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{_show(lines)}")
+            compared += 1
+            if not keep:
+                os.remove(path)
+    return compared
 
 
 def _compare_histogram(trace, gc, path):

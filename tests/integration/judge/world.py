@@ -38,6 +38,11 @@ class Test:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def clear(self):
+        """An empty folder, as at the start."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder)
+
 
 def add(name, function, slow=False):
     if any(test.name == name for test in TESTS):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The native half of Native.java: every way in which JNI makes objects. */
+ * The native half of Native.java: every way in which JNI makes objects; and of Uncollectable.java. */
 #include <jni.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static jclass MadeClass(JNIEnv* env) { return (*env)->FindClass(env, "Native$Made"); }
 
@@ -61,4 +62,15 @@ JNIEXPORT jobject JNICALL Java_Native_cloneOf(JNIEnv* env, jclass self, jobjectA
   jmethodID clone = (*env)->GetMethodID(env, (*env)->FindClass(env, "java/lang/Object"), "clone", "()Ljava/lang/Object;");
   (void)self;
   return (*env)->CallObjectMethod(env, array, clone);
+}
+
+/* Holds the collector off until data[0] is not 0, ten seconds at most. Returns data[0]. */
+JNIEXPORT jint JNICALL Java_Uncollectable_hold(JNIEnv* env, jclass self, jintArray data) {
+  volatile jint* ints = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
+  jint seen = 0;
+  (void)self;
+  if (ints == NULL) return 0;
+  for (int i = 0; i < 10000 && (seen = ints[0]) == 0; i++) usleep(1000);
+  (*env)->ReleasePrimitiveArrayCritical(env, data, (void*)ints, 0);
+  return seen;
 }

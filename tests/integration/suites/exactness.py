@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rebuilt heap equals the JVM's own histograms and dumps, object by object."""
 
-import os
 import re
-import shutil
 
 from judge.exact import judge
 from judge.world import add, expect, run_traced
@@ -25,8 +23,7 @@ def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=Non
         log = test.path("gc.log")
         all_flags = [*PARALLEL, *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
         for _ in range(ATTEMPTS):
-            shutil.rmtree(test.folder)
-            os.makedirs(test.folder)
+            test.clear()
             trace, _ = run_traced(test, main, arguments, all_flags)
             expect(judge(test.folder, trace) > 0, "nothing was judged")
             if not log_says or says(log, log_says):

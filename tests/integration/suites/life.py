@@ -6,11 +6,10 @@ import select
 import signal
 import subprocess
 
-from judge.world import (Skip, add, analyze, expect, java_command, run, tail, test, verified)
+from judge.host import SmallDisk
+from judge.world import add, analyze, expect, java_command, run, tail, test, verified
 
 FLAGS = ("-XX:+UseParallelGC", "-Xmx32m")
-
-
 
 
 def same_end(how, code):
@@ -88,26 +87,9 @@ def no_thread_stays(t):
     expect(len(names) > 5, f"threads: {names}")
 
 
-class SmallDisk:
-    """A file system of a few megabytes; only root can make one."""
-
-    def __init__(self, t, megabytes):
-        self.folder = t.path("disk")
-        os.makedirs(self.folder)
-        self.mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", self.folder]
-
-    def __enter__(self):
-        if os.geteuid() != 0 or run(self.mount).returncode != 0:
-            raise Skip("only root can mount the small disk that this needs")
-        return self.folder
-
-    def __exit__(self, *_):
-        run(["umount", self.folder])
-
-
 @test("A full disk ends tracing, not the program")
 def full_disk(t):
-    with SmallDisk(t, 1) as folder:
+    with SmallDisk(t, "1m") as folder:
         trace = os.path.join(folder, "trace")
         plain = run(java_command("Mix", (300_000,), FLAGS))
         traced = run(java_command("Mix", (300_000,), FLAGS, f"file={trace},compress=off"))

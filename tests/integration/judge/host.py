@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the host misbehave: small disks, folders that nobody may change, threads that stand still.
+
+All are context managers that undo what they did, and raise Skip where the machine does not let them."""
+
+import ctypes
+import os
+
+from .world import Skip, run
+
+_PTRACE_SEIZE, _PTRACE_INTERRUPT, _PTRACE_DETACH = 0x4206, 0x4207, 17
+_WALL = 0x40000000  # threads, too
+
+
+class SmallDisk:
+    """A file system of a few bytes at the folder `disk` of the test; only root can make one."""
+
+    def __init__(self, test, size):
+        self.folder = test.path("disk")
+        os.makedirs(self.folder)
+        self.mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.folder]
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise Skip("only root can mount the small disk that this needs")
+        done = run(self.mount)
+        if done.returncode != 0:
+            raise Skip(f"the small disk that this needs cannot be mounted: {done.stderr.strip()}")
+        return self.folder
+
+    def __exit__(self, *_):
+        run(["umount", self.folder])
+
+
+class Unchangeable:
+    """No file can be made or deleted in the folder; those that are open can be written on."""
+
+    def __init__(self, folder):
+        self.folder, self.root = folder, os.geteuid() == 0
+
+    def __enter__(self):
+        if not self.root:
+            os.chmod(self.folder, 0o555)
+            return
+        done = run(["chattr", "+i", self.folder])  # permissions do not bind root
+        if done.returncode != 0:
+            raise Skip(f"the folder cannot be made immutable: {done.stderr.strip()}")
+
+    def __exit__(self, *_):
+        if self.root:
+            run(["chattr", "-i", self.folder])
+        else:
+            os.chmod(self.folder, 0o755)
+
+
+class StoppedThread:
+    """The threads of a process that have the name stand still, all others go on. To be used in one Python thread."""
+
+    def __init__(self, pid, name):
+        self.tids = []
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as file:
+                if file.read().strip() == name:
+                    self.tids.append(int(tid))
+        if not self.tids:
+            raise ValueError(f"process {pid} has no thread {name}")
+        self._ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+        self._ptrace.restype = ctypes.c_long
+        self._ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+    def _ask(self, request, tid):
+        if self._ptrace(request, tid, None, None) != 0:
+            raise Skip(f"a thread cannot be stopped by ptrace: {os.strerror(ctypes.get_errno())}")
+
+    def __enter__(self):
+        for tid in self.tids:
+            self._ask(_PTRACE_SEIZE, tid)
+            self._ask(_PTRACE_INTERRUPT, tid)
+            os.waitpid(tid, _WALL)
+
+    def __exit__(self, *_):
+        for tid in self.tids:
+            self._ptrace(_PTRACE_DETACH, tid, None, None)

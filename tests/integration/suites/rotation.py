@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rotated traces: the bound holds at every moment, and what is left of the trace is as exact as a whole one."""
+
+import json
+import os
+import re
+
+from judge.exact import judge_rotated
+from judge.host import SmallDisk
+from judge.rotated import (SizeWatch, check_known_stays_known, check_quality, data_files, emergencies, total_bytes,
+                           young_collections)
+from judge.world import (ANALYZER, add, analyze_json, expect, java_command, run, run_traced, tail, test, verified)
+
+PARALLEL = "-XX:+UseParallelGC"
+KB, MB = 1 << 10, 1 << 20
+PAGE = os.sysconf("SC_PAGE_SIZE")
+LOSS_KINDS = ("events lost by the agent", "event that cannot be checked after a loss")
+
+
+class Bound:
+    """What the agent is asked for. size: bytes, dev: a fraction such as 0.1."""
+
+    def __init__(self, size, dev=0.1):
+        self.size, self.dev = size, dev
+        self.limit = size + int(size * dev)
+        self.files = round(1 / dev)
+        self.options = f",maxsize={size // KB}K" + (f",dev={dev}" if dev != 0.1 else "")  # 0.1 is the default
+
+
+def traced(test, bound, main, arguments, flags, options=""):
+    """Runs a program with a bound and a watch on it; returns (trace, the finished process, the GC log)."""
+    log = test.path("gc.log")
+    with SizeWatch(test.path("trace"), bound.limit) as watch:
+        trace, done = run_traced(test, main, arguments, [PARALLEL, f"-Xlog:gc:file={log}", *flags], bound.options + options)
+    files = data_files(trace)
+    expect(watch.most_files <= bound.files, f"{watch.most_files} data files at a time, not at most {bound.files}")
+    expect(list(files) == list(range(min(files), max(files) + 1)), f"data files {list(files)}")
+    return trace, done, log
+
+
+def check_undisturbed(done, log, trace):
+    """The bound was wide enough: nothing was lost, no collection was asked for, nothing said."""
+    counters = analyze_json("info", trace)["counters"]
+    expect(emergencies(log) == 0, f"{emergencies(log)} collections were asked for; counters {counters}")
+    for name in ("lost_segments", "lost_bytes", "dropped_chunks", "dropped_bytes", "requested_collections"):
+        expect(counters[name] == 0, f"{name} is {counters[name]}")
+    expect(done.stderr == "", f"stderr: {tail(done.stderr)}")
+
+
+def check_whole(test, trace, judged, keep):
+    """No error, all sync points that have a heap to be compared with are, and the JVM agrees."""
+    result = verified(trace)
+    syncs = analyze_json("info", trace)
+    complete = syncs["sync_points"] - syncs["abandoned_sync_points"] - syncs["incomplete_sync_points"]
+    checked = result["sync_points"]
+    expect(checked["taken"] >= 1 and checked["checked"] + checked["taken"] >= complete, f"{complete} sync points, but {checked}")
+    expect(check_known_stays_known(trace) > 0, "the heap is known after no collection")
+    check_quality(trace)
+    compared = judge_rotated(test.folder, trace, keep)
+    expect(compared >= judged, f"only {compared} heaps of the JVM were compared, not {judged}")
+
+
+def without_oldest(trace):
+    """Deletes the older half of the data files by hand."""
+    files = list(data_files(trace).values())
+    for path in files[:len(files) // 2]:
+        os.remove(path)
+
+
+def exact(name, main, arguments, flags, bound, judged=2, cut_judged=0, undisturbed=True, slow=False):
+    """judged, cut_judged: how many heaps of the JVM must be compared, before and after the older half is deleted."""
+    def body(test):
+        trace, done, log = traced(test, bound, main, arguments, flags)
+        expect(min(data_files(trace)) > 0, f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing")
+        check_whole(test, trace, judged, keep=True)
+        if undisturbed:
+            check_undisturbed(done, log, trace)
+        without_oldest(trace)
+        check_whole(test, trace, cut_judged, keep=False)
+    add("The heap of a rotated trace is exact " + name, body, slow)
+
+
+exact("for four threads that allocate as fast as they can, in 2 MB", "FastAllocation", (3_000_000,), ("-Xmx24m",),
+      Bound(2 * MB), judged=4, cut_judged=4)
+exact("for four threads that allocate as fast as they can, in 8 MB", "FastAllocation", (8_000_000,), ("-Xmx48m",),
+      Bound(8 * MB), judged=4, cut_judged=4)
+exact("for four threads that allocate as fast as they can, in 64 MB", "FastAllocation", (40_000_000,), ("-Xmx128m",),
+      Bound(64 * MB), judged=4, cut_judged=4, slow=True)
+exact("in three files", "FastAllocation", (3_000_000,), ("-Xmx24m",), Bound(2 * MB, 0.34), judged=4, cut_judged=4)
+exact("in a hundred files", "FastAllocation", (8_000_000,), ("-Xmx16m",), Bound(32 * MB, 0.01), judged=4, cut_judged=4,
+      slow=True)
+exact("for a large old generation", "LargeOld", (300_000, 6_000_000), ("-Xmx96m",), Bound(16 * MB), judged=4)
+exact("when full collections interrupt sync points", "LargeOld", (300_000, 3_000_000, 60), ("-Xmx96m",), Bound(16 * MB),
+      judged=4)
+exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m",), Bound(2 * MB))
+exact("for eight allocating threads with short ones beside them", "Repeat", (2, "Threads"), ("-Xmx64m",), Bound(4 * MB))
+exact("for large arrays", "Repeat", (4, "Arrays2"), ("-Xmx256m",), Bound(1 * MB))
+exact("for locked and hashed objects", "Repeat", (6, "Locks"), ("-Xmx64m",), Bound(2 * MB))
+exact("when classes are unloaded by the hundred", "Repeat", (8, "Unloading"), ("-Xmx64m",), Bound(4 * MB))
+exact("when survivors overflow", "Repeat", (4, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(4 * MB))
+exact("for clones of locked and hashed objects and of arrays", "Repeat", (6, "Clones"), ("-Xmx128m",), Bound(2 * MB), slow=True)
+exact("for finalizers and weak, soft and phantom references", "Repeat", (6, "References"), ("-Xmx64m",), Bound(2 * MB), slow=True)
+exact("for objects that deoptimization recreates", "Repeat", (6, "Deopt"), ("-Xmx64m",), Bound(2 * MB), slow=True)
+
+
+def tight(bound):
+    """The bound holds although it is far too small for the program; what is lost, the trace says."""
+    def body(test):
+        main, arguments, flags = "LargeOld", (200_000, 1_500_000), ("-Xmx64m",)
+        trace, done, _ = traced(test, bound, main, arguments, flags)
+        said = done.stderr.strip().splitlines()
+        expect(len(said) >= 1 and sum("too small" in line for line in said) == 1, f"stderr: {done.stderr!r}")
+        wide = re.search(r"at least maxsize=(\d+)M\b", done.stderr)
+        expect(wide, f"no size that would do in {done.stderr!r}")
+        check_only_losses(trace)
+        test.clear()
+        trace, done, _ = traced(test, Bound(int(wide[1]) * MB), main, arguments, flags)
+        expect("too small" not in done.stderr, f"with the size that it said: {done.stderr!r}")
+        check_quality(trace)
+    add(f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, and the size that would do is told", body)
+
+
+def check_only_losses(trace):
+    """verify finds nothing but what the agent said it dropped."""
+    report = run([ANALYZER, "verify", trace, "--json"])
+    expect(report.returncode in (0, 1), f"verify ended with {report.returncode}: {tail(report.stderr)}")
+    result = json.loads(report.stdout)
+    other = {kind: count for kind, count in result["by_kind"].items() if kind not in LOSS_KINDS}
+    expect(not other, f"errors that are no loss: {other}\n{tail(report.stdout, 40)}")
+    expect(result["ended_cleanly"], "the trace has no end record")
+    return result
+
+
+tight(Bound(512 * KB))
+tight(Bound(2 * MB))
+
+
+@test("The bound holds on a disk that has no byte more")
+def disk_of_the_bound(test):
+    bound = Bound(2 * MB)
+    # Each file takes whole pages; the folder none.
+    pages = (bound.limit + (bound.files + 1) * (PAGE - 1)) // PAGE
+    with SmallDisk(test, pages * PAGE) as folder:
+        trace = os.path.join(folder, "trace")
+        done = run(java_command("FastAllocation", (5_000_000,), (PARALLEL, "-Xmx24m"), f"file={trace}{bound.options}"))
+        expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
+        expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
+        verified(trace)
+        expect(total_bytes(trace) > bound.size // 2, f"{total_bytes(trace)} bytes are left of {bound.size}")
+
+
+@test("Where no collection comes by itself the agent asks for one, and nothing is lost")
+def emergency(test):
+    bound = Bound(4 * MB)
+    trace, done, log = traced(test, bound, "FastAllocation", (4_000_000,), ("-Xmx1g", "-Xmn800m"))
+    asked, all_young = emergencies(log), young_collections(log)
+    expect(asked > 3, f"{asked} collections were asked for in {all_young} young ones: the test tests nothing")
+    expect(done.stderr == "", f"stderr: {done.stderr!r}")
+    check_whole(test, trace, judged=4, keep=False)
+
+
+@test("Where no collection can come, events are dropped and counted, and the next sync point repairs the heap")
+def uncollectable(test):
+    trace, done, _ = traced(test, Bound(2 * MB), "Uncollectable", (4_000_000,), ("-Xmx1g", "-Xmn800m"))
+    expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
+    counters = analyze_json("info", trace)["counters"]
+    expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
+    expect(len(done.stderr.splitlines()) == 1 and "lost" in done.stderr, f"stderr: {done.stderr!r}")
+    check_only_losses(trace)
+    gcs = analyze_json("gcs", trace)["gcs"]
+    expect(gcs[-1]["exact"], "the heap is not known at the end")
+    check_quality(trace)
+
+
+@test("An old rotated trace is not overwritten unless overwrite=yes, which removes all of it")
+def overwrite(test):
+    trace, _, _ = traced(test, Bound(1 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m",))
+    old = list(data_files(trace))
+    os.remove(trace)
+    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M")
+    with open(data_files(trace)[old[0]], "rb") as file:
+        first = file.read()
+    # The new trace begins with file 0, which is not there any more: what is there must not be mixed with it.
+    done = run(again)
+    expect(done.returncode == 1 and "exist" in done.stderr + done.stdout, f"ended with {done.returncode}: {tail(done.stderr)}")
+    with open(data_files(trace)[old[0]], "rb") as file:
+        expect(file.read() == first, "an old data file was changed")
+    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M,overwrite=yes")
+    done = run(again)
+    expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
+    expect(min(data_files(trace)) < old[0], f"data files {list(data_files(trace))}, before {old}")
+    verified(trace)
