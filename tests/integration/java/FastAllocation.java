@@ -5,8 +5,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Threads that allocate as fast as they can; a part of it lives for a while. Arguments: objects a thread, threads,
- * objects kept a thread. Heaps are taken at the end, while the threads go on. The output is always the same.
+ * Threads that allocate as fast as they can; a part of it lives for a while. Arguments: objects a thread, threads (4),
+ * objects that a thread keeps (500). Heaps are taken at the end, while the threads go on. The output is always the same.
  */
 public final class FastAllocation {
     static final class Node {
@@ -32,7 +32,7 @@ public final class FastAllocation {
         for (int i = from; i < to; i++) {
             Object made = make(random, i);
             if (made instanceof Node) {
-                ((Node) made).payload = (i & 31) == 0 ? null : kept[i % kept.length];
+                ((Node) made).payload = (i & 3) == 0 ? kept[i % kept.length] : null;
                 sum += i;
             }
             if ((i & 7) == 0) kept[random.nextInt(kept.length)] = made;
@@ -52,7 +52,7 @@ public final class FastAllocation {
     public static void main(String[] args) throws Exception {
         int objects = Integer.parseInt(args[0]);
         int count = args.length > 1 ? Integer.parseInt(args[1]) : 4;
-        int keep = args.length > 2 ? Integer.parseInt(args[2]) : 2000;
+        int keep = args.length > 2 ? Integer.parseInt(args[2]) : 500;
         CountDownLatch done = new CountDownLatch(count);
         long[] sums = new long[count];
         List<Thread> threads = new ArrayList<>();

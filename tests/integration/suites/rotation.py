@@ -80,27 +80,31 @@ def exact(name, main, arguments, flags, bound, judged=2, cut_judged=0, undisturb
     add("The heap of a rotated trace is exact " + name, body, slow)
 
 
-exact("for four threads that allocate as fast as they can, in 2 MB", "FastAllocation", (3_000_000,), ("-Xmx24m",),
-      Bound(2 * MB), judged=4, cut_judged=4)
-exact("for four threads that allocate as fast as they can, in 8 MB", "FastAllocation", (8_000_000,), ("-Xmx48m",),
-      Bound(8 * MB), judged=4, cut_judged=4)
-exact("for four threads that allocate as fast as they can, in 64 MB", "FastAllocation", (40_000_000,), ("-Xmx128m",),
-      Bound(64 * MB), judged=4, cut_judged=4, slow=True)
-exact("in three files", "FastAllocation", (3_000_000,), ("-Xmx24m",), Bound(2 * MB, 0.34), judged=4, cut_judged=4)
-exact("in a hundred files", "FastAllocation", (8_000_000,), ("-Xmx16m",), Bound(32 * MB, 0.01), judged=4, cut_judged=4,
+# Undisturbed is a bound whose deviation has room for what the program makes between two collections: hence the small
+# young generations.
+FAST = "for four threads that allocate as fast as they can, in "
+exact(FAST + "2 MB", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(2 * MB), judged=4, cut_judged=4)
+exact(FAST + "8 MB", "FastAllocation", (8_000_000,), ("-Xmx32m", "-Xmn8m"), Bound(8 * MB), judged=4, cut_judged=4)
+exact(FAST + "64 MB", "FastAllocation", (30_000_000,), ("-Xmx128m", "-Xmn48m"), Bound(64 * MB), judged=4, cut_judged=4,
       slow=True)
-exact("for a large old generation", "LargeOld", (300_000, 6_000_000), ("-Xmx96m",), Bound(16 * MB), judged=4)
-exact("when full collections interrupt sync points", "LargeOld", (300_000, 3_000_000, 60), ("-Xmx96m",), Bound(16 * MB),
-      judged=4)
-exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m",), Bound(2 * MB))
-exact("for eight allocating threads with short ones beside them", "Repeat", (2, "Threads"), ("-Xmx64m",), Bound(4 * MB))
-exact("for large arrays", "Repeat", (4, "Arrays2"), ("-Xmx256m",), Bound(1 * MB))
-exact("for locked and hashed objects", "Repeat", (6, "Locks"), ("-Xmx64m",), Bound(2 * MB))
-exact("when classes are unloaded by the hundred", "Repeat", (8, "Unloading"), ("-Xmx64m",), Bound(4 * MB))
-exact("when survivors overflow", "Repeat", (4, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(4 * MB))
-exact("for clones of locked and hashed objects and of arrays", "Repeat", (6, "Clones"), ("-Xmx128m",), Bound(2 * MB), slow=True)
-exact("for finalizers and weak, soft and phantom references", "Repeat", (6, "References"), ("-Xmx64m",), Bound(2 * MB), slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (6, "Deopt"), ("-Xmx64m",), Bound(2 * MB), slow=True)
+exact("in three files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(2 * MB, 0.34), judged=4, cut_judged=4)
+exact("in a hundred files", "FastAllocation", (15_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(32 * MB, 0.01), judged=4,
+      cut_judged=4, slow=True)
+exact("for a large old generation", "LargeOld", (200_000, 6_000_000), ("-Xmx96m", "-Xmn8m"), Bound(24 * MB), judged=4)
+exact("when full collections interrupt sync points", "LargeOld", (200_000, 2_000_000, 60), ("-Xmx96m", "-Xmn8m"),
+      Bound(24 * MB), judged=4)
+exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m", "-Xmn4m"), Bound(4 * MB))
+exact("for eight allocating threads with short ones beside them", "Repeat", (3, "Threads"), ("-Xmx64m", "-Xmn8m"),
+      Bound(8 * MB))
+exact("for large arrays", "Repeat", (30, "Arrays2"), ("-Xmx256m",), Bound(1 * MB))
+exact("for locked and hashed objects", "Repeat", (30, "Locks"), ("-Xmx64m",), Bound(1 * MB))
+exact("when classes are unloaded by the hundred", "Repeat", (12, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(3 * MB))
+exact("when survivors overflow", "Repeat", (8, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(6 * MB))
+exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(1 * MB),
+      slow=True)
+exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(2 * MB),
+      slow=True)
+exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx64m",), Bound(1 * MB), slow=True)
 
 
 def tight(bound):
@@ -142,7 +146,7 @@ def disk_of_the_bound(test):
     pages = (bound.limit + (bound.files + 1) * (PAGE - 1)) // PAGE
     with SmallDisk(test, pages * PAGE) as folder:
         trace = os.path.join(folder, "trace")
-        done = run(java_command("FastAllocation", (5_000_000,), (PARALLEL, "-Xmx24m"), f"file={trace}{bound.options}"))
+        done = run(java_command("FastAllocation", (5_000_000,), (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace}{bound.options}"))
         expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
         expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
         verified(trace)
@@ -174,7 +178,7 @@ def uncollectable(test):
 
 @test("An old rotated trace is not overwritten unless overwrite=yes, which removes all of it")
 def overwrite(test):
-    trace, _, _ = traced(test, Bound(1 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m",))
+    trace, _, _ = traced(test, Bound(1 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m", "-Xmn2m"))
     old = list(data_files(trace))
     os.remove(trace)
     again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M")

@@ -10,7 +10,7 @@ from judge.host import SmallDisk, StoppedThread, Unchangeable
 from judge.rotated import Running, SizeWatch, data_files, plain_output, total_bytes
 from judge.world import ANALYZER, analyze, analyze_json, expect, run, tail, test, verified
 
-PROGRAM = ("FastAllocation", (4_000_000,), ("-XX:+UseParallelGC", "-Xmx24m"))
+PROGRAM = ("FastAllocation", (4_000_000,), ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn2m"))
 BOUND = "maxsize=2M"
 LIMIT = (2 << 20) + (2 << 20) // 10
 
@@ -44,7 +44,7 @@ def full_disk(t):
 
 @test("A file size limit below a file's share ends tracing, not the program")
 def file_size_limit(t):
-    limited = ("prlimit", f"--fsize={100 << 10}", "--")
+    limited = ("prlimit", f"--fsize={160 << 10}", "--")
     with Running(t, t.path("trace"), *PROGRAM, BOUND, before=limited) as running:
         check_program(running, ("too large", "ulimit -f"))
         check_good_part(running.trace)
@@ -52,7 +52,7 @@ def file_size_limit(t):
 
 @test("A file size limit above a file's share never matters, however long the trace")
 def file_size_limit_kept(t):
-    limited = ("prlimit", f"--fsize={1 << 20}", "--")
+    limited = ("prlimit", f"--fsize={512 << 10}", "--")
     with Running(t, t.path("trace"), *PROGRAM, BOUND, before=limited) as running:
         check_program(running, ())
         expect(min(data_files(running.trace)) > 0, "nothing was deleted")
@@ -116,14 +116,13 @@ def folder_unchangeable(t):
 def kill_at(t, randomly, turn):
     """Every second time just when a new file appears, else somewhere between two of them."""
     t.clear()
-    options = "maxsize=1M" + (",compress=off" if turn % 4 < 2 else "")
-    with Running(t, t.path("trace"), "FastAllocation", (1_000_000_000,), PROGRAM[2], options) as running:
+    with Running(t, t.path("trace"), "FastAllocation", (1_000_000_000,), PROGRAM[2], BOUND) as running:
         running.wait_for_file(randomly.randrange(1, 40), pause=0)
         if turn % 2:
             time.sleep(randomly.random() * 0.02)
         running.kill()
         size = total_bytes(running.trace)
-        expect(size <= (1 << 20) + (1 << 20) // 10, f"{size} bytes after the kill")
+        expect(size <= LIMIT, f"{size} bytes after the kill")
         result = verified(running.trace, clean_end=False)
         expect(result["chunks"] > 0 and not result["ended_cleanly"], f"after the kill: {result}")
         for command in ("info", "gcs", "quality", "sites"):
