@@ -6,7 +6,8 @@
 //
 // A payload goes to a compressor if the policy wants it compressed and a compressor is free; it is compressed
 // in the caller if no thread can be started; else it is encoded at once, uncompressed, so that the writer never
-// waits for compression. Raw chunks wait behind compressed ones that are not done, hence full().
+// waits for a compressor to become free. Raw chunks wait behind compressed ones that are not done, hence
+// full().
 //
 // Thread safety: everything is for one thread, the writer's, except counts(). Chunks are touched by one thread
 // at a time: the lock is held to hand them over, never while encoding.

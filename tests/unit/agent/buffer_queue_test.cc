@@ -27,6 +27,11 @@ QueueConfig WaitingLong() {
   return config;
 }
 
+// Until a thread waits for room; the caller's checks fail if none ever does.
+void AwaitWaiter(const BufferQueue& queue) {
+  for (int i = 0; i < 5000 && queue.waits() == 0; i++) std::this_thread::sleep_for(milliseconds(1));
+}
+
 struct Queue {
   explicit Queue(const QueueConfig& config = kSmall) : queue(clock, config) {}
   Clock clock;
@@ -95,7 +100,7 @@ TEST_CASE("a waiting thread goes on as soon as there is room") {
   for (int i = 0; i < 4; i++) CHECK(queue.Push(queue.Acquire(), PushMode::kBounded));
   bool queued = false;
   std::thread waiter([&] { queued = queue.Push(queue.Acquire(), PushMode::kBounded); });
-  std::this_thread::sleep_for(milliseconds(20));
+  AwaitWaiter(queue);
   queue.Recycle(queue.Pop(milliseconds(0)));
   waiter.join();
   CHECK(queued);
@@ -109,10 +114,11 @@ TEST_CASE("a discarded queue takes everything, keeps nothing and lets waiters go
   for (int i = 0; i < 4; i++) CHECK(queue.Push(queue.Acquire(), PushMode::kBounded));
   bool queued = true;
   std::thread waiter([&] { queued = queue.Push(queue.Acquire(), PushMode::kBounded); });
-  std::this_thread::sleep_for(milliseconds(20));
+  AwaitWaiter(queue);
   queue.Discard();
   waiter.join();
   CHECK_FALSE(queued);
+  CHECK(queue.waits() == 1);
   CHECK(queue.Pop(milliseconds(0)) == nullptr);
   CHECK_FALSE(queue.Push(queue.Acquire(), PushMode::kForce));
   CHECK(queue.lost_segments() == 0);
@@ -181,7 +187,7 @@ TEST_CASE("full=drop does not wait, sync points do") {
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
   bool queued = false;
   std::thread sync([&] { queued = q.queue.Push(q.Filled(9), PushMode::kWait); });
-  for (int i = 0; i < 5000 && q.queue.waits() == 0; i++) std::this_thread::sleep_for(milliseconds(1));
+  AwaitWaiter(q.queue);
   q.queue.Recycle(q.queue.Pop(milliseconds(0)));
   sync.join();
   CHECK(queued);
