@@ -152,11 +152,9 @@ TEST_CASE("a full collection stops the walk of the old space; the next sync poin
   recording.session().WantSyncPoint();
   spaces.Collect(recording);  // the walk waits: its thread does not run yet
   CHECK(background.busy());
-  std::thread thread;
-  std::thread collector([&] { spaces.Collect(recording, ANTTRACKS_GC_FULL); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  thread = std::thread([&] { background.Loop(vm.vm()); });
-  collector.join();
+  spaces.Collect(recording, ANTTRACKS_GC_FULL);
+  CHECK_FALSE(background.busy());
+  std::thread thread([&] { background.Loop(vm.vm()); });
   background.Stop();
   thread.join();
   const ReadTrace trace = recording.End();
