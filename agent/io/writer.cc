@@ -171,24 +171,33 @@ void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
     Drop(payload.size());
     return;
   }
-  if (compressors_.full()) WriteEncoded(true);
+  while (compressors_.full()) WriteFront(true);
+  if (dropping_) {
+    Drop(payload.size());
+    return;
+  }
   compressors_.Submit(type, std::move(payload), sequence_++, session_.queue().fill());
   WriteEncoded(false);
 }
 
 void Writer::WriteEncoded(bool all) {
-  while (const Encoded* chunk = compressors_.Front(all)) {
-    if (!broken_) WriteOne(*chunk);
-    compressors_.PopFront();
+  while (WriteFront(all)) {
   }
   if (sink_.rotates() && !broken_) AskForSpace();
 }
 
+// The oldest chunk, if it is done or wait. False: there was none.
+bool Writer::WriteFront(bool wait) {
+  const Encoded* chunk = compressors_.Front(wait);
+  if (chunk == nullptr) return false;
+  if (!broken_) WriteOne(*chunk);
+  compressors_.PopFront();
+  return true;
+}
+
 void Writer::WriteOne(const Encoded& chunk) {
   if (chunk.status.ok() && !dropping_ && !sink_.HasRoom(chunk.bytes.size()) && !bound_is_lifted_) {
-    // From here on nothing is written: the chunk that will be next gets this one's number.
     dropping_ = true;
-    sequence_ = chunk.sequence;
     if (!has_sync_point_) {
       ReportTooSmall();
       retry_at_ = std::chrono::steady_clock::now() + retry_after_;
@@ -196,6 +205,7 @@ void Writer::WriteOne(const Encoded& chunk) {
     }
   }
   if (dropping_) {
+    sequence_ = std::min(sequence_, chunk.sequence);  // for the next one that is written
     Drop(chunk.raw_bytes);
     return;
   }

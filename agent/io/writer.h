@@ -69,6 +69,7 @@ class Writer {
   void WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload);
   // Writes what the compressors have done; if all, waits for the rest.
   void WriteEncoded(bool all);
+  bool WriteFront(bool wait);
   void WriteOne(const Encoded& chunk);
   void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);
