@@ -104,7 +104,7 @@ exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "C
       slow=True)
 exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(2 * MB),
       slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx64m",), Bound(1 * MB), slow=True)
+exact("for objects that deoptimization recreates", "Repeat", (10, "Deopt"), ("-Xmx64m",), Bound(4 * MB), slow=True)
 
 
 def tight(bound):
