@@ -29,6 +29,8 @@ class Sink {
 
   // A rotated trace. The rest has a meaning only then.
   virtual bool rotates() const { return false; }
+  // WriteSymbols may write so many bytes without breaking the bound, if need be by deleting old data files.
+  virtual bool HasRoomForSymbols(size_t) const { return true; }
   // Into the symbols file. Old data files go when there is no room for it.
   virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
   // Begins the next data file; deletes the oldest ones.
