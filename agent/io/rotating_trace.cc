@@ -101,6 +101,13 @@ Status RotatingTrace::Write(std::span<const uint8_t> bytes) {
   return {};
 }
 
+bool RotatingTrace::MakeRoom(size_t bytes, size_t keep) {
+  // If one cannot be deleted the next file will fail and say so.
+  while (!HasRoom(bytes) && data_.size() > keep && DeleteOldest().ok()) {
+  }
+  return HasRoom(bytes);
+}
+
 Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
   while (!HasRoom(bytes.size()) && data_.size() > 1) {
     const Status status = DeleteOldest();

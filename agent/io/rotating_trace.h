@@ -4,7 +4,8 @@
 //
 // The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data files
 // of an equal share of what the symbols leave. A file that has its share waits for the next collection, to end there;
-// the deviation is how far it may grow meanwhile.
+// the deviation is how far it may grow meanwhile. Beyond that it takes the room of the oldest files: new events are
+// worth more than old ones.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe. Units: bytes.
 #pragma once
@@ -50,7 +51,8 @@ class RotatingTrace : public Sink {
   bool HasRoomForSymbols(size_t bytes) const override {
     return symbols_bytes_ + data_.back().bytes + bytes + kReserve <= limits_.bound();
   }
-  bool HasRoom(size_t bytes) const override { return total_ + bytes + kReserve <= limits_.bound(); }
+  bool MakeRoom(size_t bytes, size_t keep) override;
+  bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
   bool NearBound() const override { return total_ + limits_.slack() / 4 >= limits_.bound(); }
   std::string TooSmall(double sync_bytes) const override;

@@ -35,8 +35,12 @@ class Sink {
   virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
   // Begins the next data file; deletes the oldest ones.
   virtual trace::Status NextFile() { return {}; }
-  // Write may put so many bytes into the current data file without breaking the bound.
-  virtual bool HasRoom(size_t) const { return true; }
+  // Room for so many bytes in the current data file, if need be by deleting old ones, of which with the current one so
+  // many are kept. False: they would break the bound.
+  virtual bool MakeRoom(size_t bytes, size_t keep) {
+    (void)bytes, (void)keep;
+    return true;
+  }
   // The current data file has its share.
   virtual bool WantsNext() const { return false; }
   // Says that a sync point of about so many bytes has no room in a data file.

@@ -204,7 +204,9 @@ bool Writer::WriteFront(bool wait) {
 }
 
 void Writer::WriteOne(const Encoded& chunk) {
-  if (chunk.status.ok() && !dropping_ && !sink_.HasRoom(chunk.bytes.size()) && !bound_is_lifted_) {
+  // While the heap of the current data file is not complete the one before has it.
+  const size_t keep = has_sync_point_ ? 1 : 2;
+  if (chunk.status.ok() && !dropping_ && !bound_is_lifted_ && !sink_.MakeRoom(chunk.bytes.size(), keep)) {
     BeginToDrop();
   }
   if (dropping_) {

@@ -100,6 +100,29 @@ TEST_CASE("data files of an earlier trace are refused whatever their index; with
   CHECK(fs::exists(path + ".txt"));
 }
 
+TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
+  const std::string path = TemporaryPath();
+  const io::RotationLimits limits{256 << 10, 0.25};
+  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+  REQUIRE(made.ok());
+  const std::vector<uint8_t> bytes(1000, 1);
+  const auto fill = [&](size_t keep) {
+    while ((*made)->MakeRoom(bytes.size(), keep)) REQUIRE((*made)->Write(bytes).ok());
+    CHECK(BytesOnDisk(path) <= limits.bound());
+    CHECK(BytesOnDisk(path) > limits.max_bytes);
+  };
+  for (int i = 0; i < 3; i++) {
+    while (!(*made)->WantsNext()) REQUIRE((*made)->Write(bytes).ok());
+    REQUIRE((*made)->NextFile().ok());
+  }
+  fill(2);
+  CHECK_FALSE(fs::exists(path + ".1"));
+  CHECK(fs::exists(path + ".2"));
+  fill(1);
+  CHECK_FALSE(fs::exists(path + ".2"));
+  CHECK((*made)->current_bytes() > limits.max_bytes);
+}
+
 TEST_CASE("at the bound there is room for the last words, but not for more symbols") {
   auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {256 << 10, 0.1});
   REQUIRE(made.ok());
@@ -126,7 +149,7 @@ struct TightSink : io::Sink {
     used = 0;
     return {};
   }
-  bool HasRoom(size_t bytes) const override { return used + bytes <= 8192; }
+  bool MakeRoom(size_t bytes, size_t) override { return used + bytes <= 8192; }
   size_t used = 0;
   std::vector<uint64_t> sequence;
 };
