@@ -14,7 +14,7 @@ using Lock = std::unique_lock<std::mutex>;
 
 // The writer sleeps until it has this much to write, as waking it costs a system call.
 constexpr size_t kWakeBytes = 256 << 10;
-// And takes few at a time (and no more than a quarter of the bound), so that threads that wait for room go on
+// And takes few at a time (and no more than a quarter of what may wait), so that threads that wait for room go on
 // soon.
 constexpr int kMostPopped = 32;
 
@@ -23,7 +23,8 @@ BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
       buffer_bytes_(config.buffer_bytes),
       fuzz_bytes_(static_cast<size_t>(static_cast<double>(config.buffer_bytes) * config.fuzz)),
       bound_bytes_(config.bound_bytes),
-      wake_bytes_(std::min(kWakeBytes, config.bound_bytes / 4)),
+      wait_bytes_(config.wait_bytes == 0 ? config.bound_bytes : config.wait_bytes),
+      wake_bytes_(std::min(kWakeBytes, wait_bytes_ / 4)),
       when_full_(config.when_full),
       limit_(config.wait_limit) {}
 
@@ -267,7 +268,7 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   size_t bytes = 0;
   for (int taken = 0; head_ != nullptr && taken < kMostPopped; taken++) {
     const size_t more = head_->memory();
-    if (taken != 0 && bytes + more > bound_bytes_ / 4) break;
+    if (taken != 0 && bytes + more > wait_bytes_ / 4) break;
     last = head_;
     bytes += more;
     flushes_ -= last->flush;

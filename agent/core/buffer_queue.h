@@ -9,7 +9,8 @@
 // has it, so that only hand-over takes the lock.
 //
 // Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
-// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, for at
+// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which may be
+// less than the bound (wait_bytes: what waits here has its place in the file whatever the writer decides), for at
 // most the time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped
 // at once until the writer takes something. A stall raises the epoch; LOSS is queued at the place where the
 // dropped segments would have been. A continued stream that was begun in an older epoch cannot be decoded any
@@ -67,6 +68,7 @@ struct QueueConfig {
   size_t buffer_bytes = 16 << 10;  // of a thread's buffer, without its head
   double fuzz = 0.1;               // 0 to 0.5
   size_t bound_bytes = 32 << 20;   // four buffers or more
+  size_t wait_bytes = 0;           // so much may be queued before threads wait; 0: bound_bytes
   WhenFull when_full = WhenFull::kBlock;
   // How long a thread may wait for room before events are dropped.
   std::chrono::milliseconds wait_limit{10'000};
@@ -107,8 +109,8 @@ class BufferQueue {
   // Changes with every loss.
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   size_t buffer_bytes() const { return buffer_bytes_; }
-  // Queued bytes as a part of the bound; above 1 when something was forced in. Takes no lock.
-  double fill() const { return static_cast<double>(queued()) / static_cast<double>(bound_bytes_); }
+  // Queued bytes as a part of those at which threads wait; above 1 when something was forced in. Takes no lock.
+  double fill() const { return static_cast<double>(queued()) / static_cast<double>(wait_bytes_); }
 
   uint64_t lost_segments() const { return lost_segments_.load(std::memory_order_relaxed); }
   uint64_t lost_bytes() const { return lost_bytes_.load(std::memory_order_relaxed); }
@@ -124,10 +126,10 @@ class BufferQueue {
   size_t queued() const { return queued_bytes_.load(std::memory_order_relaxed); }
   // There is enough for the writer to be worth waking.
   bool Ready() const { return queued() >= wake_bytes_ || flushes_ != 0; }
-  // Something larger than the bound goes in alone.
+  // Something larger goes in alone.
   bool HasRoom(size_t bytes) const {
     const size_t waiting = queued() + taken_bytes_;
-    return waiting == 0 || waiting + bytes <= bound_bytes_;
+    return waiting == 0 || waiting + bytes <= wait_bytes_;
   }
   bool WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, bool may_wait);
   bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode);
@@ -148,7 +150,7 @@ class BufferQueue {
   const Clock& clock_;
   const size_t buffer_bytes_;
   const size_t fuzz_bytes_;
-  const size_t bound_bytes_;
+  const size_t bound_bytes_, wait_bytes_;
   const size_t wake_bytes_;
   const WhenFull when_full_;
   const std::chrono::milliseconds limit_;

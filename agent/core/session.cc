@@ -18,7 +18,8 @@ size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - s
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
     : vm_(vm),
       stretch_bytes_(config.stretch_bytes),
-      queue_(clock_, {config.buffer_bytes, config.fuzz, config.queue_bytes, config.when_full, config.wait_limit}),
+      queue_(clock_, {config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
+                      config.wait_limit}),
       symbols_(vm) {}
 
 Session::~Session() {

@@ -46,6 +46,7 @@ struct OutputCounts {
 struct SessionConfig {
   size_t buffer_bytes = 16 << 10;
   size_t queue_bytes = 32 << 20;
+  size_t wait_bytes = 0;  // queued, before threads wait; 0: queue_bytes
   double fuzz = 0.1;  // of the size of buffers
   WhenFull when_full = WhenFull::kBlock;
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.

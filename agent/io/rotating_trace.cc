@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "trace/format.h"
@@ -12,10 +14,44 @@ namespace anttracks::io {
 
 using trace::Status;
 
+namespace {
+
+namespace fs = std::filesystem;
+
+// They would be taken for this trace's, count against its bound, and be in the way when it gets to their index.
+Status RemoveEarlier(const fs::path& path, bool overwrite) {
+  std::error_code error;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::string prefix = path.filename().string();
+  prefix += '.';
+  // A folder that cannot be read is noticed when the files are made.
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path file = at->path();
+    const std::string name = file.filename().string();
+    if (name.size() <= prefix.size() || name.compare(0, prefix.size(), prefix) != 0 ||
+        name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) {
+      continue;
+    }
+    if (!overwrite) {
+      return Status::Error("cannot create trace file " + path.string() + ": " + file.string() +
+                           " of an earlier trace exists; remove it, choose another name with file= (%p is the process "
+                           "id), or give overwrite=yes");
+    }
+    if (!fs::remove(file, error) && error) {
+      return Status::Error("cannot delete " + file.string() + " of an earlier trace: " + error.message());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::string& path, bool overwrite,
                                                                     const trace::FileHeader& header,
                                                                     const RotationLimits& limits) {
   std::unique_ptr<RotatingTrace> made(new RotatingTrace(path, overwrite, header, limits));
+  const Status room = RemoveEarlier(path, overwrite);
+  if (!room.ok()) return room;
   auto symbols = TraceFile::Create(path, overwrite);
   if (!symbols.ok()) return symbols.status();
   made->symbols_ = std::move(*symbols);
@@ -65,14 +101,22 @@ Status RotatingTrace::Write(std::span<const uint8_t> bytes) {
   return {};
 }
 
+bool RotatingTrace::MakeRoom(size_t bytes, size_t keep) {
+  // If one cannot be deleted the next file will fail and say so.
+  while (!HasRoom(bytes) && data_.size() > keep && DeleteOldest().ok()) {
+  }
+  return HasRoom(bytes);
+}
+
 Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
-  while (!HasRoom(bytes.size())) {
-    if (data_.size() < 2) {
-      return Status::Error("the bound maxsize=" + std::to_string(limits_.max_bytes) +
-                           " is too small for the definitions of classes, methods and sites alone; give a larger one");
-    }
+  while (!HasRoom(bytes.size()) && data_.size() > 1) {
     const Status status = DeleteOldest();
     if (!status.ok()) return status;
+  }
+  // The reserve is for what comes last.
+  if (total_ + bytes.size() > limits_.bound()) {
+    return Status::Error("the bound maxsize=" + std::to_string(limits_.max_bytes) +
+                           " is too small for the definitions of classes, methods and sites alone; give a larger one");
   }
   const Status status = symbols_->Write(bytes);
   if (!status.ok()) return status;
@@ -93,8 +137,10 @@ Status RotatingTrace::NextFile() {
 }
 
 std::string RotatingTrace::TooSmall(double sync_bytes) const {
-  // As much again for events.
-  const auto enough = static_cast<uint64_t>(2 * sync_bytes * static_cast<double>(limits_.files())) + 2 * symbols_bytes_;
+  // As much again for events. If that would have been enough, they came faster than it.
+  const auto files = static_cast<double>(limits_.files());
+  const uint64_t enough =
+      std::max(static_cast<uint64_t>(2 * sync_bytes * files) + 2 * symbols_bytes_, 2 * limits_.max_bytes);
   const uint64_t megabyte = 1 << 20;
   return "maxsize=" + std::to_string(limits_.max_bytes) + " is too small: a sync point of this heap takes about " +
          std::to_string(static_cast<uint64_t>(sync_bytes) / 1024 + 1) + " KB, one of " + std::to_string(limits_.files()) +

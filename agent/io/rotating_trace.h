@@ -4,7 +4,8 @@
 //
 // The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data files
 // of an equal share of what the symbols leave. A file that has its share waits for the next collection, to end there;
-// the deviation is how far it may grow meanwhile.
+// the deviation is how far it may grow meanwhile. Beyond that it takes the room of the oldest files: new events are
+// worth more than old ones.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe. Units: bytes.
 #pragma once
@@ -27,11 +28,14 @@ struct RotationLimits {
   uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
   uint64_t bound() const { return max_bytes + slack(); }
+  // What waits to be written goes into the current data file whatever is decided meanwhile: a small part of the slack.
+  uint64_t backlog() const { return slack() / 4; }
 };
 
 class RotatingTrace : public Sink {
  public:
-  // Makes the symbols file and the first data file, with headers that differ from header in index and flags.
+  // Makes the symbols file and the first data file, with headers that differ from header in index and flags. Data files
+  // of an earlier trace of that name, whatever their index, are an error unless overwrite, then they are deleted.
   static trace::Result<std::unique_ptr<RotatingTrace>> Create(const std::string& path, bool overwrite,
                                                               const trace::FileHeader& header,
                                                               const RotationLimits& limits);
@@ -44,7 +48,11 @@ class RotatingTrace : public Sink {
   trace::Status NextFile() override;
   // Small enough to use a small file well.
   size_t chunk_bytes() const override { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
-  bool HasRoom(size_t bytes) const override { return total_ + bytes + kReserve <= limits_.bound(); }
+  bool HasRoomForSymbols(size_t bytes) const override {
+    return symbols_bytes_ + data_.back().bytes + bytes + kReserve <= limits_.bound();
+  }
+  bool MakeRoom(size_t bytes, size_t keep) override;
+  bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
   bool NearBound() const override { return total_ + limits_.slack() / 4 >= limits_.bound(); }
   std::string TooSmall(double sync_bytes) const override;

@@ -29,12 +29,18 @@ class Sink {
 
   // A rotated trace. The rest has a meaning only then.
   virtual bool rotates() const { return false; }
+  // WriteSymbols may write so many bytes without breaking the bound, if need be by deleting old data files.
+  virtual bool HasRoomForSymbols(size_t) const { return true; }
   // Into the symbols file. Old data files go when there is no room for it.
   virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
   // Begins the next data file; deletes the oldest ones.
   virtual trace::Status NextFile() { return {}; }
-  // Write may put so many bytes into the current data file without breaking the bound.
-  virtual bool HasRoom(size_t) const { return true; }
+  // Room for so many bytes in the current data file, if need be by deleting old ones, of which with the current one so
+  // many are kept. False: they would break the bound.
+  virtual bool MakeRoom(size_t bytes, size_t keep) {
+    (void)bytes, (void)keep;
+    return true;
+  }
   // The current data file has its share.
   virtual bool WantsNext() const { return false; }
   // Says that a sync point of about so many bytes has no room in a data file.

@@ -124,18 +124,21 @@ void Writer::Add(core::Buffer& buffer) {
 }
 
 void Writer::WriteEnd() {
+  FlushChunk();
+  WriteEncoded(true);
+  if (broken_) return;
   const core::Failure& failure = session_.failure();
   std::string reason = session_.end_reason();
   const uint64_t now = session_.clock().Now();
   if (failure.failed()) {
     reason = "tracing stopped: " + failure.reason();
-    trace::AppendLoss(&chunk_, now, 0, 0, failure.reason());
+    trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, failure.reason());
   } else if (dropped_chunks_ != 0) {
-    WriteEncoded(true);
     trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, kBoundReached);
-    dropping_ = false;
-    bound_is_lifted_ = true;  // room is kept for this one
   }
+  if (dropping_) symbols_.Clear();
+  dropping_ = false;
+  bound_is_lifted_ = true;  // room is kept for what comes now
   FlushChunk();
   if (!sink_.rotates()) {
     trace::AppendEnd(&chunk_, now, reason, session_.CountersJson());
@@ -154,7 +157,12 @@ void Writer::FlushChunk() {
 }
 
 void Writer::FlushSymbols() {
-  if (symbols_.empty()) return;
+  if (symbols_.empty() || dropping_) return;
+  if (!bound_is_lifted_ && !sink_.HasRoomForSymbols(symbols_.size() + trace::kChunkHeaderBytes)) {
+    WriteEncoded(true);
+    if (!dropping_) BeginToDrop();
+    return;
+  }
   WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
   symbols_.Clear();
 }
@@ -196,13 +204,10 @@ bool Writer::WriteFront(bool wait) {
 }
 
 void Writer::WriteOne(const Encoded& chunk) {
-  if (chunk.status.ok() && !dropping_ && !sink_.HasRoom(chunk.bytes.size()) && !bound_is_lifted_) {
-    dropping_ = true;
-    if (!has_sync_point_) {
-      ReportTooSmall();
-      retry_at_ = std::chrono::steady_clock::now() + retry_after_;
-      retry_after_ = std::min(2 * retry_after_, kRetryAtMost);
-    }
+  // While the heap of the current data file is not complete the one before has it.
+  const size_t keep = has_sync_point_ ? 1 : 2;
+  if (chunk.status.ok() && !dropping_ && !bound_is_lifted_ && !sink_.MakeRoom(chunk.bytes.size(), keep)) {
+    BeginToDrop();
   }
   if (dropping_) {
     sequence_ = std::min(sequence_, chunk.sequence);  // for the next one that is written
@@ -247,10 +252,13 @@ void Writer::NextFile() {
   }
   session_.output().files++;
   has_sync_point_ = false;
-  const bool lost = dropping_;
   dropping_ = false;
+  if (!symbols_.empty()) {  // they waited; if there is no room now there never will be
+    WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
+    symbols_.Clear();
+  }
   WriteChunk(trace::ChunkType::kMeta, Meta());
-  if (!lost) return;
+  if (dropped_chunks_ == 0) return;
   trace::ByteBuffer loss;
   trace::AppendLoss(&loss, session_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
   WriteChunk(trace::ChunkType::kData, std::move(loss));
@@ -272,6 +280,15 @@ void Writer::AskForSpace() {
   asked_ = now;
   session_.output().requested_collections++;
   session_.background().RequestCollection();
+}
+
+// From here on nothing is written.
+void Writer::BeginToDrop() {
+  dropping_ = true;
+  if (has_sync_point_) return;
+  ReportTooSmall();
+  retry_at_ = std::chrono::steady_clock::now() + retry_after_;
+  retry_after_ = std::min(2 * retry_after_, kRetryAtMost);
 }
 
 void Writer::Drop(size_t bytes) {

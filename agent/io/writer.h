@@ -76,6 +76,7 @@ class Writer {
   trace::ByteBuffer Meta() const;
   void NextFile();
   void AskForSpace();
+  void BeginToDrop();
   void Drop(size_t bytes);
   void ReportTooSmall();
   void CheckFiles();
@@ -90,7 +91,8 @@ class Writer {
   trace::ByteBuffer symbols_;
   std::string meta_;
   bool broken_ = false;  // a write failed
-  // Dropped since the bound was reached; LOSS says it at the start of the next file.
+  // Dropped since the bound was reached; LOSS says it at the start of the next file. While dropping, symbols wait:
+  // what uses them is dropped, too.
   uint64_t dropped_chunks_ = 0, dropped_bytes_ = 0;
   bool dropping_ = false, said_too_small_ = false;
   bool has_sync_point_ = true;  // the current data file; the first one begins with the VM's

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -108,6 +109,7 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   session_ = std::make_unique<core::Session>(
       *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
                                  .queue_bytes = options_.queue_bytes,
+                                 .wait_bytes = WaitBytes(),
                                  .fuzz = options_.fuzz,
                                  .when_full = options_.when_full,
                                  .stretch_bytes = options_.stretch_bytes});
@@ -120,6 +122,12 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   status = Subscribe();
   if (!status.ok() || !attach) return status;
   return BeginLocked(trace::SyncReason::kAttach);
+}
+
+size_t Agent::WaitBytes() const {
+  if (options_.max_bytes == 0) return 0;
+  const io::RotationLimits limits{.max_bytes = options_.max_bytes, .deviation = options_.deviation};
+  return std::clamp<size_t>(limits.backlog(), 4 * options_.buffer_bytes, options_.queue_bytes);
 }
 
 Status Agent::FindVm() {

@@ -43,6 +43,8 @@ class Agent {
 
   trace::Status LoadLocked(JavaVM* vm, const char* options, bool attach);
   trace::Status FindVm();
+  // How much may be queued before threads wait; 0: as much as queue= says.
+  size_t WaitBytes() const;
   trace::Status OpenFile();
   trace::Status Subscribe();
   trace::Status StartBackground();

@@ -396,7 +396,7 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
     return;
   }
   // The program may end while the old space is still being listed.
-  if (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation)) {
+  if (!after_gap_ && (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation))) {
     problems_->Add(ProblemKind::kOrder, position_, "END within a {}", in_gc_ ? "collection" : "sync point");
   }
   Time(event.time);

@@ -3,10 +3,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Threads that allocate as fast as they can; a part of it lives for a while. Arguments: objects a thread, threads (4),
- * objects that a thread keeps (500). Heaps are taken at the end, while the threads go on. The output is always the same.
+ * objects that a thread keeps (500). Heaps are taken at the end, while the threads go on slowly. The output is always the same.
  */
 public final class FastAllocation {
     static final class Node {
@@ -45,7 +46,10 @@ public final class FastAllocation {
         Object[] kept = new Object[keep];
         long sum = allocate(seed, 0, objects, kept);
         done.countDown();
-        while (!stop) allocate(seed, 0, 10_000, kept);
+        while (!stop) {  // slowly, so that the heaps taken now stay in a trace that rotates
+            allocate(seed, 0, 200, kept);
+            LockSupport.parkNanos(1_000_000);
+        }
         return sum;
     }
 

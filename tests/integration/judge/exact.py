@@ -10,6 +10,7 @@ from .world import Failure, analyze, analyze_json, expect, verified
 HISTOGRAM_CAUSE = "Heap Inspection Initiated GC"
 DUMP_CAUSE = "Heap Dump Initiated GC"
 _SHOWN = 12
+_LAST = 3
 
 
 def _show(lines):
@@ -79,7 +80,8 @@ def judge(folder, trace, keep=False):
 
 
 def judge_rotated(folder, trace, keep=False):
-    """The same for those whose collection is in the data files that are left, behind the first complete sync point.
+    """The same for those whose collection is in the data files that are left, behind the first complete sync point;
+    of many the last three histograms and dumps.
 
     The trace must have its end, since what the JVM wrote down last belongs to the last collections."""
     return _judge(folder, trace, keep, of_all=False)
@@ -95,9 +97,10 @@ def _judge(folder, trace, keep, of_all):
         gcs = [gc for gc in full if gc["cause"] == cause]
         fits = len(gcs) == len(paths) if of_all else len(gcs) <= len(paths)
         expect(fits, f"{len(paths)} files of the JVM, but full GCs {[gc['id'] for gc in gcs]} with cause {cause}")
-        for path, gc in zip(paths[len(paths) - len(gcs):], gcs):
-            if not of_all and not gc["exact"]:
-                continue
+        pairs = list(zip(paths[len(paths) - len(gcs):], gcs))
+        if not of_all:
+            pairs = [(path, gc) for path, gc in pairs if gc["exact"]][-_LAST:]
+        for path, gc in pairs:
             lines = compare(trace, gc["id"], path)
             if lines:
                 raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{_show(lines)}")

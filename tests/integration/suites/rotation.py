@@ -67,61 +67,73 @@ def without_oldest(trace):
         os.remove(path)
 
 
-def exact(name, main, arguments, flags, bound, judged=2, cut_judged=0, undisturbed=True, slow=False):
+def exact(name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False):
     """judged, cut_judged: how many heaps of the JVM must be compared, before and after the older half is deleted."""
     def body(test):
-        trace, done, log = traced(test, bound, main, arguments, flags)
+        trace, done, log = traced(test, bound, main, arguments, flags, options)
         expect(min(data_files(trace)) > 0, f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing")
         check_whole(test, trace, judged, keep=True)
-        if undisturbed:
-            check_undisturbed(done, log, trace)
+        check_undisturbed(done, log, trace)
         without_oldest(trace)
         check_whole(test, trace, cut_judged, keep=False)
     add("The heap of a rotated trace is exact " + name, body, slow)
 
 
-# Undisturbed is a bound whose deviation has room for what the program makes between two collections: hence the small
-# young generations.
+# Undisturbed is a bound whose deviation has room for what the program makes between two collections, and while a sync
+# point is written: hence the small young generations. UNCOMPRESSED: for programs that make little that is new.
+UNCOMPRESSED = ",compress=off"
 FAST = "for four threads that allocate as fast as they can, in "
-exact(FAST + "2 MB", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(2 * MB), judged=4, cut_judged=4)
 exact(FAST + "8 MB", "FastAllocation", (8_000_000,), ("-Xmx32m", "-Xmn8m"), Bound(8 * MB), judged=4, cut_judged=4)
 exact(FAST + "64 MB", "FastAllocation", (30_000_000,), ("-Xmx128m", "-Xmn48m"), Bound(64 * MB), judged=4, cut_judged=4,
       slow=True)
-exact("in three files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(2 * MB, 0.34), judged=4, cut_judged=4)
-exact("in a hundred files", "FastAllocation", (15_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(32 * MB, 0.01), judged=4,
+exact("in two files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(3 * MB, 0.5), judged=4, cut_judged=4)
+exact("in fifty files", "FastAllocation", (30_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(64 * MB, 0.02), judged=4,
       cut_judged=4, slow=True)
-exact("for a large old generation", "LargeOld", (200_000, 6_000_000), ("-Xmx96m", "-Xmn8m"), Bound(24 * MB), judged=4)
+exact("for a large old generation", "LargeOld", (200_000, 4_000_000), ("-Xmx96m", "-Xmn8m"), Bound(24 * MB), judged=4)
 exact("when full collections interrupt sync points", "LargeOld", (200_000, 2_000_000, 60), ("-Xmx96m", "-Xmn8m"),
       Bound(24 * MB), judged=4)
 exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m", "-Xmn4m"), Bound(4 * MB))
 exact("for eight allocating threads with short ones beside them", "Repeat", (3, "Threads"), ("-Xmx64m", "-Xmn8m"),
       Bound(8 * MB))
-exact("for large arrays", "Repeat", (30, "Arrays2"), ("-Xmx256m",), Bound(1 * MB))
-exact("for locked and hashed objects", "Repeat", (30, "Locks"), ("-Xmx64m",), Bound(1 * MB))
-exact("when classes are unloaded by the hundred", "Repeat", (12, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(3 * MB))
+exact("for large arrays", "Repeat", (15, "Arrays2"), ("-Xmx256m",), Bound(4 * MB, 0.25), UNCOMPRESSED)
+exact("for locked and hashed objects", "Repeat", (40, "Locks"), ("-Xmx64m",), Bound(1 * MB, 0.25), UNCOMPRESSED, judged=1)
+exact("when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(2 * MB))
 exact("when survivors overflow", "Repeat", (8, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(6 * MB))
-exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(1 * MB),
-      slow=True)
-exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(2 * MB),
-      slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (10, "Deopt"), ("-Xmx64m",), Bound(4 * MB), slow=True)
+exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(3 * MB, 0.25),
+      UNCOMPRESSED, slow=True)
+exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(3 * MB, 0.25),
+      UNCOMPRESSED, slow=True)
+exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(4 * MB, 0.25),
+      UNCOMPRESSED, judged=1, slow=True)
 
 
 def tight(bound):
     """The bound holds although it is far too small for the program; what is lost, the trace says."""
     def body(test):
-        main, arguments, flags = "LargeOld", (200_000, 1_500_000), ("-Xmx64m",)
-        trace, done, _ = traced(test, bound, main, arguments, flags)
-        said = done.stderr.strip().splitlines()
-        expect(len(said) >= 1 and sum("too small" in line for line in said) == 1, f"stderr: {done.stderr!r}")
-        wide = re.search(r"at least maxsize=(\d+)M\b", done.stderr)
-        expect(wide, f"no size that would do in {done.stderr!r}")
+        program = ("LargeOld", (200_000, 1_500_000), ("-Xmx64m",))
+        trace, done, _ = traced(test, bound, *program)
+        expect(done.stderr.count("too small") == 1 and "error" not in done.stderr, f"stderr: {done.stderr!r}")
         check_only_losses(trace)
-        test.clear()
-        trace, done, _ = traced(test, Bound(int(wide[1]) * MB), main, arguments, flags)
-        expect("too small" not in done.stderr, f"with the size that it said: {done.stderr!r}")
+        # The heap grows after the first time that it is told.
+        for _ in range(3):
+            wide = re.search(r"at least maxsize=(\d+)M\b", done.stderr)
+            expect(wide, f"no size that would do in {done.stderr!r}")
+            test.clear()
+            trace, done, _ = traced(test, Bound(int(wide[1]) * MB), *program)
+            if done.stderr == "":
+                break
+        expect(done.stderr == "", f"even with the size that it said: {done.stderr!r}")
         check_quality(trace)
     add(f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, and the size that would do is told", body)
+
+
+def lossy(bound):
+    """The bound holds although collections and sync points come too late in it; where the heap is known, it is exact."""
+    def body(test):
+        trace, _, _ = traced(test, bound, "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"))
+        expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
+        check_only_losses(trace)
+    add(f"A bound of {bound.size // KB} KB holds for threads that fill it many times a second", body)
 
 
 def check_only_losses(trace):
@@ -136,17 +148,19 @@ def check_only_losses(trace):
 
 
 tight(Bound(512 * KB))
-tight(Bound(2 * MB))
+tight(Bound(1 * MB, 0.05))
+lossy(Bound(256 * KB))
+lossy(Bound(2 * MB))
 
 
 @test("The bound holds on a disk that has no byte more")
 def disk_of_the_bound(test):
-    bound = Bound(2 * MB)
+    bound = Bound(8 * MB)
     # Each file takes whole pages; the folder none.
     pages = (bound.limit + (bound.files + 1) * (PAGE - 1)) // PAGE
     with SmallDisk(test, pages * PAGE) as folder:
         trace = os.path.join(folder, "trace")
-        done = run(java_command("FastAllocation", (5_000_000,), (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace}{bound.options}"))
+        done = run(java_command("FastAllocation", (6_000_000,), (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace}{bound.options}"))
         expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
         expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
         verified(trace)
@@ -155,42 +169,37 @@ def disk_of_the_bound(test):
 
 @test("Where no collection comes by itself the agent asks for one, and nothing is lost")
 def emergency(test):
-    bound = Bound(4 * MB)
-    trace, done, log = traced(test, bound, "FastAllocation", (4_000_000,), ("-Xmx1g", "-Xmn800m"))
+    trace, done, log = traced(test, Bound(16 * MB), "FastAllocation", (10_000_000,), ("-Xmx1g", "-Xmn800m"))
     asked, all_young = emergencies(log), young_collections(log)
-    expect(asked > 3, f"{asked} collections were asked for in {all_young} young ones: the test tests nothing")
+    expect(asked > all_young // 3 > 0, f"{asked} collections were asked for in {all_young} young ones: the test tests nothing")
     expect(done.stderr == "", f"stderr: {done.stderr!r}")
     check_whole(test, trace, judged=4, keep=False)
 
 
 @test("Where no collection can come, events are dropped and counted, and the next sync point repairs the heap")
 def uncollectable(test):
-    trace, done, _ = traced(test, Bound(2 * MB), "Uncollectable", (4_000_000,), ("-Xmx1g", "-Xmn800m"))
+    trace, done, _ = traced(test, Bound(2 * MB), "Uncollectable", (4_000_000,), ("-Xmx1g", "-Xmn800m"), UNCOMPRESSED)
     expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
     counters = analyze_json("info", trace)["counters"]
     expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
-    expect(len(done.stderr.splitlines()) == 1 and "lost" in done.stderr, f"stderr: {done.stderr!r}")
+    expect(len(done.stderr.splitlines()) == 1 and "dropped" in done.stderr, f"stderr: {done.stderr!r}")
     check_only_losses(trace)
     gcs = analyze_json("gcs", trace)["gcs"]
     expect(gcs[-1]["exact"], "the heap is not known at the end")
     check_quality(trace)
 
 
-@test("An old rotated trace is not overwritten unless overwrite=yes, which removes all of it")
+@test("An old rotated trace is refused, unless overwrite=yes removes all of it")
 def overwrite(test):
-    trace, _, _ = traced(test, Bound(1 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m", "-Xmn2m"))
-    old = list(data_files(trace))
+    trace, _, _ = traced(test, Bound(2 * MB), "FastAllocation", (2_000_000,), ("-Xmx24m", "-Xmn2m"))
     os.remove(trace)
-    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M")
-    with open(data_files(trace)[old[0]], "rb") as file:
-        first = file.read()
-    # The new trace begins with file 0, which is not there any more: what is there must not be mixed with it.
-    done = run(again)
-    expect(done.returncode == 1 and "exist" in done.stderr + done.stdout, f"ended with {done.returncode}: {tail(done.stderr)}")
-    with open(data_files(trace)[old[0]], "rb") as file:
-        expect(file.read() == first, "an old data file was changed")
-    again = java_command("FastAllocation", (100_000,), (PARALLEL, "-Xmx24m"), f"file={trace},maxsize=1M,overwrite=yes")
-    done = run(again)
+    before = {path: os.path.getsize(path) for path in data_files(trace).values()}
+    flags, options = (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace},maxsize=2M"
+    done = run(java_command("FastAllocation", (100_000,), flags, options))
+    said = done.stdout + done.stderr
+    expect(done.returncode == 1 and any(path in said for path in before), f"ended with {done.returncode}: {tail(said)}")
+    expect({path: os.path.getsize(path) for path in data_files(trace).values()} == before, "the old files changed")
+    done = run(java_command("FastAllocation", (100_000,), flags, options + ",overwrite=yes"))
     expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
-    expect(min(data_files(trace)) < old[0], f"data files {list(data_files(trace))}, before {old}")
+    expect(list(data_files(trace))[0] == 0 and total_bytes(trace) < sum(before.values()), f"left: {data_files(trace)}")
     verified(trace)

@@ -11,8 +11,8 @@ from judge.rotated import Running, SizeWatch, data_files, plain_output, total_by
 from judge.world import ANALYZER, analyze, analyze_json, expect, run, tail, test, verified
 
 PROGRAM = ("FastAllocation", (4_000_000,), ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn2m"))
-BOUND = "maxsize=2M"
-LIMIT = (2 << 20) + (2 << 20) // 10
+BOUND = "maxsize=8M"
+LIMIT = (8 << 20) + (8 << 20) // 10
 
 
 def check_program(running, said):
@@ -37,14 +37,14 @@ def check_good_part(trace):
 
 @test("A disk that is full before the bound is reached ends tracing, not the program")
 def full_disk(t):
-    with SmallDisk(t, "1m") as folder, Running(t, os.path.join(folder, "trace"), *PROGRAM, BOUND) as running:
+    with SmallDisk(t, "4m") as folder, Running(t, os.path.join(folder, "trace"), *PROGRAM, BOUND) as running:
         check_program(running, ("space", running.trace))
         check_good_part(running.trace)
 
 
 @test("A file size limit below a file's share ends tracing, not the program")
 def file_size_limit(t):
-    limited = ("prlimit", f"--fsize={160 << 10}", "--")
+    limited = ("prlimit", f"--fsize={400 << 10}", "--")
     with Running(t, t.path("trace"), *PROGRAM, BOUND, before=limited) as running:
         check_program(running, ("too large", "ulimit -f"))
         check_good_part(running.trace)
@@ -52,7 +52,7 @@ def file_size_limit(t):
 
 @test("A file size limit above a file's share never matters, however long the trace")
 def file_size_limit_kept(t):
-    limited = ("prlimit", f"--fsize={512 << 10}", "--")
+    limited = ("prlimit", f"--fsize={2 << 20}", "--")
     with Running(t, t.path("trace"), *PROGRAM, BOUND, before=limited) as running:
         check_program(running, ())
         expect(min(data_files(running.trace)) > 0, "nothing was deleted")
@@ -117,7 +117,7 @@ def kill_at(t, randomly, turn):
     """Every second time just when a new file appears, else somewhere between two of them."""
     t.clear()
     with Running(t, t.path("trace"), "FastAllocation", (1_000_000_000,), PROGRAM[2], BOUND) as running:
-        running.wait_for_file(randomly.randrange(1, 40), pause=0)
+        running.wait_for_file(randomly.randrange(1, 30), pause=0)
         if turn % 2:
             time.sleep(randomly.random() * 0.02)
         running.kill()

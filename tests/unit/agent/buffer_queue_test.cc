@@ -194,6 +194,19 @@ TEST_CASE("full=drop does not wait, sync points do") {
   CHECK(q.queue.lost_segments() == 1);
 }
 
+TEST_CASE("threads can be made to wait before the bound; what is handed over at a safepoint has all of it") {
+  QueueConfig config = kSmall;
+  config.wait_bytes = 2 * kMemory;
+  Queue q(config);
+  for (uint64_t i = 0; i < 2; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  CHECK(q.queue.fill() == doctest::Approx(1));
+  for (uint64_t i = 2; i < 6; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kTry));
+  CHECK(q.queue.waits() == 0);
+  CHECK_FALSE(q.queue.Push(q.Filled(6), PushMode::kBounded));
+  CHECK(q.queue.waits() == 1);
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 999});
+}
+
 TEST_CASE("what the writer has taken counts against the bound until it is given back") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));

@@ -84,6 +84,99 @@ TEST_CASE("a file that somebody deletes is noticed, an existing one is not overw
   CHECK_FALSE(fs::exists(path));
 }
 
+TEST_CASE("data files of an earlier trace are refused whatever their index; with overwrite they go") {
+  const std::string path = TemporaryPath();
+  { std::ofstream(path + ".95") << "precious"; }
+  { std::ofstream(path + ".txt") << "somebody else's"; }
+  const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.message().find(path + ".95") != std::string::npos);
+  CHECK(refused.message().find("overwrite=yes") != std::string::npos);
+  CHECK(fs::file_size(path + ".95") == 8);
+  CHECK_FALSE(fs::exists(path));
+  CHECK(io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25}).ok());
+  CHECK_FALSE(fs::exists(path + ".95"));
+  CHECK(fs::exists(path + ".0"));
+  CHECK(fs::exists(path + ".txt"));
+}
+
+TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
+  const std::string path = TemporaryPath();
+  const io::RotationLimits limits{256 << 10, 0.25};
+  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+  REQUIRE(made.ok());
+  const std::vector<uint8_t> bytes(1000, 1);
+  const auto fill = [&](size_t keep) {
+    while ((*made)->MakeRoom(bytes.size(), keep)) REQUIRE((*made)->Write(bytes).ok());
+    CHECK(BytesOnDisk(path) <= limits.bound());
+    CHECK(BytesOnDisk(path) > limits.max_bytes);
+  };
+  for (int i = 0; i < 3; i++) {
+    while (!(*made)->WantsNext()) REQUIRE((*made)->Write(bytes).ok());
+    REQUIRE((*made)->NextFile().ok());
+  }
+  fill(2);
+  CHECK_FALSE(fs::exists(path + ".1"));
+  CHECK(fs::exists(path + ".2"));
+  fill(1);
+  CHECK_FALSE(fs::exists(path + ".2"));
+  CHECK((*made)->current_bytes() > limits.max_bytes);
+}
+
+TEST_CASE("at the bound there is room for the last words, but not for more symbols") {
+  auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {256 << 10, 0.1});
+  REQUIRE(made.ok());
+  const std::vector<uint8_t> bytes(1000, 1);
+  while ((*made)->HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
+  CHECK_FALSE((*made)->HasRoomForSymbols(bytes.size()));
+  CHECK((*made)->WriteSymbols(bytes).ok());
+  REQUIRE((*made)->NextFile().ok());
+  CHECK((*made)->HasRoomForSymbols(bytes.size()));
+}
+
+// Data files of a few kilobytes without deviation; keeps the numbers of the chunks.
+struct TightSink : io::Sink {
+  trace::Status Write(std::span<const uint8_t> bytes) override {
+    used += bytes.size();
+    sequence.push_back(trace::GetU64(bytes.data() + trace::chunk_header::kSequence));
+    return {};
+  }
+  trace::Status Close() override { return {}; }
+  size_t chunk_bytes() const override { return 512; }
+  bool rotates() const override { return true; }
+  trace::Status WriteSymbols(std::span<const uint8_t>) override { return {}; }
+  trace::Status NextFile() override {
+    used = 0;
+    return {};
+  }
+  bool MakeRoom(size_t bytes, size_t) override { return used + bytes <= 8192; }
+  size_t used = 0;
+  std::vector<uint64_t> sequence;
+};
+
+TEST_CASE("chunks that are dropped at the bound leave no gap in the numbers") {
+  FakeVm vm;
+  Session session(vm.vm(), {.buffer_bytes = 1024, .wait_limit = std::chrono::seconds(20)});
+  TightSink sink;
+  io::Writer writer(session, sink, {.compressors = 2});
+  REQUIRE(writer.Start("{}").ok());
+  session.Begin(trace::SyncReason::kStart);
+  const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+  void* slot = nullptr;
+  std::minstd_rand random(7);
+  for (int round = 0; round < 1000; round++) {
+    uint64_t at = vm.heap();
+    for (int i = 0; i < 500; i++) at = vm.Put(at, FakeVm::kPoint, 16 + random() % 83);
+    callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
+    if (round % 40 == 39) REQUIRE(session.queue().PushMark(kNextFile));
+  }
+  session.Finish("end");
+  REQUIRE(writer.Wait(std::chrono::seconds(20)));
+  CHECK(session.output().dropped_chunks > 100);
+  CHECK(sink.sequence.size() > 100);
+  for (size_t i = 0; i < sink.sequence.size(); i++) REQUIRE(sink.sequence[i] == i);
+}
+
 // A heap with a survivor space of one object and an old space of many, and collections at will.
 struct Spaces {
   explicit Spaces(FakeVm& vm) : survivor(vm.heap()), old(vm.heap() + 4096) {

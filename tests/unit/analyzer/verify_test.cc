@@ -258,6 +258,16 @@ TEST_CASE("VerifyLossIsAnErrorAndWhatFollowsIsNotTrusted") {
   CHECK(verdict.errors() == 2);
 }
 
+TEST_CASE("VerifyTheEndOfACollectionMayBeAmongWhatWasLost") {
+  TraceBuilder b = WithAllocs();
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Loss(5100, 3, 3000, "the bound is reached");
+  b.End(5200, "VM death", "{}");
+  const Verdict verdict = Verify(b.Flush().file());
+  CHECK(verdict.count("events lost by the agent") == 1);
+  CHECK(verdict.errors() == 1);
+}
+
 TEST_CASE("VerifyStreamThatGoesOnAfterALossWithoutReset") {
   TraceBuilder b = WithAllocs();
   b.Loss(4000, 3, 3000, "queue full");
