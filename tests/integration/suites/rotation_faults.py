@@ -158,7 +158,7 @@ def stalled_long(t):
         running.wait_for_file(3)
         with StoppedThread(running.pid, "anttracks"):
             time.sleep(10.3)
-        check_program(running, ("lost",))
+        check_program(running, ("dropped", "queue="))
         counters = analyze_json("info", running.trace)["counters"]
         expect(counters["lost_segments"] > 0, f"nothing was lost: the test tests nothing; {counters}")
         gcs = analyze_json("gcs", running.trace)["gcs"]
