@@ -54,7 +54,7 @@ class RotatingTrace : public Sink {
   bool MakeRoom(size_t bytes, size_t keep) override;
   bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
-  bool NearBound() const override { return total_ + limits_.slack() / 4 >= limits_.bound(); }
+  bool NearBound() const override { return total_ + limits_.slack() / 2 >= limits_.bound(); }
   std::string TooSmall(double sync_bytes) const override;
 
   // For a trace that never began.
