@@ -101,9 +101,9 @@ exact("when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("
 exact("when survivors overflow", "Repeat", (8, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(6 * MB))
 exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(3 * MB, 0.25),
       UNCOMPRESSED, slow=True)
-exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(3 * MB, 0.25),
+exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(8 * MB, 0.25),
       UNCOMPRESSED, judged=1, slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(4 * MB, 0.25),
+exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(6 * MB, 0.25),
       UNCOMPRESSED, judged=1, slow=True)
 
 
