@@ -105,8 +105,16 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
 }
 
 void Rebuild::Filler(uint64_t word, uint32_t shape) {
-  Count(&gc_.fillers, symbols_->shapes().words(shape));
-  if (target().Insert(word, shape, Origins::kFiller) != InsertResult::kOk) Refused(word, shape, true);
+  if (target().Insert(word, shape, Origins::kFiller) == InsertResult::kOk) {
+    Count(&gc_.fillers, symbols_->shapes().words(shape));
+    return;
+  }
+  // Two tasks of a full collection both fill dead space that begins where the range of one ends and that of the other
+  // begins, with the same object.
+  HeapObject there;
+  const bool again = gc_.kind == GcKind::kFull && target().Find(word, &there) && there.shape == shape &&
+                     there.origin == Origins::kFiller;
+  if (!again) Refused(word, shape, true);
 }
 
 void Rebuild::GcBegin(const GcEvent& event) {

@@ -101,6 +101,22 @@ TEST_CASE("VerifyAllocationOverALiveObject") {
   CheckOnly(WithAlloc(Objects().Head(1, 1).Tlab(kEden + 1).Fixed(6)), "overlapping objects");
 }
 
+// A full collection that keeps nothing and leaves two fillers.
+TraceBuilder WithFillersOfAFullCollection(uint64_t second, uint64_t length) {
+  TraceBuilder b = WithAllocs();
+  b.Gc(SegmentKind::kGcBegin, 0, 1, "x", 5000, Spaces(66, 0, 0, 17, true));
+  b.Segment(SegmentKind::kFillers, 0, Filler(kOld, 4, 4));
+  b.Segment(SegmentKind::kFillers, 0, Filler(second, 4, length));
+  b.Gc(SegmentKind::kGcEnd, 0, 1, "x", 6000, Spaces(0, 0, 0, 17));
+  return b;
+}
+
+TEST_CASE("VerifyAFullCollectionMayRecordAFillerTwice") {
+  CHECK(Verify(WithFillersOfAFullCollection(kOld, 4).Flush().file()).errors() == 0);
+  CheckOnly(WithFillersOfAFullCollection(kOld, 6), "filler that overlaps an object");
+  CheckOnly(WithFillersOfAFullCollection(kOld + 2, 4), "filler that overlaps an object");
+}
+
 TEST_CASE("VerifyFillerOverALiveObjectIsToldApart") {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
