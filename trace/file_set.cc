@@ -106,17 +106,6 @@ Result<TraceFile> OpenOne(const std::string& path) {
   return file;
 }
 
-// The number behind the last dot, and what precedes the dot. False if there is none.
-bool SplitIndex(const std::string& path, std::string* base, uint64_t* index) {
-  const size_t dot = path.rfind('.');
-  if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits) return false;
-  const std::string digits = path.substr(dot + 1);
-  if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
-  *base = path.substr(0, dot);
-  *index = std::stoull(digits);
-  return true;
-}
-
 // Paths of what has the name of a data file of this symbols file, by the number in the name.
 Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& symbols) {
   namespace fs = std::filesystem;
@@ -128,7 +117,7 @@ Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& symbols
     const std::string name = at->path().filename().string();
     std::string base;
     uint64_t index = 0;
-    if (!SplitIndex(name, &base, &index) || base != path.filename().string()) continue;
+    if (!SplitDataPath(name, &base, &index) || base != path.filename().string()) continue;
     found[index] = symbols + name.substr(base.size());
   }
   if (error) return Status::Error(folder.string() + ": " + error.message());
@@ -182,12 +171,30 @@ Status FindSymbolsFile(FileSet* set) {
   uint64_t index = 0;
   const std::string why = data + ": is a data file of a rotated trace and needs its symbols file";
   const std::string remedy = ". It holds the classes, sites and threads of all data files: keep it beside them";
-  if (!SplitIndex(data, &path, &index)) return Status::Error(why + remedy + ", or name it too");
+  if (!SplitDataPath(data, &path, &index)) return Status::Error(why + remedy + ", or name it too");
   auto symbols = OpenOne(path);
   if (!symbols.ok()) return Status::Error(why + "; " + symbols.message() + remedy);
   if (!symbols->info.is_symbols()) return Status::Error(why + "; " + path + " is none" + remedy);
   set->files.insert(set->files.begin(), std::move(*symbols));
   return {};
+}
+
+// Those of the first data file.
+void AddOrigins(FileSet* set) {
+  const size_t at = set->files[0].info.is_symbols() ? 1 : 0;
+  if (at >= set->files.size() || !set->files[at].info.is_data()) return;
+  const FileInfo& data = set->files[at].info;
+  TraceFile origins;
+  bool exists = false;
+  const Status status = OpenOne(data.path + kOriginsSuffix, &origins, &exists);
+  if (!exists) return;
+  if (!status.ok()) {
+    set->warnings.push_back(status.message() + " (file left out)");
+  } else if (!origins.info.is_origins() || origins.info.trace_id != data.trace_id || origins.info.index != data.index) {
+    set->warnings.push_back(origins.info.path + ": does not belong to " + data.path + " (file left out)");
+  } else {
+    set->files.insert(set->files.begin() + static_cast<ptrdiff_t>(at), std::move(origins));
+  }
 }
 
 Status CheckSameTrace(const FileSet& set) {
@@ -229,6 +236,16 @@ bool InputFile::Size(uint64_t* bytes) const {
   return true;
 }
 
+bool SplitDataPath(const std::string& path, std::string* symbols, uint64_t* index) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits) return false;
+  const std::string digits = path.substr(dot + 1);
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
+  *symbols = path.substr(0, dot);
+  *index = std::stoull(digits);
+  return true;
+}
+
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   FileSet set;
   for (const std::string& path : paths) {
@@ -238,6 +255,9 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   }
   if (set.files.empty()) return Status::Error("no trace file given");
   for (const TraceFile& file : set.files) {
+    if (file.info.is_origins()) {
+      return Status::Error(file.info.path + ": holds origins for a data file; name that one, or the symbols file");
+    }
     if (set.files.size() > 1 && !file.info.is_symbols() && !file.info.is_data()) {
       return Status::Error(file.info.path + ": is a whole trace by itself; name one trace at a time");
     }
@@ -254,6 +274,7 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   }
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
+  AddOrigins(&set);
   // Of a running program: what defines a symbol was written before what uses it, so the symbols file's size is
   // taken after those of the data files.
   FileInfo& first = set.files[0].info;

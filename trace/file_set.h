@@ -2,7 +2,8 @@
 // The files a trace consists of: opens those that the user named and finds the others of a rotated trace.
 //
 // A symbols file stands for all its data files: they are found by listing its folder. A data file that is named
-// without its symbols file finds it by its name. Files that are named are taken as they are named.
+// without its symbols file finds it by its name. Files that are named are taken as they are named. The first data
+// file brings its file of origins with it, if there is one; those of the others say nothing that the events do not.
 //
 // Thread safety: none. Ownership: a FileSet owns its open files, so that a file which the agent deletes later
 // can still be read.
@@ -30,11 +31,13 @@ struct FileInfo {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t index = 0;
-  uint32_t flags = 0;            // kFileSymbols, kFileData
+  uint32_t flags = 0;            // kFileSymbols, kFileData, kFileOrigins
   uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
 
   bool is_symbols() const { return (flags & kFileSymbols) != 0; }
-  bool is_data() const { return !is_symbols() && (flags & kFileData) != 0; }
+  bool is_origins() const { return !is_symbols() && (flags & kFileOrigins) != 0; }
+  bool is_data() const { return !is_symbols() && !is_origins() && (flags & kFileData) != 0; }
+  bool has_events() const { return !is_symbols() && !is_origins(); }
 };
 
 // A file open for reading.
@@ -60,7 +63,8 @@ struct TraceFile {
 };
 
 struct FileSet {
-  // The symbols file first if there is one, then data files by their index. Never empty.
+  // The symbols file first if there is one, then the first data file's origins if there are any, then data files by
+  // their index. Never empty.
   std::vector<TraceFile> files;
   // Files beside a symbols file that have the name of a data file and were left out, and why.
   std::vector<std::string> warnings;
@@ -68,5 +72,8 @@ struct FileSet {
 
 // The error says what a file is when it is no trace, or which file of a rotated trace is missing.
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths);
+
+// Takes the path of a data file apart: that of its symbols file, and the index. False if it does not end in a number.
+bool SplitDataPath(const std::string& path, std::string* symbols, uint64_t* index);
 
 }  // namespace anttracks::trace

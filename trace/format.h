@@ -25,7 +25,9 @@ inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kT
                         kFileIndex = 40, kFlags = 44, kCrc = 60;
 }
 // flags of the file header.
-inline constexpr uint32_t kFileSymbols = 1, kFileData = 2;
+inline constexpr uint32_t kFileSymbols = 1, kFileData = 2, kFileOrigins = 4;
+// Behind the name of a data file: the file with the origins of its sync point's objects.
+inline constexpr char kOriginsSuffix[] = ".origins";
 inline constexpr uint32_t kSymbolsFileIndex = 0xFFFFFFFF;
 // Byte offsets within a chunk header.
 namespace chunk_header {
@@ -53,6 +55,7 @@ enum class SegmentKind : uint8_t {
   kLoss = 13,
   kEnd = 14,
   kSyncAbandoned = 15,
+  kOrigins = 16,
 };
 
 // Low two bits of an object record.

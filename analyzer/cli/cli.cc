@@ -27,6 +27,7 @@ struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
   ClassesArguments classes;
+  FoldArguments fold;
   uint64_t gc = 0;
   size_t max_errors = 20;
   size_t top = 0;
@@ -76,6 +77,12 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   AddCommand(app, session, "quality",
              "Information quality: the share of live objects with complete information, by GC and by field");
 
+  CLI::App* fold = app.add_subcommand(
+      "fold", "Before a data file is deleted: write what it knows about live objects beside its successor (keep=yes does it)");
+  fold->add_option("FILE", session.files, "A data file of a rotated trace (app.trace.3)")->required()->expected(1);
+  fold->add_option("--max-bytes", arguments.fold.max_bytes, "Write nothing if it would be more");
+  fold->add_flag("-f,--force", arguments.fold.force, "Replace the file of origins if it exists");
+
   CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace; each rotation, object by object");
   verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
 }
@@ -90,6 +97,7 @@ int Run(CLI::App& app, Session& session, Arguments& arguments) {
   if (name == "classes") return RunClasses(session, arguments.classes);
   if (name == "threads") return RunThreads(session);
   if (name == "quality") return RunQuality(session);
+  if (name == "fold") return RunFold(session, arguments.fold);
   if (name == "verify") return RunVerify(session, arguments.max_errors);
   if (command->count("--gc") != 0) arguments.heap.gc = arguments.sites.gc = arguments.gc;
   if (name == "sites") return RunSites(session, arguments.sites);

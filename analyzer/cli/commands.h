@@ -32,6 +32,11 @@ struct ClassesArguments {
   bool layout = false;
 };
 
+struct FoldArguments {
+  uint64_t max_bytes = 0;  // of the file that is written; 0: any
+  bool force = false;      // replace it if it exists
+};
+
 int RunInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
@@ -40,6 +45,7 @@ int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);
 int RunQuality(Session& session);
 int RunVerify(Session& session, size_t max_errors);
+int RunFold(Session& session, const FoldArguments& arguments);
 
 // Parses the arguments (without the program's name) and runs the command.
 int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress);

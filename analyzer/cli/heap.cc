@@ -79,7 +79,7 @@ std::vector<Row> ByOrigin(const Rebuild& rebuild, bool thread) {
     if (number == Origins::kFiller) return "<filler>";
     if (number == Origins::kBeforeTrace) return "<before trace>";
     const Origin& origin = rebuild.origins()[number];
-    return thread ? ThreadLabel(symbols, origin.thread) : Plural(rebuild.epoch() - origin.birth, "GC");
+    return thread ? ThreadLabel(symbols, origin.thread) : Plural(static_cast<uint64_t>(rebuild.epoch() - origin.birth), "GC");
   });
 }
 

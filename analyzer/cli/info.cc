@@ -18,7 +18,14 @@ namespace {
 
 constexpr const char* kSegmentNames[kSegmentKinds] = {
     "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
-    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED"};
+    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
+    "ORIGINS"};
+
+std::string_view RoleLabel(const trace::FileInfo& file) {
+  if (file.is_symbols()) return "symbols";
+  if (file.is_origins()) return "origins";
+  return file.is_data() ? "data" : "trace";
+}
 
 std::string_view SyncReasonLabel(SyncReason reason) {
   switch (reason) {
@@ -73,12 +80,12 @@ nlohmann::ordered_json FilesJson(const trace::TraceReader& reader, const Overvie
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
     nlohmann::ordered_json json{{"path", file.path},
-                                {"role", file.is_symbols() ? "symbols" : file.is_data() ? "data" : "trace"}};
+                                {"role", RoleLabel(file)}};
     if (!file.is_symbols()) json["index"] = file.index;
     json["bytes"] = file.bytes;
     json["format"] = fmt::format("{}.{}", file.major, file.minor);
     json["truncated_bytes"] = file.truncated_bytes;
-    if (!file.is_symbols()) {
+    if (file.has_events()) {
       const FileOverview contents = OverviewOf(overview, i);
       json["gcs"] = contents.gcs;
       json["first_gc"] = contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.first_gc);
@@ -194,19 +201,20 @@ void AddFiles(Lines* lines, const trace::TraceReader& reader, const Overview& ov
     const trace::FileInfo& file = reader.files()[i];
     std::string text = fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
     if (file.is_data()) text += ", " + ContentsText(OverviewOf(overview, i));
-    lines->Add(file.is_symbols() ? "symbols" : file.is_data() ? fmt::format("file {}", file.index) : "file", text);
+    lines->Add(file.is_data() ? fmt::format("file {}", file.index) : file.has_events() ? "file" : RoleLabel(file), text);
   }
 }
 
 // Of a rotated trace: what the data files that are left cover.
 void AddPeriod(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
                const Overview& overview) {
-  const trace::FileInfo& first = reader.files()[1];
+  const size_t first_file = reader.files()[1].is_origins() ? 2 : 1;
+  const trace::FileInfo& first = reader.files()[first_file];
   uint64_t begin = 0;
   uint64_t first_gc = 0, last_gc = 0, gcs = 0;
-  for (size_t i = 1; i < overview.files().size(); i++) {
+  for (size_t i = first_file; i < overview.files().size(); i++) {
     const FileOverview& file = overview.files()[i];
-    if (i == 1 && first.index != 0 && !file.syncs.empty()) begin = file.syncs[0].time;
+    if (i == first_file && first.index != 0 && !file.syncs.empty()) begin = file.syncs[0].time;
     if (file.gcs == 0) continue;
     if (gcs == 0) first_gc = file.first_gc;
     last_gc = file.last_gc;

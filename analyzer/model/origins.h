@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned pairs of allocating thread and birth, so that an object's origin is one number.
 //
-// Thread safety: none. A birth is the number of collections that had ended before.
+// Thread safety: none. A birth is the number of collections that had ended before, counted from the first one in the
+// files that are read; negative for what is older than they are.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,20 @@ namespace anttracks::analyzer {
 
 struct Origin {
   uint64_t thread = 0;  // 0: not known
-  uint32_t birth = 0;
+  int64_t birth = 0;
 };
 
 class Origins {
  public:
-  static constexpr uint32_t kBeforeTrace = 0;  // found by a sync point
+  static constexpr uint32_t kBeforeTrace = 0;  // found by a sync point, of which nothing more is known
   static constexpr uint32_t kFiller = 1;
 
   Origins() : origins_(2) {}
 
   const Origin& operator[](uint32_t id) const { return origins_[id]; }
 
-  uint32_t Intern(uint64_t thread, uint32_t birth) {
+  // Fast while the birth is that of the call before.
+  uint32_t Intern(uint64_t thread, int64_t birth) {
     if (birth != birth_) {
       birth_ = birth;
       of_thread_.clear();
@@ -33,12 +35,17 @@ class Origins {
     if (is_new) origins_.push_back({thread, birth});
     return at->second;
   }
+  // Without looking for an equal one.
+  uint32_t Add(const Origin& origin) {
+    origins_.push_back(origin);
+    return static_cast<uint32_t>(origins_.size()) - 1;
+  }
 
   uint64_t MemoryBytes() const { return origins_.capacity() * sizeof(Origin); }
 
  private:
   std::vector<Origin> origins_;
-  uint32_t birth_ = 0;
+  int64_t birth_ = 0;
   std::unordered_map<uint64_t, uint32_t> of_thread_;  // of birth_
 };
 

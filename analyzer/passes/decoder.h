@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "analyzer/model/events.h"
+#include "analyzer/model/origin_runs.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
 #include "trace/format.h"
@@ -43,6 +44,8 @@ struct SinkBase {
   void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
   void SyncAbandoned(const std::string& /*reason*/) {}
+  // From a file of origins, ahead of all events. False if it contradicts the one before.
+  bool Kept(const OriginRun&) { return true; }
   void ClassUnload(uint64_t /*id*/) {}
   void Loss(const LossEvent&) {}
   void End(const EndEvent&) {}
@@ -108,6 +111,7 @@ class Decoder {
     for (auto& [thread, stream] : streams_) stream->lost = true;
     after_gap_ = true;
   }
+  void Origins(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);

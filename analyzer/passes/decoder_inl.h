@@ -34,6 +34,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSymbols: symbols_->Read(segment.payload, position_); return;
     case SegmentKind::kLoss: return Loss(segment);
     case SegmentKind::kEnd: return End(segment);
+    case SegmentKind::kOrigins: return Origins(segment);
   }
   unknown_segments_++;
 }
@@ -350,6 +351,26 @@ void Decoder<Sink>::SyncAbandoned(const trace::Segment& segment) {
   }
   in_sync_ = false;
   sink_->SyncAbandoned(reason);
+}
+
+template <class Sink>
+void Decoder<Sink>::Origins(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  uint64_t end = 0;
+  while (!in.AtEnd()) {
+    At(in);
+    OriginRun run;
+    run.begin = end + in.Uv();
+    run.end = run.begin + in.Uv();
+    run.thread = in.Uv();
+    run.age = in.Uv();
+    if (!in.ok()) {
+      Malformed("origin is cut short or overlong");
+      return;
+    }
+    end = run.end;
+    if (!sink_->Kept(run)) Malformed("origins are not in the order of addresses");
+  }
 }
 
 template <class Sink>

@@ -31,7 +31,7 @@ struct Meta {
 // The error says what is missing or impossible.
 trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
 
-inline constexpr size_t kSegmentKinds = 16;
+inline constexpr size_t kSegmentKinds = 17;
 
 struct SegmentCount {
   uint64_t segments = 0;
@@ -54,7 +54,7 @@ struct PassSummary {
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
   std::string damage;     // the first one, with its place
-  bool symbols_damaged = false;  // damage in a symbols file: definitions are missing, events are not
+  bool symbols_damaged = false;  // damage in a symbols file or one of origins: no events are missing
   uint64_t truncated_bytes = 0;
   // Not a problem of the data: the trace must not or cannot be read on.
   trace::Status fatal;
@@ -83,6 +83,7 @@ class Pass {
   void SymbolsSegment(const trace::Segment& segment, const Position& position);
   void End();
   bool InSymbols(uint32_t file) const { return reader_->files()[file].is_symbols(); }
+  bool HasEvents(uint32_t file) const { return reader_->files()[file].has_events(); }
   bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
   std::string Place(const Position& position) const;
 
@@ -142,7 +143,7 @@ bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::
   problems_->Add(kind, position, "{}", what);
   if (!summary_.damaged) summary_.damage = Place(position) + ": " + what;
   summary_.damaged = true;
-  if (InSymbols(position.file)) {
+  if (!HasEvents(position.file)) {
     summary_.symbols_damaged = true;
     return true;
   }
@@ -163,10 +164,10 @@ bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
   const bool new_file = chunk.file != file_;
   std::string gap;
   if (new_file) {
-    const bool follows = file_ != kNoFile && !InSymbols(file_);
+    const bool follows = file_ != kNoFile && HasEvents(file_);
     if (!follows) {
       // A trace whose oldest files were deleted starts with a later number.
-      next_sequence_ = info.is_symbols() || info.index == 0 ? 0 : chunk.sequence;
+      next_sequence_ = !info.has_events() || info.index == 0 ? 0 : chunk.sequence;
     } else if (info.index != reader_->files()[file_].index + 1) {
       gap = MissingFiles(reader_->files()[file_].index + 1, info.index);
     }
@@ -177,7 +178,7 @@ bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
   }
   next_sequence_ = chunk.sequence + 1;
   if (!gap.empty() && !Damaged(ProblemKind::kSequenceGap, position, gap)) return false;
-  if (new_file && !info.is_symbols()) decoder_.BeginFile(chunk.file, info.is_data() && info.index != 0);
+  if (new_file && info.has_events()) decoder_.BeginFile(chunk.file, info.is_data() && info.index != 0);
   return true;
 }
 
@@ -188,7 +189,7 @@ bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
   summary_.chunks++;
   if (chunk.type == static_cast<uint16_t>(trace::ChunkType::kMeta)) return MetaChunk(chunk);
   if (chunk.type != static_cast<uint16_t>(trace::ChunkType::kData)) return true;
-  if (!summary_.has_meta && !InSymbols(chunk.file)) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
+  if (!summary_.has_meta && HasEvents(chunk.file)) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
   DataChunk(chunk);
   return true;
 }
@@ -224,8 +225,12 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
     count.bytes += segments.offset() - start;
     start = segments.offset();
     const Position position{chunk.file, chunk.offset, segment.offset};
+    const bool origins = segment.kind == static_cast<uint8_t>(trace::SegmentKind::kOrigins);
     if (in_symbols) {
       SymbolsSegment(segment, position);
+    } else if (origins != reader_->files()[chunk.file].is_origins()) {
+      problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in a file {} origins",
+                     static_cast<int>(segment.kind), origins ? "without" : "of");
     } else {
       decoder_.Segment(segment, position);
     }
@@ -233,7 +238,7 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   if (segments.malformed()) {
     problems_->Add(ProblemKind::kMalformed, {chunk.file, chunk.offset, segments.offset()},
                    "segment reaches beyond its chunk; the rest of the chunk is skipped");
-    if (!in_symbols) decoder_.Gap();
+    if (HasEvents(chunk.file)) decoder_.Gap();
   }
 }
 

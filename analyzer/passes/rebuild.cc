@@ -240,6 +240,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   next_->Clear();
   stay_.clear();
   collected_.clear();
+  kept_.Begin(epoch(), &origins_);
   state_ = HeapState::kFilling;
 }
 
@@ -258,9 +259,10 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   if (check_) {
     const std::string wrong = check_->Object(space, word, shape);
     if (!wrong.empty()) Report(ProblemKind::kSyncMismatch, "{}", wrong);
-  } else if (heap_->Insert(word, shape, Origins::kBeforeTrace) != InsertResult::kOk) {
-    Refused(word, shape);
+    return;
   }
+  const uint32_t origin = kept_.empty() ? Origins::kBeforeTrace : kept_.Find(word, words);
+  if (heap_->Insert(word, shape, origin) != InsertResult::kOk) Refused(word, shape);
 }
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
@@ -274,6 +276,11 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     check_.reset();
     syncs_.checked++;
   } else {
+    if (kept_.Missing() != 0) {
+      Report(ProblemKind::kSyncMismatch, "origins are given for {} bytes in which the sync point has no such objects",
+             kept_.Missing() * 8);
+    }
+    kept_.Clear();
     state_ = HeapState::kExact;
     syncs_.taken++;
   }
@@ -289,6 +296,7 @@ void Rebuild::SyncAbandoned(const std::string&) {
 
 void Rebuild::Lose() {
   check_.reset();
+  kept_.Clear();
   state_ = HeapState::kLost;
 }
 

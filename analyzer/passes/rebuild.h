@@ -25,6 +25,7 @@
 
 #include "analyzer/model/events.h"
 #include "analyzer/model/heap.h"
+#include "analyzer/model/origin_runs.h"
 #include "analyzer/model/origins.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
@@ -85,6 +86,8 @@ class Rebuild : public SinkBase {
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape);
   void SyncEnd(uint64_t objects, uint64_t bytes);
   void SyncAbandoned(const std::string& reason);
+  // For the first sync point that is complete.
+  bool Kept(const OriginRun& run) { return kept_.Add(run); }
   void ClassUnload(uint64_t) { unloaded_in_gc_ = true; }
   void Loss(const LossEvent& event);
   void Gap() { Lose(); }
@@ -130,6 +133,7 @@ class Rebuild : public SinkBase {
   std::unique_ptr<Heap> heap_;
   std::unique_ptr<Heap> next_;  // of a full collection
   Origins origins_;
+  OriginRuns kept_;  // until they are used
   uint32_t origin_ = 0;
   Position position_;
   std::vector<Space> spaces_;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/fold.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <system_error>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/text.h"
+#include "trace/file_set.h"
+#include "trace/file_writer.h"
+#include "trace/segment_writer.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+using trace::ByteBuffer;
+using trace::Status;
+
+constexpr size_t kSegmentBytes = 256 << 10;
+
+std::string MetaText(const Meta& meta) {
+  const nlohmann::json json = {{"agent_version", meta.agent_version}, {"vm_version", meta.vm_version},
+                               {"java_command", meta.java_command},   {"vm_flags", meta.vm_flags},
+                               {"options", meta.options},             {"object_alignment", meta.object_alignment},
+                               {"heap_start", meta.heap_start},       {"heap_end", meta.heap_end}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class OriginsFile {
+ public:
+  explicit OriginsFile(const trace::FileInfo& next) {
+    trace::FileHeader header;
+    header.wall_clock_ns = next.wall_clock_ns;
+    header.trace_id = next.trace_id;
+    header.process_id = next.process_id;
+    header.file_index = next.index;
+    header.flags = trace::kFileOrigins;
+    bytes_.Append(trace::EncodeFileHeader(header));
+  }
+
+  Status Chunk(trace::ChunkType type, std::span<const uint8_t> payload) {
+    const auto chunk = chunks_.Encode(type, payload);
+    if (!chunk.ok()) return chunk.status();
+    bytes_.Append(*chunk);
+    return {};
+  }
+
+  Status Runs(const std::vector<OriginRun>& runs) {
+    ByteBuffer records, segment;
+    uint64_t end = 0;
+    for (size_t i = 0; i < runs.size(); i++) {
+      const OriginRun& run = runs[i];
+      records.Uv(run.begin - end);
+      records.Uv(run.end - run.begin);
+      records.Uv(run.thread);
+      records.Uv(run.age);
+      end = run.end;
+      if (records.size() < kSegmentBytes && i + 1 < runs.size()) continue;
+      segment.Clear();
+      trace::AppendSegment(&segment, trace::SegmentKind::kOrigins, 0, records.span());
+      const Status status = Chunk(trace::ChunkType::kData, segment.span());
+      if (!status.ok()) return status;
+      records.Clear();
+      end = 0;
+    }
+    return {};
+  }
+
+  std::span<const uint8_t> bytes() const { return bytes_.span(); }
+
+ private:
+  trace::ChunkEncoder chunks_{true};
+  ByteBuffer bytes_;
+};
+
+// Whole or not at all.
+Status Write(const std::string& path, std::span<const uint8_t> bytes) {
+  const std::string unfinished = path + ".tmp";
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(unfinished, path, error);
+  if (file && !error) return {};
+  const std::string why = error ? error.message() : std::generic_category().message(errno);
+  std::filesystem::remove(unfinished, error);
+  return Status::Error("cannot write " + path + ": " + why);
+}
+
+std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) {
+  uint64_t words = 0;
+  for (const OriginRun& run : fold.runs()) words += run.end - run.begin;
+  return fmt::format("{}: thread and time of {} of {} live, {} runs, {}\n", path, Bytes(words * 8),
+                     Bytes(fold.heap().totals().words * 8), Count(fold.runs().size()), Bytes(bytes));
+}
+
+}  // namespace
+
+int RunFold(Session& session, const FoldArguments& arguments) {
+  std::string symbols_path;
+  uint64_t index = 0;
+  const std::string data = session.files[0];
+  if (session.files.size() != 1 || !trace::SplitDataPath(data, &symbols_path, &index)) {
+    session.err << "anttracks: fold needs one data file of a rotated trace, such as app.trace.3\n";
+    return kExitUsage;
+  }
+  const std::string next_path = symbols_path + "." + std::to_string(index + 1);
+  const std::string out_path = next_path + trace::kOriginsSuffix;
+  if (!arguments.force && std::filesystem::exists(out_path)) {
+    session.err << "anttracks: " << out_path << " exists already; -f replaces it\n";
+    return kExitUsage;
+  }
+  session.files = {symbols_path, data, next_path};
+  if (!session.Open()) return kExitUnreadable;
+  const auto next = static_cast<uint32_t>(session.reader->files().size() - 1);
+  Problems problems;
+  Symbols symbols(problems);
+  Fold fold(symbols, problems, next);
+  const PassSummary pass = session.Run(symbols, problems, fold);
+  if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
+  const int exit = session.Finish(pass, problems);
+  if (exit != kExitFine) return exit;
+  if (!fold.known()) {
+    session.err << fmt::format("anttracks: {}: the heap is not known at the sync point of {} ({}): nothing to keep\n", data,
+                               next_path, fold.done() ? "events were lost" : "it is not complete");
+    return kExitErrors;
+  }
+  OriginsFile file(session.reader->files()[next]);
+  const std::string meta = MetaText(pass.meta);
+  Status status =
+      file.Chunk(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()});
+  if (status.ok()) status = file.Runs(fold.runs());
+  if (status.ok() && arguments.max_bytes != 0 && file.bytes().size() > arguments.max_bytes) {
+    status = Status::Error(fmt::format("{} would have {}, more than --max-bytes allows", out_path,
+                                       Plural(file.bytes().size(), "byte")));
+  }
+  if (status.ok()) status = Write(out_path, file.bytes());
+  if (!status.ok()) {
+    session.err << "anttracks: " << status.message() << "\n";
+    return kExitErrors;
+  }
+  session.out << FoldedText(out_path, fold, file.bytes().size());
+  return kExitFine;
+}
+
+}  // namespace anttracks::analyzer
