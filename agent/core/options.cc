@@ -65,24 +65,29 @@ Status Bad(std::string_view key, std::string_view value, std::string_view valid)
                        std::string(valid));
 }
 
-Status SetFile(std::string_view value, Options* options) {
-  if (value.empty()) return Bad("file", value, "a path, %p stands for the process id");
+Status SetPath(std::string_view key, std::string_view value, std::string* path) {
+  if (value.empty()) return Bad(key, value, "a path, %p stands for the process id");
   for (size_t i = 0; i < value.size(); i++) {
     if (value[i] != '%') continue;
     i++;
     if (i == value.size() || (value[i] != 'p' && value[i] != '%')) {
-      return Bad("file", value, "a path with %p for the process id and %% for a percent sign");
+      return Bad(key, value, "a path with %p for the process id and %% for a percent sign");
     }
   }
-  options->file = std::string(value);
+  *path = std::string(value);
   return {};
 }
 
-Status SetOverwrite(std::string_view value, Options* options) {
-  if (value != "yes" && value != "no") return Bad("overwrite", value, "yes or no");
-  options->overwrite = value == "yes";
+Status SetFlag(std::string_view key, std::string_view value, bool* flag) {
+  if (value != "yes" && value != "no") return Bad(key, value, "yes or no");
+  *flag = value == "yes";
   return {};
 }
+
+Status SetFile(std::string_view value, Options* options) { return SetPath("file", value, &options->file); }
+Status SetStats(std::string_view value, Options* options) { return SetPath("stats", value, &options->stats); }
+Status SetOverwrite(std::string_view value, Options* options) { return SetFlag("overwrite", value, &options->overwrite); }
+Status SetKeep(std::string_view value, Options* options) { return SetFlag("keep", value, &options->keep); }
 
 Status SetMaxSize(std::string_view value, Options* options) {
   const auto size = ParseSize(value);
@@ -189,6 +194,7 @@ constexpr Known kKnown[] = {
      "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize},
     {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",
      SetDeviation},
+    {"keep", "yes|no", "no", "keep thread and time of live objects when a file is deleted; only with maxsize", SetKeep},
     {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
     {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz},
     {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch},
@@ -201,6 +207,7 @@ constexpr Known kKnown[] = {
     {"threshold", "FRACTION", "0.2", "how full the queue is when compress=partial sets in, 0 to 1",
      SetThreshold},
     {"compressors", "N", "0", "compressor threads, 0 to 64; 0: as many as processors", SetCompressors},
+    {"stats", "PATH", "", "the agent's counters, written at exit and on jcmd PID JVMTI.data_dump", SetStats},
     {"log", "LEVEL", "warn", "messages on stderr: error, warn, info, debug", SetLog},
 };
 
@@ -230,6 +237,9 @@ Status CheckTogether(const Options& options, bool deviation_given) {
   }
   if (deviation_given && options.max_bytes == 0) {
     return Status::Error("option dev is only valid with option maxsize");
+  }
+  if (options.keep && options.max_bytes == 0) {
+    return Status::Error("option keep is only valid with option maxsize");
   }
   return {};
 }

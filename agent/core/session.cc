@@ -239,6 +239,7 @@ std::string Session::CountersJson() const {
       R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
+      R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
@@ -246,7 +247,8 @@ std::string Session::CountersJson() const {
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), output_.folded_files.load(), output_.unfolded_files.load(),
+      output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
       output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
       symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
 }

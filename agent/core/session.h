@@ -41,6 +41,8 @@ struct OutputCounts {
   std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
   // At the bound of a rotated trace.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
+  // With keep=.
+  std::atomic<uint64_t> folded_files{0}, unfolded_files{0}, fold_cpu_ns{0};
 };
 
 struct SessionConfig {
@@ -101,6 +103,7 @@ class Session {
 
   // For END: after Finish or Abandon, from the writer.
   std::string end_reason() const;
+  // As they stand, a JSON object. Any thread; counters of threads that run may lag behind each other.
   std::string CountersJson() const;
 
  private:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "agent/core/log.h"
 #include "trace/format.h"
 
 namespace anttracks::io {
@@ -18,6 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kUnfinished[] = ".tmp";  // behind the name of a file of origins that is being written
+
+// The prefix, a number, and perhaps what stands behind that in the name of a file of origins.
+bool IsOfTrace(const std::string& name, const std::string& prefix) {
+  if (name.compare(0, prefix.size(), prefix) != 0) return false;
+  const size_t end = name.find_first_not_of("0123456789", prefix.size());
+  if (end == prefix.size() || name.size() == prefix.size()) return false;
+  if (end == std::string::npos) return true;
+  const std::string rest = name.substr(end);
+  return rest == trace::kOriginsSuffix || rest == std::string(trace::kOriginsSuffix) + kUnfinished;
+}
+
 // They would be taken for this trace's, count against its bound, and be in the way when it gets to their index.
 Status RemoveEarlier(const fs::path& path, bool overwrite) {
   std::error_code error;
@@ -27,11 +40,7 @@ Status RemoveEarlier(const fs::path& path, bool overwrite) {
   // A folder that cannot be read is noticed when the files are made.
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const fs::path file = at->path();
-    const std::string name = file.filename().string();
-    if (name.size() <= prefix.size() || name.compare(0, prefix.size(), prefix) != 0 ||
-        name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) {
-      continue;
-    }
+    if (!IsOfTrace(file.filename().string(), prefix)) continue;
     if (!overwrite) {
       return Status::Error("cannot create trace file " + path.string() + ": " + file.string() +
                            " of an earlier trace exists; remove it, choose another name with file= (%p is the process "
@@ -67,14 +76,15 @@ trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::s
 
 uint64_t RotatingTrace::share() const {
   const uint64_t left = limits_.max_bytes > symbols_bytes_ ? limits_.max_bytes - symbols_bytes_ : 0;
-  return left / limits_.files();
+  return left / (limits_.files() + (keeps() ? 1 : 0));
 }
 
 Status RotatingTrace::OpenData() {
   auto file = TraceFile::Create(path_ + "." + std::to_string(next_index_), overwrite_);
   if (!file.ok()) return file.status();
   current_ = std::move(*file);
-  data_.push_back({current_->path(), 0});
+  data_.push_back({.path = current_->path()});
+  current_has_sync_ = next_index_ == 0;  // the first one begins with the VM's
   trace::FileHeader header = header_;
   header.file_index = next_index_++;
   header.flags = trace::kFileData;
@@ -88,9 +98,86 @@ Status RotatingTrace::DeleteOldest() {
                          std::generic_category().message(errno) +
                          "; the folder of file= must allow it");
   }
-  total_ -= oldest.bytes;
+  total_ -= oldest.bytes + oldest.origins_bytes;
+  if (oldest.origins_bytes != 0) RemoveOrigins(oldest);
   data_.pop_front();
+  if (!keeps()) return {};
+  // A fold that has begun has the file open.
+  if (fold_.running() && fold_target_ == oldest.path) {
+    StopFold();
+    folds_.unfolded++;
+  }
+  if (!data_.front().fold_tried) folds_.unfolded++;
+  data_.front().fold_tried = true;
   return {};
+}
+
+void RotatingTrace::SyncPointComplete() {
+  current_has_sync_ = true;
+  StartFold();
+}
+
+// Oldest first, since each needs the origins of the one before; well ahead of when it must be done, but not for a
+// program that ends before it needs half of the files.
+void RotatingTrace::StartFold() {
+  if (!keeps() || fold_.running() || 2 * data_.size() < limits_.files() || !HasRoom(MostOrigins())) return;
+  const size_t complete = data_.size() - (current_has_sync_ ? 0 : 1);
+  size_t next = 1;
+  while (next < complete && data_[next].fold_tried) next++;
+  if (next >= complete) return;
+  data_[next].fold_tried = true;
+  fold_target_ = data_[next].path;
+  fold_reserve_ = MostOrigins();
+  const Status status = fold_.Start(data_[next - 1].path, fold_reserve_);
+  if (status.ok()) {
+    total_ += fold_reserve_;
+  } else {
+    FoldEnded({.ended = true, .good = false, .message = status.message()});
+  }
+}
+
+void RotatingTrace::Poll() {
+  if (!fold_.running()) {
+    StartFold();
+    return;
+  }
+  const FoldProcess::Outcome outcome = fold_.Poll();
+  if (!outcome.ended) return;
+  total_ -= fold_reserve_;
+  FoldEnded(outcome);
+}
+
+void RotatingTrace::FoldEnded(const FoldProcess::Outcome& outcome) {
+  folds_.cpu_ns += outcome.cpu_ns;
+  const auto target =
+      std::find_if(data_.begin(), data_.end(), [this](const DataFile& file) { return file.path == fold_target_; });
+  if (target == data_.end()) return;
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(target->origins_path(), error);
+  if (outcome.good && !error) {
+    target->origins_bytes = bytes;
+    total_ += bytes;
+    folds_.folded++;
+    return;
+  }
+  RemoveOrigins(*target);
+  folds_.unfolded++;
+  if (std::exchange(said_unfolded_, true)) return;
+  core::LogWarn("keep=yes: who allocated the older live objects, and when, is lost with the data file before " +
+                fold_target_ + ": " + outcome.message);
+}
+
+void RotatingTrace::StopFold() {
+  fold_.Stop();
+  total_ -= fold_reserve_;
+  DataFile target;
+  target.path = fold_target_;
+  RemoveOrigins(target);
+}
+
+void RotatingTrace::RemoveOrigins(const DataFile& file) {
+  unlink(file.origins_path().c_str());
+  unlink((file.origins_path() + kUnfinished).c_str());
 }
 
 Status RotatingTrace::Write(std::span<const uint8_t> bytes) {
@@ -154,17 +241,21 @@ Status RotatingTrace::Check() {
 }
 
 Status RotatingTrace::Close() {
+  // The file that is being folded will stay.
+  if (fold_.running()) StopFold();
   const Status symbols = symbols_->Close();
   const Status data = current_ ? current_->Close() : Status();
   return symbols.ok() ? data : symbols;
 }
 
 void RotatingTrace::Remove() {
+  if (fold_.running()) StopFold();
   symbols_->Remove();
   if (current_) current_->Remove();
 }
 
 void RotatingTrace::CloseInForkedChild() {
+  fold_.ForgetInForkedChild();
   symbols_->CloseInForkedChild();
   current_->CloseInForkedChild();
 }

@@ -7,6 +7,10 @@
 // the deviation is how far it may grow meanwhile. Beyond that it takes the room of the oldest files: new events are
 // worth more than old ones.
 //
+// With keep=, data files are folded before they go: a process writes what one knows about the objects of its
+// successor's sync point into PATH.N.origins (fold_process.h). One more share is left for these files; they count against
+// the bound and are deleted with their data files. Nobody waits: a file that has to go before it is folded goes.
+//
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe. Units: bytes.
 #pragma once
 
@@ -15,6 +19,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/io/fold_process.h"
 #include "agent/io/sink.h"
 #include "agent/io/trace_file.h"
 #include "trace/file_writer.h"
@@ -24,6 +29,7 @@ namespace anttracks::io {
 struct RotationLimits {
   uint64_t max_bytes = 0;
   double deviation = 0.1;
+  std::string fold_program;  // path of anttracks; empty: what deleted files know is lost
 
   uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
@@ -54,6 +60,9 @@ class RotatingTrace : public Sink {
   bool MakeRoom(size_t bytes, size_t keep) override;
   bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
+  void SyncPointComplete() override;
+  void Poll() override;
+  FoldCounts folds() const override { return folds_; }
   bool NearBound() const override { return total_ + limits_.slack() / 2 >= limits_.bound(); }
   std::string TooSmall(double sync_bytes) const override;
 
@@ -70,14 +79,24 @@ class RotatingTrace : public Sink {
   struct DataFile {
     std::string path;
     uint64_t bytes = 0;
+    uint64_t origins_bytes = 0;
+    bool fold_tried = false;  // of the file before into this one
+    std::string origins_path() const { return path + trace::kOriginsSuffix; }
   };
   // For the LOSS and END that are written when there is no room for anything else.
   static constexpr uint64_t kReserve = 4096;
 
   RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)
-      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits) {}
+      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits), fold_(limits.fold_program) {}
   trace::Status OpenData();
   trace::Status DeleteOldest();
+  bool keeps() const { return !limits_.fold_program.empty(); }
+  // Of a file of origins.
+  uint64_t MostOrigins() const { return share() / 2; }
+  void StartFold();
+  void FoldEnded(const FoldProcess::Outcome& outcome);
+  void StopFold();
+  void RemoveOrigins(const DataFile& file);
 
   const std::string path_;
   const bool overwrite_;
@@ -89,6 +108,13 @@ class RotatingTrace : public Sink {
   std::deque<DataFile> data_;  // oldest first; the last one is current
   uint64_t total_ = 0;         // of all files
   uint32_t next_index_ = 0;
+
+  FoldProcess fold_;
+  std::string fold_target_;    // data file whose origins are being made
+  uint64_t fold_reserve_ = 0;  // in total_ while it runs
+  bool current_has_sync_ = true;
+  bool said_unfolded_ = false;
+  FoldCounts folds_;
 };
 
 }  // namespace anttracks::io

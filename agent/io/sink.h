@@ -10,6 +10,13 @@
 
 namespace anttracks::io {
 
+// What became of the data files that were deleted, with keep=.
+struct FoldCounts {
+  uint64_t folded = 0;    // what they knew about live objects is in their successor's file of origins
+  uint64_t unfolded = 0;  // it is lost
+  uint64_t cpu_ns = 0;    // of the processes that folded
+};
+
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -41,6 +48,11 @@ class Sink {
     (void)bytes, (void)keep;
     return true;
   }
+  // The sync point with which the current data file begins is written.
+  virtual void SyncPointComplete() {}
+  // Now and then, for what goes on beside the writing. Never waits.
+  virtual void Poll() {}
+  virtual FoldCounts folds() const { return {}; }
   // The current data file has its share.
   virtual bool WantsNext() const { return false; }
   // Says that a sync point of about so many bytes has no room in a data file.

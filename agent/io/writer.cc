@@ -83,6 +83,7 @@ void Writer::Loop() {
     for (core::Buffer* buffer = list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
     queue.Recycle(list);
     CheckFiles();
+    PollSink();
     if (list != nullptr) continue;
     FlushChunk();
     WriteEncoded(true);
@@ -112,6 +113,7 @@ void Writer::Add(core::Buffer& buffer) {
     WriteEncoded(true);
     has_sync_point_ = !dropping_;
     if (has_sync_point_) retry_after_ = kRetryAfter;
+    if (has_sync_point_) sink_.SyncPointComplete();
     return;
   }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
@@ -306,6 +308,18 @@ void Writer::ReportTooSmall() {
   if (raw == 0 || said_too_small_) return;
   said_too_small_ = true;
   core::LogWarn(sink_.TooSmall(raw * static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes)));
+}
+
+void Writer::PollSink() {
+  const auto now = std::chrono::steady_clock::now();
+  if (broken_ || now - polled_ < kPollAfter) return;
+  polled_ = now;
+  sink_.Poll();
+  const FoldCounts folds = sink_.folds();
+  core::OutputCounts& counts = session_.output();
+  counts.folded_files = folds.folded;
+  counts.unfolded_files = folds.unfolded;
+  counts.fold_cpu_ns = folds.cpu_ns;
 }
 
 // Somebody may have deleted what is being written: nobody will find the rest.

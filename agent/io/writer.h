@@ -53,6 +53,7 @@ class Writer {
  private:
   static constexpr std::chrono::milliseconds kFlushAfter{100};
   static constexpr std::chrono::seconds kCheckAfter{1};
+  static constexpr std::chrono::milliseconds kPollAfter{10};
   // Between two requests for a collection.
   static constexpr std::chrono::milliseconds kAskAgainAfter{50};
   // Before another sync point is tried when one had no room in its file; doubled each time.
@@ -80,6 +81,7 @@ class Writer {
   void Drop(size_t bytes);
   void ReportTooSmall();
   void CheckFiles();
+  void PollSink();
 
   core::Session& session_;
   Sink& sink_;
@@ -99,7 +101,7 @@ class Writer {
   std::chrono::milliseconds retry_after_{kRetryAfter};
   std::chrono::steady_clock::time_point retry_at_{};
   bool bound_is_lifted_ = false;  // for the last LOSS, for which room was kept
-  std::chrono::steady_clock::time_point checked_{}, asked_{};
+  std::chrono::steady_clock::time_point checked_{}, asked_{}, polled_{};
 
   pthread_t thread_{};
   bool started_ = false, joined_ = false;

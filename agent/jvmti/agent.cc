@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jvmti/agent.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "agent/core/callbacks.h"
@@ -28,6 +30,7 @@ using GetVm = jvmtiError(JNICALL*)(jvmtiEnv*, jint, const AntTracksVM**);
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
 void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
+void JNICALL OnDataDump(jvmtiEnv*) { Agent::Get().DataDump(); }
 
 void FreeExtension(jvmtiEnv* env, jvmtiExtensionFunctionInfo& info) {
   const auto free = [env](void* memory) { env->Deallocate(static_cast<unsigned char*>(memory)); };
@@ -106,6 +109,11 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   if (status.ok()) status = OpenFile();
   if (!status.ok()) return status;
   state_ = State::kLoaded;
+  if (!options_.stats.empty()) {
+    auto stats = io::StatsFile::Create(core::ExpandFile(options_.stats, getpid()), options_.overwrite);
+    if (!stats.ok()) return stats.status();
+    stats_ = std::move(*stats);
+  }
   session_ = std::make_unique<core::Session>(
       *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
                                  .queue_bytes = options_.queue_bytes,
@@ -157,8 +165,11 @@ Status Agent::OpenFile() {
   header.trace_id = RandomId();
   header.process_id = static_cast<uint64_t>(getpid());
   if (options_.max_bytes != 0) {
-    auto rotating = io::RotatingTrace::Create(path_, options_.overwrite, header,
-                                              {.max_bytes = options_.max_bytes, .deviation = options_.deviation});
+    const auto program = FoldProgram();
+    if (!program.ok()) return program.status();
+    auto rotating = io::RotatingTrace::Create(
+        path_, options_.overwrite, header,
+        {.max_bytes = options_.max_bytes, .deviation = options_.deviation, .fold_program = *program});
     if (!rotating.ok()) return rotating.status();
     sink_ = std::move(*rotating);
     return {};
@@ -171,12 +182,39 @@ Status Agent::OpenFile() {
   return status;
 }
 
+// The analyzer is built beside the agent.
+trace::Result<std::string> Agent::FoldProgram() const {
+  if (!options_.keep) return std::string();
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&Agent::ForkedChild), &info) == 0 || info.dli_fname == nullptr) {
+    return Status::Error("keep=yes: the system does not tell where the agent's library is");
+  }
+  const std::string library = info.dli_fname;
+  const size_t slash = library.rfind('/');
+  const std::string program = (slash == std::string::npos ? "./" : library.substr(0, slash + 1)) + "anttracks";
+  if (access(program.c_str(), X_OK) == 0) return program;
+  return Status::Error("keep=yes needs the program anttracks beside the agent, but there is no " + program +
+                       "; copy or link it there");
+}
+
+void Agent::WriteStats(std::string_view state) {
+  if (!stats_) return;
+  nlohmann::ordered_json json;
+  json["trace"] = path_;
+  json["state"] = state;
+  json["duration_ns"] = session_->clock().Now();
+  json["counters"] = nlohmann::ordered_json::parse(session_->CountersJson());
+  const Status status = stats_->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (!status.ok()) core::LogWarn(status.message());
+}
+
 Status Agent::Subscribe() {
   jvmtiEventCallbacks callbacks{};
   callbacks.VMInit = OnVmInit;
   callbacks.VMDeath = OnVmDeath;
+  callbacks.DataDumpRequest = OnDataDump;
   jvmtiError error = env_->SetEventCallbacks(&callbacks, sizeof callbacks);
-  for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH}) {
+  for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_DATA_DUMP_REQUEST}) {
     if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
   }
   if (error != JVMTI_ERROR_NONE) return Status::Error("JVMTI refuses the agent's events");
@@ -262,6 +300,16 @@ void Agent::VmDeath() noexcept {
   }
 }
 
+// Asked for by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
+void Agent::DataDump() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::kRunning) WriteStats(session_->failure().failed() ? "failed" : "running");
+  } catch (...) {
+    core::LogError("internal error: the counters could not be written");
+  }
+}
+
 void Agent::Unload() noexcept {
   try {
     const std::lock_guard lock(mutex_);
@@ -296,7 +344,9 @@ void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
   } else {
     session_->Abandon(reason);
   }
-  if (!writer_->Wait(kEndWithoutProgress)) {
+  const bool written = writer_->Wait(kEndWithoutProgress);
+  WriteStats(!written || session_->failure().failed() ? "failed" : "ended");
+  if (!written) {
     core::LogError("the end of the trace could not be written: no progress for 30 s on " + path_);
     return;
   }
@@ -314,6 +364,7 @@ void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
 
 void Agent::ForgetFile() {
   if (sink_) sink_->Remove();
+  if (stats_) stats_->Remove();
 }
 
 // Only what is async-signal-safe: another thread may have held any lock.

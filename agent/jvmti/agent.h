@@ -19,6 +19,7 @@
 #include "agent/core/options.h"
 #include "agent/core/session.h"
 #include "agent/io/sink.h"
+#include "agent/io/stats_file.h"
 #include "agent/io/writer.h"
 #include "trace/status.h"
 
@@ -37,6 +38,7 @@ class Agent {
   // JVMTI events.
   void VmInit() noexcept;
   void VmDeath() noexcept;
+  void DataDump() noexcept;
 
  private:
   enum class State { kIdle, kLoaded, kRunning, kEnded };
@@ -50,6 +52,9 @@ class Agent {
   trace::Status StartBackground();
   trace::Status BeginLocked(trace::SyncReason reason);
   void EndLocked(bool vm_is_alive, std::string_view reason);
+  // Empty: no keep=.
+  trace::Result<std::string> FoldProgram() const;
+  void WriteStats(std::string_view state);
   void ForgetFile();
 
   static void ForkedChild();
@@ -63,6 +68,7 @@ class Agent {
   std::string option_text_;
   std::string path_;
   std::unique_ptr<io::Sink> sink_;
+  std::unique_ptr<io::StatsFile> stats_;  // nullptr: none
   std::unique_ptr<core::Session> session_;
   std::unique_ptr<io::Writer> writer_;
 };

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/io/fold_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace anttracks::io {
+namespace {
+
+using trace::Status;
+
+constexpr size_t kMostText = 2000;
+
+uint64_t Nanoseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_usec) * 1'000;
+}
+
+// 0 or an error number.
+int Spawn(const std::string& program, char* const* arguments, int error_stream, pid_t* pid) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, error_stream, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  // The writer blocks all signals; the new process must not.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  char* const environment[] = {nullptr};
+  const int error = posix_spawn(pid, program.c_str(), &files, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+}  // namespace
+
+Status FoldProcess::Start(const std::string& data_file, uint64_t max_bytes) {
+  int pipe[2];
+  if (pipe2(pipe, O_CLOEXEC) != 0) {
+    return Status::Error("cannot make a pipe: " + std::generic_category().message(errno));
+  }
+  fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  std::string limit = "--max-bytes=" + std::to_string(max_bytes);
+  std::string name = "anttracks", command = "fold", force = "-f", file = data_file;
+  const std::array<char*, 6> arguments = {name.data(), command.data(), force.data(), limit.data(), file.data(), nullptr};
+  const int error = Spawn(program_, arguments.data(), pipe[1], &pid_);
+  close(pipe[1]);
+  messages_ = pipe[0];
+  text_.clear();
+  if (error == 0) return {};
+  pid_ = 0;
+  CloseMessages();
+  return Status::Error("cannot run " + program_ + ": " + std::generic_category().message(error));
+}
+
+FoldProcess::Outcome FoldProcess::Poll() {
+  if (!running()) return {};
+  ReadMessages();
+  int state = 0;
+  rusage usage{};
+  const pid_t done = wait4(pid_, &state, WNOHANG, &usage);
+  if (done == 0 || (done < 0 && errno == EINTR)) return {};
+  Outcome outcome;
+  outcome.ended = true;
+  if (done < 0) {
+    // Somebody else waits for all children of this process, or wants to hear of none.
+    outcome.message = "its end was not seen: " + std::generic_category().message(errno);
+  } else {
+    outcome.good = WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    outcome.cpu_ns = Nanoseconds(usage.ru_utime) + Nanoseconds(usage.ru_stime);
+    ReadMessages();
+    outcome.message = !text_.empty() ? text_ : WIFSIGNALED(state) ? "it was killed" : "it failed";
+  }
+  pid_ = 0;
+  CloseMessages();
+  return outcome;
+}
+
+void FoldProcess::Stop() {
+  if (!running()) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  CloseMessages();
+}
+
+// So much that it never waits for a reader.
+void FoldProcess::ReadMessages() {
+  std::array<char, 512> block;
+  ssize_t n;
+  while ((n = read(messages_, block.data(), block.size())) > 0) {
+    if (text_.size() < kMostText) text_.append(block.data(), static_cast<size_t>(n));
+  }
+  while (!text_.empty() && text_.back() == '\n') text_.pop_back();
+}
+
+void FoldProcess::CloseMessages() {
+  if (messages_ >= 0) close(messages_);
+  messages_ = -1;
+}
+
+}  // namespace anttracks::io

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs `anttracks fold` on a data file before that is deleted: a process of its own, so that rebuilding a heap takes
+// neither memory nor a crash into the traced one.
+//
+//     idle --Start--> running --Poll: it ended--> idle
+//                        `--Stop--> idle
+//
+// Thread safety: one thread at a time. The process has no descriptor of this one but a pipe for its messages.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "trace/status.h"
+
+namespace anttracks::io {
+
+class FoldProcess {
+ public:
+  struct Outcome {
+    bool ended = false;  // false: it still runs
+    bool good = false;   // the file of origins is there
+    uint64_t cpu_ns = 0;
+    std::string message;  // what it said on stderr, if not good
+  };
+
+  // program: the path of anttracks.
+  explicit FoldProcess(std::string program) : program_(std::move(program)) {}
+  ~FoldProcess() { Stop(); }
+  FoldProcess(const FoldProcess&) = delete;
+
+  // The file of origins takes at most max_bytes. Not while one runs.
+  trace::Status Start(const std::string& data_file, uint64_t max_bytes);
+  // Never waits.
+  Outcome Poll();
+  // Kills it; what it had begun to write may be left.
+  void Stop();
+  bool running() const { return pid_ > 0; }
+  // Async-signal-safe.
+  void ForgetInForkedChild() { pid_ = 0; }
+
+ private:
+  void ReadMessages();
+  void CloseMessages();
+
+  const std::string program_;
+  pid_t pid_ = 0;
+  int messages_ = -1;
+  std::string text_;
+};
+
+}  // namespace anttracks::io

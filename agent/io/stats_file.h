@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of stats=: the agent's counters as one JSON object, replaced as a whole each time.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "trace/status.h"
+
+namespace anttracks::io {
+
+class StatsFile {
+ public:
+  // Makes the file, so that a wrong path is told at once. An existing one is an error unless overwrite.
+  static trace::Result<std::unique_ptr<StatsFile>> Create(const std::string& path, bool overwrite);
+
+  // A reader sees the old text or the new one, never a part.
+  trace::Status Write(std::string_view text);
+  // For a trace that never began.
+  void Remove();
+
+ private:
+  explicit StatsFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string path_;
+};
+
+}  // namespace anttracks::io
