@@ -17,6 +17,7 @@ constexpr uint64_t kMinBuffer = 1 << 10, kMaxBuffer = 4 << 20;
 constexpr uint64_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
 constexpr uint64_t kMinQueue = 64 << 10, kMaxQueue = uint64_t{4} << 30;
 constexpr unsigned kMaxCompressors = 64;
+constexpr unsigned kMaxReaders = 16;
 
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;
@@ -168,6 +169,13 @@ Status SetCompressors(std::string_view value, Options* options) {
   return {};
 }
 
+Status SetReaders(std::string_view value, Options* options) {
+  const auto number = ParseNumber(value);
+  if (!number || *number > kMaxReaders) return Bad("readers", value, "a number from 0 to 16");
+  options->readers = static_cast<unsigned>(*number);
+  return {};
+}
+
 Status SetLog(std::string_view value, Options* options) {
   if (value == "error")
     options->log = LogLevel::kError;
@@ -198,6 +206,7 @@ constexpr Known kKnown[] = {
     {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
     {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz},
     {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch},
+    {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4G, at least four buffers",
      SetQueue},
     {"full", "block|drop", "block", "when the queue is full: wait for up to 10 s, or drop events at once",

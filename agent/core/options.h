@@ -25,6 +25,7 @@ struct Options {
   size_t buffer_bytes = 16 << 10;
   double fuzz = 0.1;                  // share of buffer_bytes by which buffers differ
   uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
+  unsigned readers = 1;               // threads that read what others have allocated
   size_t queue_bytes = 32 << 20;
   WhenFull when_full = WhenFull::kBlock;
   Compression compression = Compression::kFull;

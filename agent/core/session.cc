@@ -20,9 +20,13 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       stretch_bytes_(config.stretch_bytes),
       queue_(clock_, {config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
                       config.wait_limit}),
-      symbols_(vm) {}
+      symbols_(vm),
+      reader_count_(config.readers),
+      readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
+               [this] { return queue_.fill() < 1; }) {}
 
 Session::~Session() {
+  readers_.Stop();
   while (threads_ != nullptr) {
     ThreadState* next = threads_->next;
     if (threads_->buffer != nullptr) queue_.Release(threads_->buffer);
@@ -42,6 +46,7 @@ void Session::Begin(trace::SyncReason reason) {
   alignment_ = vm_.object_alignment;
   workers_ = std::vector<Worker>(vm_.gc_workers);
   sync_ = std::make_unique<Sync>();
+  readers_.Start(reader_count_);
   failure_.Activate();
 }
 
@@ -49,6 +54,7 @@ void Session::Finish(std::string_view reason) {
   if (sync_) StopSyncPoint("tracing ended");
   if (failure_.active()) HandOverAll(PushMode::kForce);
   failure_.Deactivate();
+  readers_.Stop();
   {
     const std::lock_guard lock(registry_mutex_);
     end_reason_ = reason;
@@ -59,6 +65,7 @@ void Session::Finish(std::string_view reason) {
 void Session::Abandon(std::string_view reason) {
   const bool was_active = failure_.active();
   failure_.Deactivate();
+  readers_.Stop();
   {
     const std::lock_guard lock(registry_mutex_);
     end_reason_ = reason;
@@ -170,7 +177,7 @@ void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
 
 void Session::WalkAll() {
   const std::lock_guard lock(registry_mutex_);
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) WalkPending(*state, PushMode::kTry);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) ReadNow(*state, PushMode::kTry, true);
 }
 
 // At a safepoint, or when no thread can be in a callback any more.
@@ -187,7 +194,9 @@ void Session::ThreadExit(void* thread, void** slot) {
   std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
   *slot = nullptr;
   if (!state) return;
-  if (failure_.active()) WalkPending(*state, PushMode::kBounded);
+  if (failure_.active()) ReadNow(*state, PushMode::kBounded, true);
+  (void)readers_.Claim(*state, true);
+  readers_.Forget(*state);
   {
     const std::lock_guard lock(registry_mutex_);
     (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
@@ -239,6 +248,7 @@ std::string Session::CountersJson() const {
       R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
+      R"("batches_read":{},"batches_refused":{},)"
       R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
@@ -247,7 +257,8 @@ std::string Session::CountersJson() const {
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), output_.folded_files.load(), output_.unfolded_files.load(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), readers_.batches_read(), readers_.batches_refused(),
+      output_.folded_files.load(), output_.unfolded_files.load(),
       output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
       output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
       symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);

@@ -27,6 +27,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/counter.h"
 #include "agent/core/failure.h"
+#include "agent/core/readers.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
 #include "trace/gc_encoders.h"
@@ -53,6 +54,7 @@ struct SessionConfig {
   WhenFull when_full = WhenFull::kBlock;
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
+  unsigned readers = 0;  // threads that read what others have allocated
   // How long an application thread may wait for the writer before events are dropped.
   std::chrono::milliseconds wait_limit{10'000};
 };
@@ -74,7 +76,7 @@ class Session {
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
   void SyncEnd();
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
-  // Reads what was reported and not yet read. At a safepoint.
+  // Reads what was reported and not yet read. At a safepoint, or when no thread allocates.
   void WalkAll();
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
@@ -93,6 +95,9 @@ class Session {
   Background& background() { return background_; }
   void CollectionEnd(const AntTracksGC& gc);
 
+  // By readers; refused: left to their threads.
+  uint64_t batches_read() const { return readers_.batches_read(); }
+  uint64_t batches_refused() const { return readers_.batches_refused(); }
   uint32_t stretch_bytes() const { return stretch_bytes_; }
   const AntTracksVM& vm() const { return vm_; }
   const Clock& clock() const { return clock_; }
@@ -138,6 +143,7 @@ class Session {
     uint64_t ends[kLanes] = {};
   };
   static constexpr size_t kSmallestObject = 16;
+  static constexpr size_t kMostOutside = 32;  // in a batch
 
   static constexpr size_t kStagingBytes = 256 << 10;
   // Small segments are copied together, so that they do not queue whole buffers.
@@ -155,15 +161,20 @@ class Session {
   bool PushStaged(uint32_t epoch, PushMode mode);
 
   // Objects.
-  bool ReadHeader(uint64_t address, Header* header);
+  bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
   uint64_t ReadUncached(KindCache& cache, uint64_t address, PlainObject* object);
   template <bool kNarrow>
-  bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch);
-  bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch);
-  uint64_t AddressIn(const Stretch& stretch, uint32_t number);
+  bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  uint64_t ReadKnown(KindCache& cache, uint64_t address, PlainObject* object);
   void EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects, PushMode mode);
+  void EncodeOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
+  bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
+  bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
+  bool ReadForThread(ThreadState& state, const Batch& batch);
   std::unique_ptr<Scratch> TakeScratch();
-  void WalkPending(ThreadState& state, PushMode mode);
+  void HandBatch(ThreadState& state);
+  void ReadNow(ThreadState& state, PushMode mode, bool all);
   Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
 
   // Collections.
@@ -219,6 +230,9 @@ class Session {
   ThreadState* threads_ = nullptr;
   AllocCounts exited_;  // of threads that are gone
   std::string end_reason_;
+
+  const unsigned reader_count_;
+  Readers readers_;  // last: they end first
 };
 
 }  // namespace anttracks::core

@@ -2,7 +2,8 @@
 // Reads objects where they lie: stretches of TLABs and single objects.
 #include <fmt/format.h>
 
-#include <tuple>
+#include <bit>
+#include <deque>
 #include <utility>
 
 #include "agent/core/session.h"
@@ -12,6 +13,7 @@ namespace anttracks::core {
 namespace {
 
 constexpr uint64_t kMarkBits = 3;
+constexpr uint64_t kMarked = 3;
 constexpr uint64_t kUnlocked = 1;
 
 }  // namespace
@@ -25,15 +27,19 @@ Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
   return kind;
 }
 
-bool Session::ReadHeader(uint64_t address, Header* header) {
+bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   const uint64_t mark = LoadAt<uint64_t>(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
   header->locked = (mark & kMarkBits) != kUnlocked;
-  if (header->locked) header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
+  if (header->locked) {
+    // A heap walk of JVM TI holds the world and must not be waited for.
+    if (!ask_vm && (mark & kMarkBits) == kMarked) return false;
+    header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
+  }
   header->kind = symbols_.kinds().Find(header->site, header->klass);
-  if (header->kind.id == 0) header->kind = ResolveKind(header->site, header->klass, address);
+  if (header->kind.id == 0 && ask_vm) header->kind = ResolveKind(header->site, header->klass, address);
   if (header->kind.id == 0) return false;
   const Shape shape = header->kind.shape;
   header->length = 0;
@@ -44,6 +50,7 @@ bool Session::ReadHeader(uint64_t address, Header* header) {
     header->length = LoadAt<uint32_t>(address + vm_.array_length_offset);
     header->words = shape.array_words(header->length, alignment_);
   } else {
+    if (!ask_vm) return false;
     header->words = vm_.object_bytes(address) / trace::kWordBytes;
     header->length = static_cast<uint32_t>(header->words);
   }
@@ -52,49 +59,59 @@ bool Session::ReadHeader(uint64_t address, Header* header) {
   return false;
 }
 
+namespace {
+
+template <class Header>
+void Keep(KindCache& cache, const Header& header, bool narrow, PlainObject* object) {
+  object->kind = header.kind.id | (header.has_length ? PlainObject::kHasLength : 0);
+  object->length = header.length;
+  if (!header.locked && narrow && header.kind.shape.how() != Shape::kVariable) {
+    cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
+  }
+}
+
+}  // namespace
+
 // What a stretch's reader does not find in its cache. The bytes of the object, 0 when tracing has failed.
 uint64_t Session::ReadUncached(KindCache& cache, uint64_t address, PlainObject* object) {
   Header header;
   if (!ReadHeader(address, &header)) return 0;
-  object->kind = header.kind.id | (header.has_length ? PlainObject::kHasLength : 0);
-  object->length = header.length;
-  if (!header.locked && vm_.klass_bytes == 4 && header.kind.shape.how() != Shape::kVariable) {
-    cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
-  }
+  Keep(cache, header, vm_.klass_bytes == 4, object);
+  return header.words * trace::kWordBytes;
+}
+
+// The same for a thread that the VM does not know: 0, too, for what only the VM could tell.
+uint64_t Session::ReadKnown(KindCache& cache, uint64_t address, PlainObject* object) {
+  Header header;
+  if (!ReadHeader(address, &header, false)) return 0;
+  Keep(cache, header, vm_.klass_bytes == 4, object);
   return header.words * trace::kWordBytes;
 }
 
 template <bool kNarrow>
-bool Session::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
+bool Session::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
   PlainObject* out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
     const size_t most = (stretches[i].top - stretches[i].start) / kSmallestObject + 1;
     if (scratch.objects[i].size() < most) scratch.objects[i].resize(most);
     out[i] = scratch.objects[i].data();
   }
-  const auto resolve = [this](KindCache& kinds, uint64_t address, PlainObject* object) {
-    return ReadUncached(kinds, address, object);
+  const auto resolve = [this, ask_vm](KindCache& kinds, uint64_t address, PlainObject* object) {
+    return ask_vm ? ReadUncached(kinds, address, object) : ReadKnown(kinds, address, object);
   };
   StretchReader<kNarrow, decltype(resolve)> reader(vm_, cache, resolve);
   return reader.Read(stretches, out, scratch.counts, scratch.ends);
 }
 
-bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch) {
-  return vm_.klass_bytes == 4 ? ReadSomeStretches<true>(cache, stretches, scratch)
-                              : ReadSomeStretches<false>(cache, stretches, scratch);
-}
-
-// The address of the object with that number in a stretch that was read before.
-uint64_t Session::AddressIn(const Stretch& stretch, uint32_t number) {
-  uint64_t at = stretch.start;
-  Header header;
-  for (uint32_t i = 0; i < number && ReadHeader(at, &header); i++) at += header.words * trace::kWordBytes;
-  return at;
+bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
+  return vm_.klass_bytes == 4 ? ReadSomeStretches<true>(cache, stretches, scratch, ask_vm)
+                              : ReadSomeStretches<false>(cache, stretches, scratch, ask_vm);
 }
 
 void Session::EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects,
                             PushMode mode) {
   size_t i = 0;
+  uint64_t at = stretch.start;
   while (i < objects.size()) {
     bool moved = i == 0;
     if (!state.open || state.out >= state.limit) {
@@ -102,17 +119,27 @@ void Session::EncodeStretch(ThreadState& state, const Stretch& stretch, std::spa
       if (!OpenSegment(state)) return;
       moved |= state.buffer->resets;
     }
-    if (moved) {
-      const uint64_t at = AddressIn(stretch, static_cast<uint32_t>(i));
-      state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
-    }
+    if (moved) state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
+    const size_t first = i;
     state.out = state.encoder.Objects(state.out, state.limit, &i, objects.size(), [objects](size_t number) {
       return objects[number].Unpacked();
     });
+    at += BytesOf(objects.subspan(first, i - first));
   }
   state.encoder.set_cursor(stretch.top / trace::kWordBytes);
   state.counts.objects.Add(objects.size());
   state.counts.words.Add((stretch.top - stretch.start) / trace::kWordBytes);
+}
+
+void Session::EncodeOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode) {
+  if (state.open && state.out >= state.limit - trace::ObjectEncoder::kRoom) CloseSegment(state, mode);
+  if (!state.open && !OpenSegment(state)) return;
+  state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
+  state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
+  state.encoder.Advance(header.words);
+  state.counts.objects.Add(1);
+  state.counts.outside.Add(1);
+  state.counts.words.Add(header.words);
 }
 
 std::unique_ptr<Session::Scratch> Session::TakeScratch() {
@@ -123,25 +150,61 @@ std::unique_ptr<Session::Scratch> Session::TakeScratch() {
   return taken;
 }
 
-void Session::WalkPending(ThreadState& state, PushMode mode) {
-  if (state.stretch_count == 0) return;
+bool Session::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm) {
+  headers->resize(batch.outside.size());
+  for (size_t i = 0; i < batch.outside.size(); i++) {
+    if (!ReadHeader(batch.outside[i], &(*headers)[i], ask_vm)) return false;
+  }
+  return true;
+}
+
+// Everything is read before anything is encoded. False: nothing was; the VM has to be asked, or tracing has failed.
+bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
-  for (unsigned i = state.stretch_count; i < kLanes; i++) state.stretches[i] = Stretch();
-  const bool read = ReadStretches(state.kinds, state.stretches, *scratch);
-  const unsigned count = std::exchange(state.stretch_count, 0);
-  for (unsigned i = 0; read && i < count; i++) {
-    if (scratch->ends[i] != state.stretches[i].top) {
+  std::vector<Header> outside;
+  const bool read =
+      ReadStretches(state.kinds, batch.stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
+  for (unsigned i = 0; read && i < batch.count; i++) {
+    if (scratch->ends[i] != batch.stretches[i].top) {
       failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
       break;
     }
-    EncodeStretch(state, state.stretches[i], {scratch->objects[i].data(), scratch->counts[i]}, mode);
+    EncodeStretch(state, batch.stretches[i], {scratch->objects[i].data(), scratch->counts[i]}, mode);
   }
+  for (size_t i = 0; read && i < batch.outside.size(); i++) EncodeOutside(state, batch.outside[i], outside[i], mode);
   {
     const std::lock_guard lock(scratch_mutex_);
     scratch_.push_back(std::move(scratch));
   }
   state.counts.walk_ns.Add(Clock::ThreadCpu() - begin);
+  return read;
+}
+
+// In a reader.
+bool Session::ReadForThread(ThreadState& state, const Batch& batch) {
+  if (!failure_.active()) return true;
+  try {
+    return ReadBatch(state, batch, PushMode::kTry, false);
+  } catch (const std::exception& e) {
+    failure_.Fail(e.what());
+  }
+  return true;
+}
+
+// In the thread, or when none runs. all: also what readers have not come to.
+void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
+  if (readers_.any()) {
+    const std::deque<Batch> batches = readers_.Claim(state, all);
+    for (const Batch& batch : batches) ReadBatch(state, batch, mode, true);
+  }
+  if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
+  state.batch.Clear();
+  if (readers_.any()) readers_.Release(state);
+}
+
+void Session::HandBatch(ThreadState& state) {
+  if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, false);
 }
 
 // Read when there are as many as can be read side by side: until the next collection they stay where they are.
@@ -150,30 +213,21 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
   ThreadState& state = *State(thread, slot);
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
-  if (state.java_id == 0 && !state.open) {
+  if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
     symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   }
-  state.stretches[state.stretch_count++] = {start, top};
-  if (state.stretch_count == kLanes || at_safepoint) {
-    WalkPending(state, at_safepoint ? PushMode::kTry : PushMode::kBounded);
+  state.batch.Add({start, top});
+  if (at_safepoint) {
+    ReadNow(state, PushMode::kTry, true);
+  } else if (state.batch.count == kLanes) {
+    HandBatch(state);
   }
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
   ThreadState& state = *State(thread, slot);
-  WalkPending(state, PushMode::kBounded);  // in the order of allocation
-  if (state.open && state.out >= state.limit - trace::ObjectEncoder::kRoom) {
-    CloseSegment(state, PushMode::kBounded);
-  }
-  Header header;
-  if (!ReadHeader(address, &header)) return;
-  if (!state.open && !OpenSegment(state)) return;
-  state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
-  state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
-  state.encoder.Advance(header.words);
-  state.counts.objects.Add(1);
-  state.counts.outside.Add(1);
-  state.counts.words.Add(header.words);
+  state.batch.outside.push_back(address);
+  if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
 }
 
 }  // namespace anttracks::core

@@ -159,7 +159,7 @@ bool Session::WalkSpace(uint32_t index, const Stretch& space, bool concurrent) {
     if (concurrent && (sync.stop.load() || !failure_.active())) return false;
     Stretch blocks[kLanes];
     blocks[0] = {at, std::min(space.top, at + kBlockBytes)};
-    if (!ReadStretches(sync.kinds, blocks, sync.scratch)) return false;
+    if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return false;
     const Stretch block{at, sync.scratch.ends[0]};
     if (block.top > space.top) {
       failure_.Fail("internal error: the objects of a space do not end where it ends");
@@ -177,16 +177,18 @@ bool Session::WalkSpace(uint32_t index, const Stretch& space, bool concurrent) {
 bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode) {
   Sync& sync = *sync_;
   size_t i = 0;
+  uint64_t at = block.start;
   while (i < objects.size()) {
     if (sync.buffer != nullptr && (sync.space != index || sync.out >= sync.limit) && !CloseSync(mode)) return false;
     if (i == 0 || sync.buffer == nullptr) {
       if (sync.buffer == nullptr && !OpenSync(index)) return false;
-      const uint64_t at = AddressIn(block, static_cast<uint32_t>(i));
       sync.out = sync.encoder.MoveTo(sync.out, at / trace::kWordBytes, false);
     }
+    const size_t first = i;
     sync.out = sync.encoder.Objects(sync.out, sync.limit, &i, objects.size(), [objects](size_t number) {
       return objects[number].Unpacked();
     });
+    at += BytesOf(objects.subspan(first, i - first));
   }
   sync.encoder.set_cursor(block.top / trace::kWordBytes);
   sync.objects += objects.size();

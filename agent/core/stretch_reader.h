@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <tuple>
 
 #include "agent/core/kind_table.h"
@@ -23,10 +24,11 @@ struct Stretch {
   uint64_t start = 0, top = 0;
 };
 
-// An object as it was read: kind and length.
+// An object as it was read.
 struct PlainObject {
   uint32_t kind = 0;  // with kHasLength
   uint32_t length = 0;
+  uint32_t words = 0;  // size
   static constexpr uint32_t kHasLength = 1u << 31;
 
   // Kind id, length, has a length.
@@ -34,6 +36,13 @@ struct PlainObject {
     return {kind & ~kHasLength, length, (kind & kHasLength) != 0};
   }
 };
+
+// Of objects that lie one behind the other.
+inline uint64_t BytesOf(std::span<const PlainObject> objects) {
+  uint64_t words = 0;
+  for (const PlainObject& object : objects) words += object.words;
+  return words * 8;
+}
 
 inline constexpr unsigned kLanes = 4;
 
@@ -83,7 +92,7 @@ class StretchReader {
   }
 
  private:
-  static constexpr uint64_t kMarkBits = 3, kUnlocked = 1;
+  static constexpr uint64_t kMarkBits = 3, kUnlocked = 1, kWordBytes = 8;
 
   bool Step(uint64_t* address, PlainObject* object) {
     const uint64_t at = *address;
@@ -93,14 +102,16 @@ class StretchReader {
     const KindCache::Entry& entry = cache_.At(site, klass);
     if (!kNarrow || !entry.Is(site, klass) || (mark & kMarkBits) != kUnlocked) [[unlikely]] {
       const uint64_t bytes = resolver_(cache_, at, object);
+      object->words = static_cast<uint32_t>(bytes / kWordBytes);
       *address = at + bytes;
       return bytes != 0;
     }
     // Without a branch on the kind of object; for one without a length the mask makes it 0.
     object->length = LoadAt<uint32_t>(at + length_at_) & entry.length_mask();
     object->kind = entry.kind() | (entry.length_mask() & PlainObject::kHasLength);
-    const uint64_t bytes = entry.base() + (uint64_t{object->length} << entry.log2());
-    *address = at + ((bytes + align_) & ~align_);
+    const uint64_t bytes = (entry.base() + (uint64_t{object->length} << entry.log2()) + align_) & ~align_;
+    object->words = static_cast<uint32_t>(bytes / kWordBytes);
+    *address = at + bytes;
     return true;
   }
 

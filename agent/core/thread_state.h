@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent keeps for a thread of the VM: its stream of objects and the buffer that it writes to.
 //
-// Thread safety: none; touched by the thread itself, and by the VM thread at a safepoint. prev and next belong
-// to Session's registry and its mutex. Ownership: Session owns the state, the state its buffer.
+// Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a safepoint.
+// The stream belongs to whoever Readers gave it to. prev and next belong to Session's registry and its mutex.
+// Ownership: Session owns the state, the state its buffer.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "agent/core/buffer_queue.h"
 #include "agent/core/counter.h"
 #include "agent/core/kind_table.h"
+#include "agent/core/readers.h"
 #include "agent/core/stretch_reader.h"
 #include "trace/object_encoder.h"
 
@@ -29,6 +31,7 @@ struct AllocCounts {
 };
 
 struct alignas(64) ThreadState {
+  // The stream.
   uint8_t* out = nullptr;    // next byte of the open segment
   uint8_t* limit = nullptr;  // from here on there may be no room for another record
   Buffer* buffer = nullptr;  // may be there without an open segment
@@ -36,11 +39,13 @@ struct alignas(64) ThreadState {
   bool needs_reset = true;  // the next segment cannot continue the stream
   uint32_t epoch = 0;       // of the last segment
   uint32_t id = 0;
-  AllocCounts counts;
+  AllocCounts counts;       // tlabs is the thread's own
   trace::ObjectEncoder encoder;
   KindCache kinds;
-  Stretch stretches[kLanes];  // reported, not yet read
-  unsigned stretch_count = 0;
+
+  // The thread's own.
+  Batch batch;  // reported, neither read nor given to a reader
+  ReadQueue unread;
 
   uint64_t java_id = 0;
   std::string name;

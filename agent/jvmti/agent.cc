@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
 #include "agent/core/callbacks.h"
 #include "agent/core/log.h"
@@ -120,7 +121,8 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
                                  .wait_bytes = WaitBytes(),
                                  .fuzz = options_.fuzz,
                                  .when_full = options_.when_full,
-                                 .stretch_bytes = options_.stretch_bytes});
+                                 .stretch_bytes = options_.stretch_bytes,
+                                 .readers = std::thread::hardware_concurrency() > 1 ? options_.readers : 0});
   writer_ = std::make_unique<io::Writer>(*session_, *sink_,
                                          io::WriterConfig{.compression = options_.compression,
                                                           .threshold = options_.threshold,

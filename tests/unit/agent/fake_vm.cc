@@ -64,6 +64,7 @@ uint64_t FakeVm::PutLocked(uint64_t at, uint64_t klass, uint32_t site) {
   const uint64_t end = Put(at, klass, 0);
   const uint64_t mark = 0x7fffe000;
   std::memcpy(reinterpret_cast<char*>(at), &mark, 8);
+  const std::lock_guard lock(displaced_mutex_);
   displaced_[at] = site;
   return end;
 }
@@ -135,6 +136,7 @@ int32_t FakeVm::DescribeFields(uint64_t klass, void* context, void (*visit)(void
 }
 
 uint32_t FakeVm::ObjectSite(uint64_t address) {
+  const std::lock_guard lock(current->displaced_mutex_);
   const auto found = current->displaced_.find(address);
   return found == current->displaced_.end() ? 0 : found->second;
 }

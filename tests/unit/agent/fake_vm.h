@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ class FakeVm {
 
   AntTracksVM vm_{};
   std::map<uint64_t, FakeClass> classes_;
-  std::map<uint64_t, uint32_t> displaced_;
+  std::mutex displaced_mutex_;
+  std::map<uint64_t, uint32_t> displaced_;  // guarded by displaced_mutex_
   std::vector<uint64_t> heap_;
 };
 

@@ -117,8 +117,8 @@ TEST_CASE("objects outside TLABs are marked, and TLABs go on behind them") {
   recording.Tlab(1, &slot, end, second);
   const ReadTrace trace = recording.End();
   CHECK(trace.objects == std::vector<ReadObject>{{1, vm.heap(), "Point", 16, 0, false},
-                                                 {1, outside, "int[]", 18, 100, true},
-                                                 {1, end, "Point", 17, 0, false}});
+                                                 {1, end, "Point", 17, 0, false},
+                                                 {1, outside, "int[]", 18, 100, true}});
 }
 
 TEST_CASE("what mutators did is in the file before the collection begins") {

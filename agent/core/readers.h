@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads of the agent that read what application threads have allocated, so that those need not: until the next
+// collection objects stay where they are, and a core that is idle costs the application nothing.
+//
+// A batch (some stretches, some objects outside TLABs) is given to the readers, or stays with its thread: when the
+// readers are behind, or cannot read it (a kind that nobody has seen yet: only a thread that the VM knows may ask the VM).
+//
+//     thread --Give--> given --reader--> read
+//       ^                |       `--cannot--> refused --+
+//       +----Claim-------+------------------------------+   at the latest when a collection begins
+//
+// The stream of a thread (encoder, buffer) belongs to one at a time: the reader that has one of its batches, or who
+// claimed it.
+//
+// Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Readers run with all
+// signals blocked but those of faults, which the VM's SafeFetch needs. Ownership: borrows all; a state must be claimed
+// for good (Forget) before it goes.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "agent/core/stretch_reader.h"
+
+namespace anttracks::core {
+
+struct ThreadState;
+
+struct Batch {
+  Stretch stretches[kLanes];
+  unsigned count = 0;                // of stretches
+  std::vector<uint64_t> outside;     // addresses of objects outside TLABs
+  uint64_t bytes = 0;                // of the stretches
+
+  void Add(const Stretch& stretch) {
+    stretches[count++] = stretch;
+    bytes += stretch.top - stretch.start;
+  }
+  void Clear() {
+    for (Stretch& stretch : stretches) stretch = Stretch();
+    count = 0;
+    outside.clear();
+    bytes = 0;
+  }
+  bool empty() const { return count == 0 && outside.empty(); }
+};
+
+// Of a ThreadState; guarded by the readers' mutex.
+struct ReadQueue {
+  std::deque<Batch> given, refused;  // oldest first
+  bool claimed = false;              // the stream belongs to somebody
+  bool listed = false;               // the readers know that there is something
+  uint32_t keep = 0;                 // so many batches stay with the thread, since readers refused
+  uint32_t keep_next = 1;
+};
+
+class Readers {
+ public:
+  // Reads the batch into the state's stream. False: nothing was read, its thread must.
+  using Read = std::function<bool(ThreadState&, const Batch&)>;
+  // Whether there is room for what would be read.
+  using Ready = std::function<bool()>;
+
+  Readers(Read read, Ready ready) : read_(std::move(read)), ready_(std::move(ready)) {}
+  ~Readers() { Stop(); }
+  Readers(const Readers&) = delete;
+
+  // Fewer if the system has no more; without any, Give refuses everything.
+  void Start(unsigned threads);
+  // Waits for what is being read; what is given stays there.
+  void Stop();
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+
+  // True: the batch is taken (and empty now).
+  bool Give(ThreadState& state, Batch* batch);
+  // Waits until nobody else has the stream, and takes it. all: with everything that is not read yet, else with what
+  // was refused; oldest first.
+  std::deque<Batch> Claim(ThreadState& state, bool all);
+  void Release(ThreadState& state);
+  // Before the state goes, claimed.
+  void Forget(ThreadState& state);
+
+  uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
+  uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }
+
+ private:
+  // What may wait to be read: a collection's pause has to read it.
+  static constexpr uint64_t kMostBytes = 8 << 20;
+  static constexpr size_t kMostBatches = 8;  // of a thread
+  static constexpr uint32_t kMostKept = 64;
+
+  static void* Main(void* self);
+  void Run();
+  void ReadOne(std::unique_lock<std::mutex>& lock);
+  void Refused(ReadQueue& queue, Batch&& batch);
+  void List(ThreadState& state);
+
+  const Read read_;
+  const Ready ready_;
+  std::vector<pthread_t> threads_;
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::condition_variable work_, released_;
+  // Guarded by mutex_.
+  std::deque<ThreadState*> list_;  // those with given batches that are not claimed
+  uint64_t bytes_ = 0;             // given, not yet read
+  bool stop_ = false;
+  std::atomic<uint64_t> read_count_{0}, refused_count_{0};
+};
+
+}  // namespace anttracks::core

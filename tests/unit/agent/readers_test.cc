@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// TLABs that the agent's own threads read instead of those that filled them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kTlabBytes = 2048;
+
+bool ByAddress(const ReadObject& a, const ReadObject& b) { return a.address < b.address; }
+
+// A part of the heap that one thread fills, TLAB by TLAB.
+struct Allocator {
+  Allocator(FakeVm& fake, uintptr_t id, uint64_t start, uint64_t bytes) : vm(fake), thread(id), at(start), end(start + bytes) {}
+
+  // Objects of a TLAB, every so often a locked one, one outside.
+  void Run(Recording& recording) {
+    for (uint32_t tlab = 0; at + 2 * kTlabBytes < end; tlab++) {
+      const uint64_t start = at;
+      while (at < start + kTlabBytes) {
+        const uint32_t site = 16 + random() % 60;
+        if (random() % 200 == 0) {
+          Expect("Point", site, 0, false);
+          at = vm.PutLocked(at, FakeVm::kPoint, site);
+        } else if (random() % 4 == 0) {
+          Expect("int[]", site, random() % 9, false);
+          at = vm.Put(at, FakeVm::kInts, site, expected.back().length);
+        } else {
+          Expect("Point", site, 0, false);
+          at = vm.Put(at, FakeVm::kPoint, site);
+        }
+      }
+      recording.Tlab(thread, &slot, start, at);
+      if (tlab % 5 != 0) continue;
+      Expect("int[]", 17, 3, true);
+      const uint64_t address = at;
+      at = vm.Put(at, FakeVm::kInts, 17, 3);
+      recording.callbacks().object(recording.context(), reinterpret_cast<void*>(thread), &slot, address);
+    }
+  }
+
+  void Expect(const char* name, uint32_t site, uint32_t length, bool outside) {
+    expected.push_back({0, at, name, site, length, outside});
+  }
+
+  FakeVm& vm;
+  uintptr_t thread;
+  uint64_t at, end;
+  void* slot = nullptr;
+  std::minstd_rand random{static_cast<unsigned>(thread)};
+  std::vector<ReadObject> expected;
+};
+
+void CheckAll(std::vector<ReadObject> found, const std::vector<Allocator>& allocators) {
+  std::vector<ReadObject> expected;
+  for (const Allocator& allocator : allocators) expected.insert(expected.end(), allocator.expected.begin(), allocator.expected.end());
+  for (ReadObject& object : found) object.stream = 0;
+  std::sort(found.begin(), found.end(), ByAddress);
+  std::sort(expected.begin(), expected.end(), ByAddress);
+  REQUIRE(found.size() == expected.size());
+  CHECK(found == expected);
+}
+
+std::vector<Allocator> FourParts(FakeVm& vm) {
+  const uint64_t bytes = (vm.heap_end() - vm.heap()) / 4;
+  std::vector<Allocator> allocators;
+  for (uintptr_t i = 0; i < 4; i++) allocators.emplace_back(vm, i + 1, vm.heap() + i * bytes, bytes);
+  return allocators;
+}
+
+TEST_CASE("whoever reads what threads have allocated, every object is in the trace once") {
+  for (const unsigned readers : {1u, 3u}) {
+    CAPTURE(readers);
+    FakeVm vm(true, 1 << 18);
+    Recording recording(vm, {.readers = readers});
+    std::vector<Allocator> allocators = FourParts(vm);
+    std::vector<std::thread> threads;
+    for (Allocator& allocator : allocators) threads.emplace_back([&] { allocator.Run(recording); });
+    for (std::thread& thread : threads) thread.join();
+    // So that at least one batch is there for a reader that was slow to start.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (recording.session().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    CHECK(recording.session().batches_read() > 0);
+    const ReadTrace trace = recording.End();
+    CHECK(trace.losses == 0);
+    CheckAll(trace.objects, allocators);
+  }
+}
+
+TEST_CASE("threads that end leave nothing behind for the readers") {
+  FakeVm vm(true, 1 << 18);
+  Recording recording(vm, {.readers = 2});
+  std::vector<Allocator> allocators = FourParts(vm);
+  std::vector<std::thread> threads;
+  for (Allocator& allocator : allocators) {
+    threads.emplace_back([&] {
+      allocator.Run(recording);
+      recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(allocator.thread), &allocator.slot);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CheckAll(recording.End().objects, allocators);
+}
+
+TEST_CASE("a collection finds everything read that was reported before") {
+  FakeVm vm(true, 1 << 18);
+  Recording recording(vm, {.readers = 1});
+  std::vector<Allocator> allocators = FourParts(vm);
+  for (Allocator& allocator : allocators) allocator.Run(recording);
+  AntTracksGC gc{};
+  gc.cause = "test";
+  recording.callbacks().gc_begin(recording.context(), &gc);
+  recording.callbacks().gc_end(recording.context(), &gc);
+  const ReadTrace trace = recording.End();
+  const auto begin = std::find_if(trace.segments.begin(), trace.segments.end(), [](const ReadSegment& segment) {
+    return segment.kind == trace::SegmentKind::kGcBegin;
+  });
+  REQUIRE(begin != trace.segments.end());
+  CHECK(std::none_of(begin, trace.segments.end(),
+                     [](const ReadSegment& segment) { return segment.kind == trace::SegmentKind::kAlloc; }));
+  CheckAll(trace.objects, allocators);
+}
+
+TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
+  FakeVm vm(true, 1 << 18);
+  std::atomic<bool> asked{false};
+  static std::thread::id owner;
+  static std::atomic<bool>* asked_by_other;
+  static int32_t (*describe)(uint64_t, AntTracksClass*, char*, size_t);
+  owner = std::this_thread::get_id();
+  asked_by_other = &asked;
+  describe = vm.vm().describe_class;
+  vm.vm().describe_class = [](uint64_t klass, AntTracksClass* out, char* text, size_t bytes) {
+    if (std::this_thread::get_id() != owner) *asked_by_other = true;
+    return describe(klass, out, text, bytes);
+  };
+  Recording recording(vm, {.readers = 2});
+  // One batch, of kinds that nobody has seen.
+  uint64_t at = vm.heap();
+  void* slot = nullptr;
+  for (uint32_t i = 0; i < kLanes; i++) {
+    const uint64_t start = at;
+    at = vm.Put(at, FakeVm::kPoint, 30 + i);
+    recording.Tlab(1, &slot, start, at);
+  }
+  const Session& session = recording.session();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (session.batches_read() + session.batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  CHECK(session.batches_refused() == 1);
+  CHECK(session.batches_read() == 0);
+  CHECK(recording.End().objects.size() == kLanes);
+  CHECK_FALSE(asked);
+}
+
+}  // namespace
+}  // namespace anttracks::core
