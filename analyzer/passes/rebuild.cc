@@ -261,7 +261,10 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
     if (!wrong.empty()) Report(ProblemKind::kSyncMismatch, "{}", wrong);
     return;
   }
-  const uint32_t origin = kept_.empty() ? Origins::kBeforeTrace : kept_.Find(word, words);
+  const bool filler = symbols_->kind_of_shape(shape).site == kSiteFiller;
+  const uint32_t origin = filler          ? Origins::kFiller
+                          : kept_.empty() ? Origins::kBeforeTrace
+                                          : kept_.Find(word, words);
   if (heap_->Insert(word, shape, origin) != InsertResult::kOk) Refused(word, shape);
 }
 
