@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of origins: what `fold` writes before a data file is deleted, and what a reader makes of it.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/analyzer/rotated_trace.h"
+#include "trace/reader.h"
+
+namespace anttracks::testing {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Who allocated what is live and when, from GC 1 on: all that a deleted file 0 could take along.
+std::string Known(const Folder& folder, const std::vector<std::string>& gcs = {"1", "2", "3"}) {
+  std::string text;
+  for (const std::string& gc : gcs) {
+    for (const char* by : {"thread", "age"}) {
+      const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--gc", gc, "--by", by});
+      CHECK_MESSAGE(heap.err == "", "--gc ", gc, " --by ", by);
+      CHECK(heap.code == 0);
+      text += heap.out;
+    }
+  }
+  return text;
+}
+
+std::vector<nlohmann::json> QualityOfGcs(const Folder& folder, uint64_t first) {
+  const auto json = nlohmann::json::parse(folder.Run("quality", {"app.trace"}, {"--json"}).out);
+  std::vector<nlohmann::json> rows;
+  for (const nlohmann::json& row : json["rows"]) {
+    if (!row["gc"].is_null() && row["gc"].get<uint64_t>() >= first) rows.push_back(row);
+  }
+  REQUIRE(!rows.empty());
+  return rows;
+}
+
+CommandResult FoldFile(const Folder& folder, const std::string& name, const std::vector<std::string>& options = {}) {
+  return folder.Run("fold", {name}, options);
+}
+
+bool Exists(const Folder& folder, const std::string& name) { return std::filesystem::exists(folder.path(name)); }
+
+TraceBuilder OriginsFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId) {
+  TraceBuilder b(index, id, trace::kFileOrigins);
+  b.Meta(kEden * 8, kHeapEnd * 8);
+  b.Numbers(SegmentKind::kOrigins, 0, records);
+  return std::move(b.Flush());
+}
+// What DataFile0 knows of the sync point of DataFile1: a Node and an Object in a survivor space, int[10] in the old one.
+const std::initializer_list<uint64_t> kOrigins0 = {kTo, 3, 1, 1, 0, 2, 2, 1, kOld + 17 - (kTo + 5), 7, 1, 1};
+
+TEST_CASE("FoldKeepsThreadAndTimeOfWhatIsLiveWhenAFileGoes") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string known = Known(folder);
+  const std::vector<nlohmann::json> quality = QualityOfGcs(folder, 1);
+  Folder lossy;
+  WriteRotated(&lossy);
+  lossy.Remove("app.trace.0");
+  REQUIRE(Known(lossy) != known);  // otherwise there is nothing to keep
+  const CommandResult fold = FoldFile(folder, "app.trace.0");
+  CHECK(fold.code == 0);
+  CHECK(fold.err == "");
+  CHECK(Has(fold.out, "app.trace.1.origins: thread and time of 96 B of 264 B live, 3 runs, "));
+  folder.Remove("app.trace.0");
+  CHECK(Known(folder) == known);
+  CHECK(QualityOfGcs(folder, 1) == quality);
+  const CommandResult verify = folder.Run("verify", {"app.trace"});
+  CHECK(verify.code == 0);
+  CHECK(Has(verify.out, "1 compared with the heap, 1 taken as the heap"));
+}
+
+TEST_CASE("FoldGivesTheFirstSyncPointTheQualityOfTheGcBeforeIt") {
+  Folder folder;
+  WriteRotated(&folder);
+  const nlohmann::json before = QualityOfGcs(folder, 0).at(0);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  folder.Remove("app.trace.0");
+  const auto json = nlohmann::json::parse(folder.Run("quality", {"app.trace"}, {"--json"}).out);
+  const nlohmann::json& sync = json["rows"][0];
+  CHECK(sync["kind"] == "sync point");
+  for (const char* field : {"objects", "complete", "with_class", "with_size", "with_site", "with_thread", "with_time"}) {
+    CHECK_MESSAGE(sync.at(field) == before.at(field), field);
+  }
+  CHECK(sync["with_thread"] == 3);
+}
+
+TEST_CASE("FoldOfAFoldKnowsWhatBothFilesKnew") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string known = Known(folder, {"3"});
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  folder.Remove("app.trace.0");
+  REQUIRE(FoldFile(folder, "app.trace.1").code == 0);
+  folder.Remove("app.trace.1");
+  CHECK(Exists(folder, "app.trace.1.origins"));
+  CHECK(Known(folder, {"3"}) == known);
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+  folder.Remove("app.trace.2.origins");
+  CHECK(Known(folder, {"3"}) != known);
+}
+
+TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string known = Known(folder), bytes = folder.Read("app.trace.1");
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  CHECK(Known(folder) == known);  // file 0 is still there, the origins of file 1 are not needed
+  CHECK(folder.Read("app.trace.1") == bytes);
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+}
+
+TEST_CASE("FoldWritesRunsAsTheFormatSays") {
+  Folder folder;
+  WriteRotated(&folder);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  folder.Remove("app.trace.0");
+  auto reader = trace::TraceReader::Open({folder.path("app.trace.1")});
+  REQUIRE(reader.ok());
+  REQUIRE((*reader)->files().size() == 3);
+  const trace::FileInfo& file = (*reader)->files()[1];
+  CHECK(file.flags == 4);
+  CHECK(file.index == 1);
+  CHECK(file.trace_id == kRotatedId);
+  ByteBuffer expected;
+  for (const uint64_t number : kOrigins0) expected.Uv(number);
+  size_t segments = 0;
+  while ((*reader)->Next() == trace::TraceReader::Item::kChunk) {
+    const trace::Chunk& chunk = (*reader)->chunk();
+    if (chunk.file != 1 || chunk.type != 2) continue;
+    trace::SegmentReader in(chunk.payload);
+    trace::Segment segment;
+    while (in.Next(&segment)) {
+      segments++;
+      CHECK(segment.kind == 16);
+      CHECK(std::vector<uint8_t>(segment.payload.begin(), segment.payload.end()) ==
+            std::vector<uint8_t>(expected.data(), expected.data() + expected.size()));
+    }
+  }
+  CHECK(segments == 1);
+}
+
+TEST_CASE("FoldWaitsForTheSyncPointBehindOneThatWasAbandoned") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace.2", AbandonedDataFile2().file());
+  const auto at_end = [&] {
+    return folder.Run("heap", {"app.trace"}, {"--end", "--by", "thread"}).out +
+           folder.Run("heap", {"app.trace"}, {"--end", "--by", "age"}).out;
+  };
+  const std::string known = at_end();
+  for (const char* name : {"app.trace.0", "app.trace.1"}) {
+    REQUIRE(FoldFile(folder, name).code == 0);
+    folder.Remove(name);
+  }
+  CHECK(at_end() == known);
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+  CHECK(Has(folder.Run("heap", {"app.trace"}, {"--end", "--by", "age"}).out, "3 GCs"));
+  folder.Remove("app.trace.2.origins");
+  CHECK(at_end() != known);
+}
+
+TEST_CASE("FoldRefusesASyncPointThatIsNotComplete") {
+  Folder folder;
+  WriteRotated(&folder);
+  TraceBuilder b = DataFile(2, kChunks1);
+  b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
+  b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1)).Flush();
+  folder.Write("app.trace.2", b.file());
+  const CommandResult result = FoldFile(folder, "app.trace.1");
+  CHECK(result.code == 1);
+  CHECK(Has(result.err, "the heap is not known at the sync point of app.trace.2 (it is not complete): nothing to keep"));
+  CHECK_FALSE(Exists(folder, "app.trace.2.origins"));
+}
+
+TEST_CASE("FoldNeedsADataFileAndItsSuccessor") {
+  Folder folder;
+  WriteRotated(&folder);
+  const CommandResult symbols = FoldFile(folder, "app.trace");
+  CHECK(symbols.code == 2);
+  CHECK(symbols.err == "anttracks: fold needs one data file of a rotated trace, such as app.trace.3\n");
+  const CommandResult last = FoldFile(folder, "app.trace.2");
+  CHECK(last.code == 3);
+  CHECK(Has(last.err, "app.trace.3: No such file or directory"));
+  const CommandResult missing = FoldFile(folder, "app.trace.7");
+  CHECK(missing.code == 3);
+  CHECK(Has(missing.err, "app.trace.7: No such file or directory"));
+  CHECK(folder.Run("fold", {}).code == 2);
+  CHECK(folder.Run("fold", {"app.trace.0", "app.trace.1"}).code == 2);
+  folder.Write("app.trace.3", SmallTrace().file());
+  const CommandResult foreign = FoldFile(folder, "app.trace.2");
+  CHECK(foreign.code == 3);
+  CHECK(Has(foreign.err, "app.trace.3"));
+  for (const char* name : {"app.trace.1.origins", "app.trace.3.origins", "app.trace.8.origins"}) {
+    CHECK_FALSE(Exists(folder, name));
+  }
+}
+
+TEST_CASE("FoldReplacesAFileOfOriginsOnlyWhenForced") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace.1.origins", "precious");
+  const CommandResult refused = FoldFile(folder, "app.trace.0");
+  CHECK(refused.code == 2);
+  CHECK(refused.err == "anttracks: app.trace.1.origins exists already; -f replaces it\n");
+  CHECK(folder.Read("app.trace.1.origins") == "precious");
+  CHECK(FoldFile(folder, "app.trace.0", {"-f"}).code == 0);
+  CHECK(folder.Read("app.trace.1.origins").substr(0, 8) == "ANTTRACK");
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins.tmp"));
+}
+
+TEST_CASE("FoldWritesNothingWhenItWouldBeTooMuch") {
+  Folder folder;
+  WriteRotated(&folder);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  const size_t bytes = folder.Read("app.trace.1.origins").size();
+  folder.Remove("app.trace.1.origins");
+  const CommandResult refused = FoldFile(folder, "app.trace.0", {"--max-bytes=" + std::to_string(bytes - 1)});
+  CHECK(refused.code == 1);
+  CHECK(refused.err == "anttracks: app.trace.1.origins would have " + std::to_string(bytes) +
+                           " bytes, more than --max-bytes allows\n");
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins.tmp"));
+  CHECK(FoldFile(folder, "app.trace.0", {"--max-bytes=" + std::to_string(bytes)}).code == 0);
+  CHECK(folder.Read("app.trace.1.origins").size() == bytes);
+}
+
+TEST_CASE("FoldThatCannotWriteLeavesNothing") {
+  Folder folder;
+  WriteRotated(&folder);
+  std::filesystem::create_directories(folder.path("app.trace.1.origins") + "/full");
+  const CommandResult result = FoldFile(folder, "app.trace.0", {"-f"});
+  CHECK(result.code == 1);
+  CHECK(Has(result.err, "cannot write app.trace.1.origins: "));
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins.tmp"));
+}
+
+TEST_CASE("FoldHasNothingToKeepBehindALoss") {
+  Folder folder;
+  WriteRotated(&folder);
+  TraceBuilder b = DataFile(0, 0);
+  b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
+  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {2, 136}).Flush();
+  folder.Write("app.trace.0", b.Loss(9100, 3, 100, "queue full").Flush().file());
+  const CommandResult result = FoldFile(folder, "app.trace.0");
+  CHECK(result.code == 1);
+  CHECK(Has(result.err, "the agent lost events 1 time"));
+  CHECK(Has(result.err, "the heap is not known at the sync point of app.trace.1 (events were lost): nothing to keep"));
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
+}
+
+TEST_CASE("FoldOfADamagedFileWritesNothing") {
+  Folder folder;
+  WriteRotated(&folder);
+  std::string bad = folder.Read("app.trace.0");
+  bad[bad.size() - 3] ^= 1;
+  folder.Write("app.trace.0", bad);
+  const CommandResult result = FoldFile(folder, "app.trace.0");
+  CHECK(result.code == 4);
+  CHECK(Has(result.err, "app.trace.0"));
+  CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
+}
+
+TEST_CASE("OriginsMadeByHandAreTaken") {
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string known = Known(folder);
+  folder.Remove("app.trace.0").Write("app.trace.1.origins", OriginsFile(1, kOrigins0).file());
+  CHECK(Known(folder) == known);
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+  const std::string info = folder.Run("info", {"app.trace"}).out;
+  CHECK(Has(info, "\norigins         app.trace.1.origins, "));
+  CHECK(Has(info, "\nfile 1          app.trace.1, "));
+  CHECK(Has(info, "period          9.5 us to 30.0 us, GC 1 to 3; file 0 is not there\n"));
+  CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));
+}
+
+TEST_CASE("OriginsThatAreDamagedLeaveTheEventsReadable") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  const std::string without = folder.Run("heap", {"app.trace"}, {"--objects"}).out;
+  const std::string good = OriginsFile(1, kOrigins0).file();
+  std::string bad = good;
+  bad[bad.size() - 3] ^= 1;
+  folder.Write("app.trace.1.origins", bad);
+  const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--objects"});
+  CHECK(heap.code == 4);
+  CHECK(heap.out == without);
+  CHECK(Has(heap.err, "app.trace.1.origins"));
+  CHECK(folder.Run("verify", {"app.trace"}).code == 1);
+  for (size_t length = 0; length < good.size(); length++) {  // of a process that was killed before it renamed, say
+    folder.Write("app.trace.1.origins", good.substr(0, length));
+    const CommandResult cut = folder.Run("heap", {"app.trace"}, {"--objects"});
+    CHECK_MESSAGE(cut.out == without, "cut at ", length);
+    CHECK(cut.code == 0);
+  }
+}
+
+TEST_CASE("OriginsOfAnotherTraceOrFileAreLeftOut") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  const std::string without = Known(folder);
+  const std::string left_out = "warning: app.trace.1.origins: does not belong to app.trace.1 (file left out)\n";
+  for (const std::string& bytes : {OriginsFile(1, kOrigins0, 77).file(), OriginsFile(2, kOrigins0).file(), DataFile1().file()}) {
+    folder.Write("app.trace.1.origins", bytes);
+    const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--gc", "1", "--by", "thread"});
+    CHECK(heap.code == 0);
+    CHECK(heap.err == left_out);
+    CHECK(Has(without, heap.out));
+  }
+  folder.Write("app.trace.1.origins", "no trace at all, but longer than the header of a trace file, which has 64 bytes");
+  const CommandResult foreign = folder.Run("heap", {"app.trace"}, {"--gc", "1", "--by", "thread"});
+  CHECK(foreign.code == 0);
+  CHECK(Has(foreign.err, "app.trace.1.origins"));
+  CHECK(Has(foreign.err, "(file left out)"));
+}
+
+TEST_CASE("OriginsThatDoNotFitTheSyncPointAreReported") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  const uint64_t free = kOld + 100;
+  for (const std::initializer_list<uint64_t>& records :
+       {std::initializer_list<uint64_t>{free, 3, 1, 1}, std::initializer_list<uint64_t>{kTo, 2, 1, 1}}) {
+    folder.Write("app.trace.1.origins", OriginsFile(1, records).file());
+    const CommandResult verify = folder.Run("verify", {"app.trace"});
+    CHECK(verify.code == 1);
+    CHECK(Has(verify.out, "origins are given for " + std::to_string(8 * *(records.begin() + 1)) +
+                              " bytes in which the sync point has no such objects"));
+    CHECK(Has(verify.out, ": 1 error\n"));
+  }
+}
+
+TEST_CASE("OriginsThatAreNotInOrderAreReported") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1, 1, 0, 0, 2, 1}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
+  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origin is cut short or overlong"));
+  TraceBuilder twice = OriginsFile(1, kOrigins0);
+  twice.Numbers(SegmentKind::kOrigins, 0, kOrigins0).Flush();
+  folder.Write("app.trace.1.origins", twice.file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
+}
+
+TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  TraceBuilder data = DataFile(1, kChunks0);
+  data.Numbers(SegmentKind::kOrigins, 0, kOrigins0);
+  folder.Write("app.trace.1", data.Flush().file());
+  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "segment of kind 16 in a file without origins"));
+  folder.Write("app.trace.1", DataFile1().file());
+  TraceBuilder origins = OriginsFile(1, kOrigins0);
+  origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 9600).Tlab(kEden).Fixed(1)).Flush();
+  folder.Write("app.trace.1.origins", origins.file());
+  const CommandResult verify = folder.Run("verify", {"app.trace"});
+  CHECK(verify.code == 1);
+  CHECK(Has(verify.out, "segment of kind 1 in a file of origins"));
+}
+
+TEST_CASE("OriginsAreNotATraceByThemselves") {
+  Folder folder;
+  WriteRotated(&folder);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  const CommandResult result = folder.Run("info", {"app.trace.1.origins"});
+  CHECK(result.code == 3);
+  CHECK(result.err ==
+        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the symbols file\n");
+}
+
+TEST_CASE("FoldAndSyncPointTellFillersApart") {
+  // The filler stays in the old space, where the next sync point finds it.
+  TraceBuilder first = DataFile0();
+  Listing listing;
+  TraceBuilder b = DataFile(1, kChunks0 + 1);
+  first.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 9200, SpacesOf(0, 0, 9, 24));
+  first.Segment(SegmentKind::kFillers, 1, Filler(kOld + 24, 4, 4));
+  first.Gc(SegmentKind::kGcEnd, 1, 0, "Allocation Failure", 9300, SpacesOf(0, 0, 0, 28)).Flush();
+  b.SyncBegin(2, 9500, SpacesOf(0, 0, 0, 28));
+  b.Segment(SegmentKind::kSyncObjects, 3, listing.old.WithLength(4, 4));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {4, 224});
+  Folder folder;
+  folder.Write("app.trace", SymbolsFile().file()).Write("app.trace.0", first.file());
+  folder.Write("app.trace.1", b.Flush().file());
+  const auto by_thread = [&] { return folder.Run("heap", {"app.trace"}, {"--end", "--by", "thread"}).out; };
+  const std::string known = by_thread();
+  CHECK(Has(known, "<filler>"));
+  const CommandResult fold = FoldFile(folder, "app.trace.0");
+  CHECK_MESSAGE(fold.code == 0, fold.err);
+  folder.Remove("app.trace.0");
+  CHECK(by_thread() == known);
+}
+
+}  // namespace
+}  // namespace anttracks::testing
