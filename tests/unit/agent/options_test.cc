@@ -21,19 +21,23 @@ TEST_CASE("no options mean the defaults") {
     CHECK(options->threshold == 0.2);
     CHECK(options->compressors == 0);
     CHECK_FALSE(options->overwrite);
+    CHECK_FALSE(options->keep);
+    CHECK(options->stats.empty());
     CHECK_FALSE(options->help);
   }
 }
 
 TEST_CASE("every option is taken") {
   const auto options = ParseOptions(
-      "file=a=b.trace,overwrite=yes,maxsize=3G,dev=0.25,buffer=8K,fuzz=0.3,stretch=128K,queue=2M,full=drop,"
-      "compress=partial,threshold=0.75,compressors=3,log=debug,help");
+      "file=a=b.trace,overwrite=yes,maxsize=3G,dev=0.25,keep=yes,buffer=8K,fuzz=0.3,stretch=128K,queue=2M,full=drop,"
+      "compress=partial,threshold=0.75,compressors=3,stats=%p.json,log=debug,help");
   REQUIRE(options.ok());
   CHECK(options->file == "a=b.trace");
   CHECK(options->overwrite);
   CHECK(options->max_bytes == uint64_t{3} << 30);
   CHECK(options->deviation == 0.25);
+  CHECK(options->keep);
+  CHECK(options->stats == "%p.json");
   CHECK(options->buffer_bytes == 8192);
   CHECK(options->fuzz == 0.3);
   CHECK(options->stretch_bytes == 128 << 10);
@@ -50,8 +54,8 @@ TEST_CASE("an unknown option is refused, and the valid ones are named") {
   const auto options = ParseOptions("file=x,maxsiez=3G");
   REQUIRE_FALSE(options.ok());
   CHECK(options.message().find("maxsiez") != std::string::npos);
-  for (const char* valid : {"file", "overwrite", "maxsize", "dev", "buffer", "fuzz", "stretch", "queue", "full",
-                            "compress", "threshold", "compressors", "log", "help"}) {
+  for (const char* valid : {"file", "overwrite", "maxsize", "dev", "keep", "buffer", "fuzz", "stretch", "queue", "full",
+                            "compress", "threshold", "compressors", "stats", "log", "help"}) {
     CAPTURE(valid);
     CHECK(options.message().find(std::string(valid)) != std::string::npos);
   }
@@ -93,6 +97,12 @@ TEST_CASE("malformed values are refused, and the option is named") {
                            "compressors=1K",
                            "compressors=two",
                            "compressors=0x2",
+                           "maxsize=1M,keep=1",
+                           "maxsize=1M,keep=",
+                           "maxsize=1M,keep",
+                           "stats=",
+                           "stats",
+                           "stats=a%d",
                            "stretch=0K",
                            "stretch=2K",
                            "stretch=2G"}) {
@@ -139,6 +149,17 @@ TEST_CASE("a deviation needs a bound, before or behind it") {
   }
 }
 
+TEST_CASE("to keep what deleted files know needs a bound, before or behind it") {
+  CHECK(ParseOptions("maxsize=1M,keep=yes")->keep);
+  CHECK(ParseOptions("keep=yes,maxsize=1M")->keep);
+  CHECK_FALSE(ParseOptions("keep=no")->keep);
+  for (const char* text : {"keep=yes", "maxsize=0,keep=yes"}) {
+    const auto options = ParseOptions(text);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message() == "option keep is only valid with option maxsize");
+  }
+}
+
 TEST_CASE("fractions are decimals within their range, and nothing else") {
   struct {
     std::string option, before, below, least, most, above;
@@ -174,8 +195,8 @@ TEST_CASE("the file name may contain the process id and percent signs") {
 TEST_CASE("the option table has every option and default, in columns") {
   const std::string table = OptionTable();
   for (const char* word :
-       {"file=", "overwrite=", "maxsize=", "dev=", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
-        "full=", "compress=off|partial|full", "threshold=", "compressors=", "log=", "help"}) {
+       {"file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
+        "full=", "compress=off|partial|full", "threshold=", "compressors=", "stats=PATH", "log=", "help"}) {
     CAPTURE(word);
     CHECK(table.find(word) != std::string::npos);
   }

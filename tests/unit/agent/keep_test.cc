@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rotated trace that folds its data files: with a script in the place of anttracks, good and bad ones.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "agent/core/log.h"
+#include "agent/io/fold_process.h"
+#include "agent/io/rotating_trace.h"
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+// $3 is --max-bytes=N, $4 the data file; $out the file to write. A line a call goes to the file `calls`.
+constexpr char kHead[] = R"sh(#!/bin/sh
+echo "$@" >>"${0%/*}/calls"
+n=${3#--max-bytes=}
+index=${4##*.}
+out=${4%.*}.$((index + 1)).origins
+)sh";
+constexpr char kGood[] = "head -c $n /dev/zero >$out.tmp && mv $out.tmp $out\n";
+constexpr char kFails[] = "head -c 100 /dev/zero >$out.tmp; echo no luck today >&2; exit 1\n";
+constexpr char kDies[] = "head -c 100 /dev/zero >$out.tmp; kill -9 $$\n";
+constexpr char kLies[] = "exit 0\n";
+constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out.tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
+
+std::string WriteScript(const std::string& folder, const std::string& body) {
+  fs::create_directory(folder);
+  const std::string path = folder + "/anttracks";
+  std::ofstream(path) << kHead << body;
+  fs::permissions(path, fs::perms::owner_all);
+  return path;
+}
+
+std::vector<std::string> Lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// A rotated trace of four files that is written on at will.
+class Trace {
+ public:
+  explicit Trace(const std::string& script, const std::string& program = {})
+      : path_(TemporaryPath()), folder_(path_ + "-program") {
+    const std::string made = WriteScript(folder_, script);
+    limits_.fold_program = program.empty() ? made : program;
+    SetLogLevel(LogLevel::kError);
+    auto created = io::RotatingTrace::Create(path_, false, {1, 2, 3}, limits_);
+    REQUIRE(created.ok());
+    trace_ = std::move(*created);
+  }
+  ~Trace() { SetLogLevel(LogLevel::kWarn); }
+
+  io::RotatingTrace& operator*() { return *trace_; }
+  io::RotatingTrace* operator->() { return trace_.get(); }
+  const io::RotationLimits& limits() const { return limits_; }
+  std::string path(int index, const std::string& suffix = {}) const { return path_ + "." + std::to_string(index) + suffix; }
+  std::vector<std::string> lines(const std::string& name) const { return Lines(folder_ + "/" + name); }
+
+  // The files' sizes. One that is renamed in between counts once, one that vanishes counts not.
+  uint64_t BytesOnDisk() const {
+    std::map<std::string, uint64_t> sizes;
+    for (const auto& entry : fs::directory_iterator(fs::path(path_).parent_path())) {
+      std::string name = entry.path().string();
+      std::error_code error;
+      const uint64_t size = entry.is_regular_file(error) ? fs::file_size(name, error) : 0;
+      if (error || (name != path_ && name.rfind(path_ + ".", 0) != 0)) continue;
+      if (name.size() > 4 && name.compare(name.size() - 4, 4, ".tmp") == 0) name.resize(name.size() - 4);
+      sizes[name] = std::max(sizes[name], size);
+    }
+    uint64_t sum = 0;
+    for (const auto& [name, size] : sizes) sum += size;
+    return sum;
+  }
+  // Indexes in the names that end so.
+  std::vector<int> Indexes(const std::string& suffix) const {
+    std::vector<int> found;
+    for (int i = 0; i < 200; i++) {
+      if (fs::exists(path(i, suffix))) found.push_back(i);
+    }
+    return found;
+  }
+
+  // Fills the current file to its share and begins the next one with a sync point.
+  void NextFile() {
+    const std::vector<uint8_t> bytes(1000, 1);
+    while (!trace_->WantsNext()) {
+      REQUIRE(trace_->MakeRoom(bytes.size(), 1));
+      REQUIRE(trace_->Write(bytes).ok());
+      trace_->Poll();
+      REQUIRE(BytesOnDisk() <= limits_.bound());
+    }
+    REQUIRE(trace_->NextFile().ok());
+    trace_->SyncPointComplete();
+  }
+  void PollUntil(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done()) {
+      REQUIRE(std::chrono::steady_clock::now() < limit);
+      trace_->Poll();
+      REQUIRE(BytesOnDisk() <= limits_.bound());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  uint64_t tried() const { return trace_->folds().folded + trace_->folds().unfolded; }
+
+ private:
+  const std::string path_, folder_;
+  io::RotationLimits limits_{1 << 20, 0.25, {}};
+  std::unique_ptr<io::RotatingTrace> trace_;
+};
+
+TEST_CASE("with keep each data file is folded into the next one, and the bound holds with files of origins of any size") {
+  Trace trace(kGood);
+  for (uint64_t i = 1; i <= 12; i++) {
+    trace.NextFile();
+    trace.PollUntil([&] { return trace->folds().folded == i; });
+    // Origins go with their data files.
+    const std::vector<int> data = trace.Indexes("");
+    std::vector<int> origins = trace.Indexes(".origins");
+    REQUIRE(!origins.empty());
+    CHECK(origins.back() == data.back());
+    CHECK(origins.front() == std::max(data.front(), 1));
+    CHECK(origins.size() == static_cast<size_t>(origins.back() - origins.front() + 1));
+  }
+  CHECK(trace.Indexes("").front() > 5);
+  CHECK(trace->folds().unfolded == 0);
+  CHECK(trace->folds().cpu_ns > 0);
+  CHECK(trace.Indexes(".origins.tmp").empty());
+  REQUIRE(trace->Close().ok());
+  const std::vector<std::string> calls = trace.lines("calls");
+  REQUIRE(calls.size() == 12);
+  for (int i = 0; i < 12; i++) {
+    const std::string& call = calls[static_cast<size_t>(i)];
+    CAPTURE(call);
+    CHECK(call.rfind("fold -f --max-bytes=", 0) == 0);
+    CHECK(call.substr(call.rfind(' ') + 1) == trace.path(i));
+  }
+}
+
+TEST_CASE("a program that ends before it needs half of its files is not folded") {
+  Trace trace(kGood);
+  trace->SyncPointComplete();
+  for (int i = 0; i < 50; i++) trace->Poll();
+  CHECK(trace.lines("calls").empty());
+  trace.NextFile();  // half of four
+  trace.PollUntil([&] { return trace->folds().folded == 1; });
+}
+
+TEST_CASE("nothing is folded into a file whose sync point is not complete") {
+  Trace trace(kGood);
+  trace.NextFile();
+  trace.PollUntil([&] { return trace->folds().folded == 1; });
+  REQUIRE(trace->NextFile().ok());
+  for (int i = 0; i < 50; i++) {
+    trace->Poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(trace.lines("calls").size() == 1);
+  trace->SyncPointComplete();
+  trace.PollUntil([&] { return trace->folds().folded == 2; });
+}
+
+TEST_CASE("a fold that fails, dies, lies or cannot start is counted, and leaves nothing") {
+  for (const char* script : {kFails, kDies, kLies, "missing"}) {
+    CAPTURE(script);
+    const bool missing = std::string(script) == "missing";
+    Trace trace(missing ? kGood : script, missing ? "/no/such/anttracks" : "");
+    for (uint64_t i = 1; i <= 8; i++) {
+      trace.NextFile();
+      trace.PollUntil([&] { return trace.tried() == i; });
+    }
+    CHECK(trace->folds().folded == 0);
+    CHECK(trace->folds().unfolded == 8);
+    CHECK(trace.Indexes(".origins").empty());
+    CHECK(trace.Indexes(".origins.tmp").empty());
+    CHECK(trace.Indexes("").size() >= 2);
+    REQUIRE(trace->Close().ok());
+  }
+}
+
+TEST_CASE("what a fold says before it fails is told") {
+  const std::string path = TemporaryPath();
+  io::FoldProcess fails(WriteScript(path + "-fails", kFails)), dies(WriteScript(path + "-dies", kDies));
+  for (io::FoldProcess* fold : {&fails, &dies}) {
+    REQUIRE(fold->Start(path + ".0", 1000).ok());
+    io::FoldProcess::Outcome outcome;
+    while (!(outcome = fold->Poll()).ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK_FALSE(outcome.good);
+    CHECK(outcome.message == (fold == &fails ? "no luck today" : "it was killed"));
+    CHECK_FALSE(fold->running());
+  }
+  io::FoldProcess missing("/no/such/anttracks");
+  const trace::Status status = missing.Start(path + ".0", 1000);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.message() == "cannot run /no/such/anttracks: No such file or directory");
+  CHECK_FALSE(missing.running());
+}
+
+TEST_CASE("a fold that says more than a pipe holds goes on") {
+  const std::string path = TemporaryPath();
+  io::FoldProcess fold(WriteScript(path + "-loud", "head -c 300000 /dev/zero | tr '\\0' 'x' >&2; exit 1\n"));
+  REQUIRE(fold.Start(path + ".0", 1000).ok());
+  io::FoldProcess::Outcome outcome;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!(outcome = fold.Poll()).ended) REQUIRE(std::chrono::steady_clock::now() < limit);
+  CHECK(outcome.message.size() < 5000);
+  CHECK(outcome.message.find("xxx") == 0);
+}
+
+bool Alive(const std::string& pid) { return kill(std::stoi(pid), 0) == 0 || errno != ESRCH; }
+
+TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at the end") {
+  Trace trace(kNeverEnds);
+  trace.NextFile();
+  for (int i = 0; i < 12; i++) {
+    const size_t begun = trace.lines("pids").size();
+    trace.NextFile();
+    // The next one begins when the file that the one before was for has to go.
+    if (trace->folds().unfolded != 0) trace.PollUntil([&] { return trace.lines("pids").size() >= std::max<size_t>(begun, 2); });
+    const std::vector<std::string> pids = trace.lines("pids");
+    CHECK(std::count_if(pids.begin(), pids.end(), Alive) <= 1);
+    CHECK(trace.Indexes(".origins.tmp").size() <= 1);
+  }
+  CHECK(trace->folds().folded == 0);
+  CHECK(trace->folds().unfolded > 3);
+  trace.PollUntil([&] { return !trace.lines("pids").empty() && Alive(trace.lines("pids").back()); });
+  REQUIRE(trace->Close().ok());
+  for (const std::string& pid : trace.lines("pids")) CHECK_FALSE_MESSAGE(Alive(pid), pid);
+  CHECK(trace.Indexes(".origins").empty());
+  CHECK(trace.Indexes(".origins.tmp").empty());
+}
+
+TEST_CASE("a trace that never began leaves no fold and no file") {
+  Trace trace(kNeverEnds);
+  trace.NextFile();
+  trace.PollUntil([&] { return !trace.lines("pids").empty(); });
+  trace->Remove();
+  CHECK_FALSE(Alive(trace.lines("pids").back()));
+  CHECK(trace.Indexes(".origins.tmp").empty());
+}
+
+TEST_CASE("files of origins of an earlier trace are refused; with overwrite they go") {
+  for (const char* name : {".7.origins", ".7.origins.tmp"}) {
+    const std::string path = TemporaryPath();
+    { std::ofstream(path + name) << "precious"; }
+    { std::ofstream(path + ".x.origins") << "somebody else's"; }
+    { std::ofstream(path + ".7.origins.txt") << "somebody else's"; }
+    const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25, {}});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message().find(path + name) != std::string::npos);
+    CHECK(fs::file_size(path + name) == 8);
+    CHECK(io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25, {}}).ok());
+    CHECK_FALSE(fs::exists(path + name));
+    CHECK(fs::exists(path + ".x.origins"));
+    CHECK(fs::exists(path + ".7.origins.txt"));
+  }
+}
+
+}  // namespace
+}  // namespace anttracks::core
