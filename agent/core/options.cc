@@ -250,6 +250,7 @@ Status CheckTogether(const Options& options, bool deviation_given) {
   if (options.keep && options.max_bytes == 0) {
     return Status::Error("option keep is only valid with option maxsize");
   }
+  if (options.stats == options.file) return Status::Error("options file and stats name the same file");
   return {};
 }
 

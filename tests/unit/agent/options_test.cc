@@ -160,6 +160,15 @@ TEST_CASE("to keep what deleted files know needs a bound, before or behind it") 
   }
 }
 
+TEST_CASE("the counters cannot go where the trace goes") {
+  for (const char* text : {"file=a,stats=a,overwrite=yes", "stats=anttracks-%p.trace"}) {
+    const auto options = ParseOptions(text);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message() == "options file and stats name the same file");
+  }
+  CHECK(ParseOptions("file=a,stats=b").ok());
+}
+
 TEST_CASE("fractions are decimals within their range, and nothing else") {
   struct {
     std::string option, before, below, least, most, above;
