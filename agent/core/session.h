@@ -88,7 +88,15 @@ class Session {
 
   // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
   void WantSyncPoint() { sync_wanted_.store(true, std::memory_order_relaxed); }
-  bool sync_point_wanted() const { return sync_wanted_.load(std::memory_order_relaxed); }
+  // What was wanted while a new file was under way was wanted of the file before it.
+  bool sync_point_wanted() const {
+    return sync_wanted_.load(std::memory_order_relaxed) && !next_file_queued_.load(std::memory_order_acquire);
+  }
+  // From the writer, at the mark.
+  void NextFileBegun() {
+    sync_wanted_.store(false, std::memory_order_relaxed);  // released by the next line
+    next_file_queued_.store(false, std::memory_order_release);
+  }
   // About how many bytes, before compression, the youngest sync point takes, from the part that was read. 0: not known
   // yet. Any thread.
   double SyncPointBytes() const;
@@ -218,7 +226,7 @@ class Session {
   bool kinds_removed_ = false;  // in this collection; of the VM thread
   Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_, sync_pause_ns_;
   Background background_;
-  std::atomic<bool> sync_wanted_{false};
+  std::atomic<bool> sync_wanted_{false}, next_file_queued_{false};
   // Of the VM thread. The next sync point reads all spaces in the pause, as the last one was interrupted.
   bool sync_in_pause_ = false;
   uint64_t slides_before_ = 0;

@@ -110,7 +110,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   Sync& sync = *sync_;
   const std::span<const AntTracksSpace> spaces(gc.spaces, gc.nspaces);
   if (next_file) {
-    sync_wanted_.store(false, std::memory_order_relaxed);
+    next_file_queued_.store(true, std::memory_order_release);
     // Every stream begins anew, so that the file can be the first one that is read.
     const std::lock_guard lock(registry_mutex_);
     for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;

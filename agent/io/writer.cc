@@ -253,6 +253,7 @@ void Writer::NextFile() {
     return;
   }
   session_.output().files++;
+  session_.NextFileBegun();
   has_sync_point_ = false;
   dropping_ = false;
   if (!symbols_.empty()) {  // they waited; if there is no room now there never will be

@@ -237,6 +237,27 @@ TEST_CASE("a collection becomes a sync point when one is wanted: every object, i
   CHECK(trace.objects.size() == 2);
 }
 
+TEST_CASE("what a full file wants while its successor is queued does not make the successor a short one") {
+  FakeVm vm;
+  Session session(vm.vm(), {});
+  session.Begin(trace::SyncReason::kStart);
+  session.WantSyncPoint();
+  CHECK(session.sync_point_wanted());
+  AntTracksGC gc{};
+  gc.kind = ANTTRACKS_GC_FULL;
+  gc.cause = "test";
+  session.CollectionBegin(gc);
+  session.CollectionEnd(gc);
+  CHECK_FALSE(session.sync_point_wanted());
+  session.WantSyncPoint();  // the writer is still at the old file
+  CHECK_FALSE(session.sync_point_wanted());
+  session.NextFileBegun();
+  CHECK_FALSE(session.sync_point_wanted());
+  session.WantSyncPoint();
+  CHECK(session.sync_point_wanted());
+  session.Finish("test");
+}
+
 TEST_CASE("a full collection stops the walk of the old space; the next sync point is whole in its pause") {
   FakeVm vm;
   Recording recording(vm);
