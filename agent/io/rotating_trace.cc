@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "agent/core/log.h"
 #include "trace/format.h"
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kTooLate[] = "it had to go before it was folded; give a larger maxsize=";
 constexpr char kUnfinished[] = ".tmp";  // behind the name of a file of origins that is being written
 
 // The prefix, a number, and perhaps what stands behind that in the name of a file of origins.
@@ -105,10 +107,9 @@ Status RotatingTrace::DeleteOldest() {
   // A fold that has begun has the file open.
   if (fold_.running() && fold_target_ == oldest.path) {
     StopFold();
-    folds_.unfolded++;
+    Unfolded(oldest.path, kTooLate);
   }
-  if (!data_.front().fold_tried) folds_.unfolded++;
-  data_.front().fold_tried = true;
+  if (!std::exchange(data_.front().fold_tried, true)) Unfolded(data_.front().path, kTooLate);
   return {};
 }
 
@@ -118,9 +119,10 @@ void RotatingTrace::SyncPointComplete() {
 }
 
 // Oldest first, since each needs the origins of the one before; well ahead of when it must be done, but not for a
-// program that ends before it needs half of the files.
+// program that ends before it needs half of the files or of the bytes (files may have more than their share).
 void RotatingTrace::StartFold() {
-  if (!keeps() || fold_.running() || 2 * data_.size() < limits_.files() || !HasRoom(MostOrigins())) return;
+  if (!keeps() || fold_.running() || !HasRoom(MostOrigins())) return;
+  if (2 * data_.size() < limits_.files() && 2 * total_ < limits_.max_bytes) return;
   const size_t complete = data_.size() - (current_has_sync_ ? 0 : 1);
   size_t next = 1;
   while (next < complete && data_[next].fold_tried) next++;
@@ -161,10 +163,17 @@ void RotatingTrace::FoldEnded(const FoldProcess::Outcome& outcome) {
     return;
   }
   RemoveOrigins(*target);
+  // It may not have come as far as to open what was deleted meanwhile.
+  Unfolded(fold_target_, outcome.good                ? target->origins_path() + " is gone"
+                         : target == data_.begin() ? kTooLate
+                                                   : outcome.message);
+}
+
+void RotatingTrace::Unfolded(const std::string& successor, const std::string& why) {
   folds_.unfolded++;
   if (std::exchange(said_unfolded_, true)) return;
-  core::LogWarn("keep=yes: who allocated the older live objects, and when, is lost with the data file before " +
-                fold_target_ + ": " + outcome.message);
+  core::LogWarn("keep=yes: who allocated the older live objects, and when, is lost with the data file before " + successor +
+                ": " + why);
 }
 
 void RotatingTrace::StopFold() {

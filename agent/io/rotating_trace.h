@@ -95,6 +95,8 @@ class RotatingTrace : public Sink {
   uint64_t MostOrigins() const { return share() / 2; }
   void StartFold();
   void FoldEnded(const FoldProcess::Outcome& outcome);
+  // Counted, and told once.
+  void Unfolded(const std::string& successor, const std::string& why);
   void StopFold();
   void RemoveOrigins(const DataFile& file);
 
