@@ -118,6 +118,11 @@ int RunFold(Session& session, const FoldArguments& arguments) {
   }
   session.files = {symbols_path, data, next_path};
   if (!session.Open()) return kExitUnreadable;
+  // The agent deletes a data file before its origins: they were not missed if it is still there.
+  if (!std::filesystem::exists(data)) {
+    session.err << "anttracks: " << data << ": was deleted meanwhile\n";
+    return kExitUnreadable;
+  }
   const auto next = static_cast<uint32_t>(session.reader->files().size() - 1);
   Problems problems;
   Symbols symbols(problems);
