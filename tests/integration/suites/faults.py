@@ -32,6 +32,7 @@ refused("A value that is no size is refused", "buffer=12Q", ("buffer", "12Q"))
 refused("A value out of range is refused", "buffer=1", ("buffer",))
 refused("A fraction in percent is refused, with an example", "fuzz=10%", ("fuzz", "10%", "such as 0.1"))
 refused("A deviation without a bound is refused", "dev=0.1", ("dev", "maxsize"))
+refused("keep= without a bound is refused", "keep=yes", ("keep", "maxsize"))
 refused("An empty file name is refused", "file=", ("file",))
 refused("A path that cannot be written is refused with its reason", "file=/proc/no/such/trace", ("/proc/no/such/trace",))
 refused("A stock JVM is told apart, with what to do", lambda t: f"file={t.path('trace')}", ("patched", "jdk"), jdk=stock_java)
@@ -63,8 +64,8 @@ def existing_file(t):
 def help_option(t):
     done = run(java_command("Life", ("return",), PARALLEL, "help"), cwd=t.folder)
     text = done.stdout + done.stderr
-    for word in ("file=", "overwrite=", "maxsize=", "dev=", "buffer=", "fuzz=", "stretch=", "queue=", "full=", "compress=",
-                 "threshold=", "compressors=", "log="):
+    for word in ("file=", "overwrite=", "maxsize=", "dev=", "keep=", "buffer=", "fuzz=", "stretch=", "queue=", "full=",
+                 "compress=", "threshold=", "compressors=", "stats=", "log="):
         expect(word in text, f"{word} is not in the help:\n{tail(text)}")
     expect(not [n for n in os.listdir(t.folder) if n.endswith(".trace")], "help wrote a trace")
 
