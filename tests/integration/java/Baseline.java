@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -102,6 +103,24 @@ public final class Baseline implements Cloneable {
         if (made[49] == null) throw new IllegalStateException();
     }
 
+    private static long local(int n) {
+        long sum = 0;
+        for (int i = 0; i < n; i++) sum += new Point().x + new int[] {i}[0];  // escape
+        return sum;
+    }
+
+    /** Whether the compiler removes objects that do not leave their method. */
+    static void escape() {
+        com.sun.management.ThreadMXBean bean = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long allocated = -1;
+        for (int round = 0; round < 100 && allocated != 0; round++) {
+            long before = bean.getCurrentThreadAllocatedBytes();
+            if (local(300_000) < 0) throw new IllegalStateException();
+            allocated = bean.getCurrentThreadAllocatedBytes() - before;
+        }
+        System.out.println(allocated == 0 ? "removed" : "allocated");
+    }
+
     /** Keeps objects over a collection and a while longer. */
     static void keep() throws InterruptedException {
         Object[] kept = new Object[1234];
@@ -151,6 +170,7 @@ public final class Baseline implements Cloneable {
             case "allocate": allocate(); break;
             case "deaths": deaths(); break;
             case "threads": threads(); break;
+            case "escape": escape(); break;
             case "keep": keep(); break;
             case "drag": drag(); break;
             case "messages": messages(); break;

@@ -125,6 +125,15 @@ def boot(t):
         expect(len(inside) > 10, f"{len(inside)} sites in the JDK")
 
 
+@test("Instrumentation that only counts leaves escape analysis at work, and counts what it removes")
+def escape(t):
+    report = instrumented(t, "mode=count", ["escape"])
+    found = at(report, "escape")
+    rounds = found["Baseline$Point"]
+    expect(rounds % 300_000 == 0 and found == {"Baseline$Point": rounds, "int[]": rounds}, f"{found}")
+    expect("removed" in java(None, "", ["escape"]).stdout, "the compiler removes nothing here")
+
+
 @test("Instrumentation adds up threads that have ended")
 def threads(t):
     for mode in ("count", "deaths", "drag"):
@@ -220,6 +229,12 @@ def javac(t):
             report = json.load(file)
         expect(report["objects"] > 100_000 and report["classes_instrumented"] > 500, f"{mode}: {report['objects']} objects")
         expect(not report["classes_failed"], f"{mode}: {report['classes_failed']}")
+
+
+@test("Building the baselines without ASM names the package that is missing")
+def no_asm(t):
+    done = run(["env", f"ANTTRACKS_ASM={t.folder}", os.path.join(ROOT, "scripts", "lib", "instrument"), stock_java()])
+    expect(done.returncode == 1 and "libasm-java" in done.stderr and t.folder in done.stderr, done.stderr)
 
 
 WRONG = {

@@ -54,7 +54,8 @@ public final class Options {
         } catch (NumberFormatException e) {
             // told below, like a number that is out of range
         }
-        throw new IllegalArgumentException(name + "=" + values.get(name) + " is not a number (valid: " + least + " to " + most + ")");
+        throw new IllegalArgumentException(name + "=" + values.get(name) + " is not a number (valid: " + least + " to "
+                + most + ")");
     }
 
     /** A number of bytes, which may end in K, M or G. */

@@ -22,7 +22,8 @@ final class Histogram {
     private static final int HEAP_DUMP_SEGMENT = 0x1c;
     /** Bytes of a value by its HPROF type; that of a reference is 2. */
     private static final int[] VALUE_SIZES = {0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8};
-    private static final String[] PRIMITIVES = {"", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"};
+    private static final String[] PRIMITIVES = {"", "", "", "", "boolean", "char", "float", "double",
+        "byte", "short", "int", "long"};
     private static final int REFERENCE = 2;
     private static final int IDENTIFIER = 8;
 
