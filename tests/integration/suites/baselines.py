@@ -181,13 +181,12 @@ def drag(t):
 
 @test("Instrumentation collects on its own when asked to")
 def collects(t):
-    report = instrumented(t, "mode=deaths,gc=64K", ["keep"])
-    plain = instrumented(t, "mode=deaths", ["keep"], "plain.json")
-    expect(row(report, "Baseline$Point")["objects"] == row(plain, "Baseline$Point")["objects"] == 1234, "points")
-    done = java(INSTRUMENT, f"out={t.path('log.json')},mode=deaths,gc=16K", ["keep"],
-                flags=("-XX:+UseParallelGC", "-Xmx256m", "-Xlog:gc"))
-    found = done.stdout.count("Pause Full (System.gc())")
-    expect(found == 2, f"{found} collections asked for: the program's and one for its 40 KB expected\n{done.stdout}")
+    # The program allocates 44 KB, and collects once itself. How often 16 KB are seen to be full depends on the moment.
+    for options, least, most in (("", 1, 1), (",gc=16K", 2, 3)):
+        done = java(INSTRUMENT, f"out={t.path('out.json')},mode=deaths{options}", ["keep"],
+                    flags=("-XX:+UseParallelGC", "-Xmx256m", "-Xlog:gc"))
+        found = done.stdout.count("Pause Full (System.gc())")
+        expect(least <= found <= most, f"{options}: {found} full collections, {least} to {most} expected\n{done.stdout}")
 
 
 @test("Instrumentation is limited to the classes that are asked for")
