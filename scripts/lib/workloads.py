@@ -104,8 +104,8 @@ WORKLOADS = {
     "fop": Workload("FopBook.java", "FOP formats a book as PDF", "DaCapo fop", (JDK_SOURCES, "libfop-java")),
     "batik": Workload("Batik.java", "Batik renders generated SVG images, two threads", "DaCapo batik",
                       ("libbatik-java", "fonts-dejavu-core")),
-    "tomcat": Workload("TomcatServer.java", "Tomcat serves JSPs, a servlet with sessions and a file to 16 clients", "DaCapo tomcat",
-                       ("libtomcat10-java", "libeclipse-jdt-core-java")),
+    "tomcat": Workload("TomcatServer.java", "Tomcat serves JSPs, a servlet with sessions and a file to 16 clients",
+                       "DaCapo tomcat", ("libtomcat10-java", "libeclipse-jdt-core-java")),
     "xalan": Workload("Xalan.java", "Xalan runs docbook-xsl over a DocBook book, two threads", "DaCapo xalan",
                       (JDK_SOURCES, "libxalan2-java", "libxerces2-java", "docbook-xsl"), ("-Xss4m",)),
     "javac-xml": Workload("Javac.java", "javac compiles the module java.xml in memory", "SPECjvm compiler.sunflow",
@@ -131,7 +131,7 @@ def all_packages(names=tuple(WORKLOADS)):
 
 
 def start(name, home, size="large", iterations=5, warmup=2, heap=None, agent=None, flags=()):
-    """The command line of a workload. agent: what -agentpath: is to be followed by; flags: of the JVM, after the workload's own."""
+    """The command line of a workload. agent: what follows -agentpath:; flags: of the JVM, after the workload's own."""
     workload = WORKLOADS[name]
     heap = heap or workload.heap
     collector = () if any(flag.startswith("-XX:+Use") and flag.endswith("GC") for flag in flags) else ("-XX:+UseParallelGC",)

@@ -67,7 +67,8 @@ def skipped(t):
 @test("The harness names what is wrong with its command line")
 def wrong(t):
     for arguments, word in ((("nothing",), "no workload nothing"), ((), "--list"), (("serial", "h2"), "one workload"),
-                            (("serial", "--size", "huge"), "small"), (("serial", "--java", "/nonexistent"), "/nonexistent/bin/java"),
+                            (("serial", "--size", "huge"), "small"),
+                            (("serial", "--java", "/nonexistent"), "/nonexistent/bin/java"),
                             (("serial", "--frobnicate"), "--frobnicate"), (("serial", "--iterations", "-1"), "negative")):
         done = run([HARNESS, *arguments])
         expect(done.returncode == 2 and word in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")

@@ -24,7 +24,8 @@ public final class Bank extends Workload {
     private enum Database {
         H2("org.h2.Driver", "jdbc:h2:mem:bank;DB_CLOSE_DELAY=-1;LOCK_TIMEOUT=20000", "") {
             @Override void drop(String url) throws SQLException {
-                try (Connection connection = DriverManager.getConnection(url); Statement statement = connection.createStatement()) {
+                try (Connection connection = DriverManager.getConnection(url);
+                        Statement statement = connection.createStatement()) {
                     statement.execute("SHUTDOWN");
                 }
             }
@@ -65,7 +66,8 @@ public final class Bank extends Workload {
     private void fill(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(30), price INT, quantity INT, sold INT)");
-            statement.execute("CREATE TABLE customer (client INT, id INT, name VARCHAR(30), balance INT, PRIMARY KEY (client, id))");
+            statement.execute("CREATE TABLE customer (client INT, id INT, name VARCHAR(30), balance INT,"
+                    + " PRIMARY KEY (client, id))");
             statement.execute("CREATE TABLE orders (client INT, id INT, customer INT, total INT, PRIMARY KEY (client, id))");
             statement.execute("CREATE TABLE line (client INT, orders INT, number INT, item INT, amount INT,"
                     + " PRIMARY KEY (client, orders, number))");
@@ -100,7 +102,8 @@ public final class Bank extends Workload {
         int total = 0;
         int lines = 0;
         try (PreparedStatement price = c.prepareStatement("SELECT price FROM item WHERE id = ?");
-                PreparedStatement take = c.prepareStatement("UPDATE item SET quantity = quantity - ?, sold = sold + 1 WHERE id = ?");
+                PreparedStatement take = c.prepareStatement("UPDATE item SET quantity = quantity - ?, sold = sold + 1"
+                        + " WHERE id = ?");
                 PreparedStatement line = c.prepareStatement("INSERT INTO line VALUES (?, ?, ?, ?, ?)");
                 PreparedStatement order = c.prepareStatement("INSERT INTO orders VALUES (?, ?, ?, ?)")) {
             // In ascending order, so that two clients never wait for each other in a circle.
@@ -115,7 +118,8 @@ public final class Bank extends Workload {
     }
 
     private static void pay(Connection c, int client, int customer, int amount) throws SQLException {
-        try (PreparedStatement pay = c.prepareStatement("UPDATE customer SET balance = balance + ? WHERE client = ? AND id = ?")) {
+        try (PreparedStatement pay = c.prepareStatement("UPDATE customer SET balance = balance + ?"
+                + " WHERE client = ? AND id = ?")) {
             set(pay, amount, client, customer).executeUpdate();
         }
     }
@@ -159,7 +163,8 @@ public final class Bank extends Workload {
                 return result;
             } catch (SQLException e) {
                 connection.rollback();
-                boolean inTheWay = e.getSQLState() != null && (e.getSQLState().startsWith("40") || e.getSQLState().startsWith("HYT"));
+                String state = String.valueOf(e.getSQLState());
+                boolean inTheWay = state.startsWith("40") || state.startsWith("HYT");
                 if (!inTheWay || attempt == 100) throw e;
             }
         }
@@ -196,6 +201,6 @@ public final class Bank extends Workload {
 
     public static void main(String[] args) throws Exception {
         Database database = Database.valueOf(option(args, "--database", "H2"));
-        new Bank(database, small(args) ? 1000 : database == Database.H2 ? 20_000 : 6000).measure(args);
+        new Bank(database, small(args) ? 1000 : database == Database.H2 ? 15_000 : 3000).measure(args);
     }
 }

@@ -63,7 +63,8 @@ final class Documents {
 
     /** As XML text: markup escaped, white space folded, nothing but ASCII. */
     private static String plain(String text) {
-        return text.replaceAll("\\s+", " ").replaceAll("[^ -~]", "?").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+        return text.replaceAll("\\s+", " ").replaceAll("[^ -~]", "?")
+                .replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
     }
 
     /** DocBook 4, which has no namespace, and no DTD here: a parser would fetch it. */
@@ -79,9 +80,9 @@ final class Documents {
         StringBuilder out = new StringBuilder("<?xml version=\"1.0\"?>\n").append(root).append("<title>Comments</title>\n");
         int number = 0;
         for (Chapter chapter : chapters) {
-            out.append("<chapter ").append(id).append("=\"c").append(number++).append("\"><title>").append(chapter.title()).append("</title>\n");
+            out.append(String.format("<chapter %s='c%d'><title>%s</title>%n", id, number++, chapter.title()));
             for (Section section : chapter.sections()) {
-                out.append("<section ").append(id).append("=\"s").append(number++).append("\"><title>").append(section.title()).append("</title>\n");
+                out.append(String.format("<section %s='s%d'><title>%s</title>%n", id, number++, section.title()));
                 for (String paragraph : section.paragraphs()) out.append("<para>").append(paragraph).append("</para>\n");
                 if (!section.tags().isEmpty()) {
                     out.append("<variablelist>\n");
@@ -107,7 +108,8 @@ final class Documents {
                 </fo:simple-page-master></fo:layout-master-set>
                 """);
         for (Chapter chapter : chapters) {
-            out.append("<fo:page-sequence master-reference=\"page\"><fo:static-content flow-name=\"xsl-region-before\"><fo:block>")
+            out.append("<fo:page-sequence master-reference=\"page\">")
+                    .append("<fo:static-content flow-name=\"xsl-region-before\"><fo:block>")
                     .append(chapter.title()).append(", page <fo:page-number/></fo:block></fo:static-content>\n")
                     .append("<fo:flow flow-name=\"xsl-region-body\" font-family=\"Times\" font-size=\"9pt\">\n");
             for (Section section : chapter.sections()) appendBlocks(out, section);
@@ -117,7 +119,8 @@ final class Documents {
     }
 
     private static void appendBlocks(StringBuilder out, Section section) {
-        out.append("<fo:block font-weight=\"bold\" space-before=\"8pt\" keep-with-next=\"always\">").append(section.title()).append("</fo:block>\n");
+        out.append("<fo:block font-weight=\"bold\" space-before=\"8pt\" keep-with-next=\"always\">").append(section.title())
+                .append("</fo:block>\n");
         for (String paragraph : section.paragraphs()) {
             out.append("<fo:block text-align=\"justify\" space-before=\"4pt\">").append(paragraph).append("</fo:block>\n");
         }

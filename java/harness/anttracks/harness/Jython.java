@@ -39,7 +39,8 @@ public final class Jython extends Workload {
                 return node[1] + weight(node[0]) + weight(node[2]) if node else 1
 
             def documents(count):
-                data = [dict(id=i, name="name %d" % i, tags=["t%d" % (i * k % 13) for k in range(6)], half=i / 2.0) for i in range(count)]
+                data = [dict(id=i, name="name %d" % i, tags=["t%d" % (i * k % 13) for k in range(6)], half=i / 2.0)
+                        for i in range(count)]
                 text = json.dumps(data, sort_keys=True)
                 return text, len(json.loads(text))
 
@@ -50,7 +51,8 @@ public final class Jython extends Workload {
                 return sorted(counts.items())[:40], re.sub(r"(\\d)(\\d)", r"\\2\\1", text)[:60]
 
             def syntax(count):
-                source = "\\n".join("def f%d(a, b=%d):\\n    return [x * a + b for x in range(%d) if x != b]" % (i, i, i) for i in range(count))
+                source = "\\n".join("def f%d(a, b=%d):\\n    return [x * a + b for x in range(%d) if x != b]" % (i, i, i)
+                                   for i in range(count))
                 parsed = ast.parse(source)
                 return sum(1 for _ in ast.walk(parsed)), len(ast.dump(parsed))
 
@@ -61,7 +63,8 @@ public final class Jython extends Workload {
 
             def everything(n):
                 text, count = documents(20 * n)
-                return repr((stones(2000 * n), weight(tree(min(15, 8 + n // 5))), count, words(text), syntax(8 * n), differences(30 * n)))
+                return repr((stones(2000 * n), weight(tree(min(15, 8 + n // 5))), count, words(text), syntax(8 * n),
+                             differences(30 * n)))
             """;
 
     private final PythonInterpreter python = new PythonInterpreter();
@@ -82,6 +85,6 @@ public final class Jython extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new Jython(small(args) ? 5 : 30).measure(args);
+        new Jython(small(args) ? 5 : 50).measure(args);
     }
 }

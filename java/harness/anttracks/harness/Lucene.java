@@ -39,7 +39,7 @@ public final class Lucene extends Workload {
     private Lucene(boolean searches, String archive, boolean small) throws IOException {
         this.searches = searches;
         texts = Inputs.sources(archive, small ? "java.base/java/util/concurrent/" : "java.base/java/");
-        queries = small ? 150 : 1500;
+        queries = small ? 150 : 1000;
         if (!searches) return;
         for (Inputs.Text text : texts) {
             for (String word : text.content().substring(0, Math.min(20_000, text.content().length())).split("[^A-Za-z]+")) {

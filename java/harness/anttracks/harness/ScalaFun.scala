@@ -126,6 +126,6 @@ object ScalaFun {
   case class Closure(name: String, body: Term, environment: Map[String, Value]) extends Value
 
   def main(arguments: Array[String]): Unit = {
-    new ScalaFun(if (Workload.small(arguments)) 300 else 3000).measure(arguments)
+    new ScalaFun(if (Workload.small(arguments)) 300 else 1500).measure(arguments)
   }
 }

@@ -64,7 +64,9 @@ public final class Serial extends Workload {
         }
 
         long hash() {
-            return (name.hashCode() * 31L + born) * 31 + role.ordinal() + address.hashCode() + Arrays.hashCode(hours) + colleagues.size();
+            // An enum's own hash code is its identity.
+            return (name.hashCode() * 31L + born) * 31 + role.ordinal() + address.hashCode() + Arrays.hashCode(hours)
+                    + colleagues.size();
         }
     }
 
@@ -84,7 +86,9 @@ public final class Serial extends Workload {
     private Company make(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         List<Address> addresses = new ArrayList<>();
-        for (int i = 0; i < 50; i++) addresses.add(new Address("Street " + random.nextInt(1000), i, "City " + random.nextInt(10)));
+        for (int i = 0; i < 50; i++) {
+            addresses.add(new Address("Street " + random.nextInt(1000), i, "City " + random.nextInt(10)));
+        }
         List<Person> all = new ArrayList<>();
         Company company = new Company();
         for (int i = 0; i < people; i++) {
@@ -117,10 +121,7 @@ public final class Serial extends Workload {
         CRC32 crc = new CRC32();
         crc.update(second);
         long sum = crc.getValue();
-        for (Person person : copy.staff.values()) {
-            // An enum's hash code is its identity: the ordinal stands for it in hash().
-            sum = sum * 31 + person.hash();
-        }
+        for (Person person : copy.staff.values()) sum = sum * 31 + person.hash();
         return sum;
     }
 
@@ -133,6 +134,6 @@ public final class Serial extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new Serial(2000, small(args) ? 4 : 40).measure(args);
+        new Serial(2000, small(args) ? 4 : 60).measure(args);
     }
 }

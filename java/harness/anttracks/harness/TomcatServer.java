@@ -70,8 +70,8 @@ public final class TomcatServer extends Workload {
     }
 
     private String get(String path, String cookie, CRC32 crc) throws IOException {
-        HttpURLConnection connection = (HttpURLConnection) URI.create("http://127.0.0.1:" + tomcat.getConnector().getLocalPort() + path)
-                .toURL().openConnection();
+        URI address = URI.create("http://127.0.0.1:" + tomcat.getConnector().getLocalPort() + path);
+        HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();
         if (cookie != null) connection.setRequestProperty("Cookie", cookie);
         try (InputStream in = connection.getInputStream()) {
             crc.update(in.readAllBytes());
