@@ -41,6 +41,6 @@ public final class FopBook extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new FopBook(Inputs.archive(args), small(args) ? 100_000 : 1_000_000).measure(args);
+        new FopBook(Inputs.archive(args), small(args) ? 100_000 : 700_000).measure(args);
     }
 }

@@ -46,6 +46,6 @@ class Scalac(folder: String, copies: Int) extends Workload {
 object Scalac {
   def main(arguments: Array[String]): Unit = {
     val folder = Workload.option(arguments, "--scala-sources", ".")
-    new Scalac(folder, if (Workload.small(arguments)) 1 else 20).measure(arguments)
+    new Scalac(folder, if (Workload.small(arguments)) 1 else 6).measure(arguments)
   }
 }
