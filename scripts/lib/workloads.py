@@ -111,7 +111,7 @@ WORKLOADS = {
     "javac-xml": Workload("Javac.java", "javac compiles the module java.xml in memory", "SPECjvm compiler.sunflow",
                           (JDK_SOURCES,), arguments=("--module", "java.xml", "--small-module", "java.xml.crypto"), heap="1g"),
     "identity-hash": Workload("IdentityHash.java", "10,000,000 objects with identity hashes in a HashSet, as many look-ups",
-                              "the papers' worst case for sites kept in the hash", heap="2g"),
+                              "the papers' worst case for sites kept in the hash", heap="3g"),
     "leak": Workload("Leak.java", "objects of one site are kept among many that die", "a memory leak"),
 }
 

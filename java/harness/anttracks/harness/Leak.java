@@ -57,6 +57,6 @@ public final class Leak extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new Leak(small(args) ? 200_000 : 3_000_000).measure(args);
+        new Leak(small(args) ? 200_000 : 2_000_000).measure(args);
     }
 }
