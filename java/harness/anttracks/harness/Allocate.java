@@ -17,12 +17,18 @@ public final class Allocate extends Workload {
 
     private static final int THREADS = 2;
 
-    private static long work(int seed) {
+    private final int objects;
+
+    private Allocate(int objects) {
+        this.objects = objects;
+    }
+
+    private long work(int seed) {
         SplittableRandom random = new SplittableRandom(seed);
         Object[] window = new Object[1 << 14];
         Node list = null;
         long sum = 0;
-        for (int i = 0; i < 6_000_000; i++) {
+        for (int i = 0; i < objects; i++) {
             int pick = (int) (random.nextLong() >>> 60);
             Object made;
             if (pick < 8) {
@@ -61,6 +67,6 @@ public final class Allocate extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new Allocate().measure(args);
+        new Allocate(small(args) ? 1_000_000 : 6_000_000).measure(args);
     }
 }

@@ -3,17 +3,13 @@ package anttracks.harness;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipFile;
 import javax.tools.FileObject;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.JavaCompiler;
@@ -22,7 +18,7 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
-/** javac compiles the sources of the module jdk.compiler, from memory into memory; a checksum of the classes. */
+/** javac compiles the sources of a module of the JDK, from memory into memory; a checksum of the classes. */
 public final class Javac extends Workload {
     private static final class Source extends SimpleJavaFileObject {
         private final String text;
@@ -66,29 +62,19 @@ public final class Javac extends Workload {
 
     private final List<Source> sources = new ArrayList<>();
     private final String archive;
+    private final String module;
 
-    private Javac(String archive) throws IOException {
+    private Javac(String archive, String module) throws IOException {
         this.archive = archive;
-        try (ZipFile zip = new ZipFile(archive)) {
-            List<ZipEntry> entries = new ArrayList<>();
-            zip.stream().filter(e -> e.getName().startsWith("jdk.compiler/") && e.getName().endsWith(".java"))
-                    .forEach(entries::add);
-            entries.sort(Comparator.comparing(ZipEntry::getName));
-            for (ZipEntry entry : entries) {
-                try (InputStream in = zip.getInputStream(entry)) {
-                    String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-                    sources.add(new Source(entry.getName().substring("jdk.compiler/".length()), text));
-                }
-            }
-        }
-        if (sources.isEmpty()) throw new IOException(archive + " has no sources of jdk.compiler");
+        this.module = module;
+        for (Inputs.Text text : Inputs.sources(archive, module + "/")) sources.add(new Source(text.name(), text.content()));
     }
 
     @Override long iterate() throws IOException {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         try (InMemory files = new InMemory(compiler.getStandardFileManager(null, null, null))) {
-            List<String> options = List.of("--patch-module", "jdk.compiler=/nonexistent", "-proc:none", "-nowarn",
-                    "-XDignore.symbol.file", "--add-reads", "jdk.compiler=ALL-UNNAMED");
+            List<String> options = List.of("--patch-module", module + "=/nonexistent", "-proc:none", "-nowarn",
+                    "-XDignore.symbol.file", "--add-reads", module + "=ALL-UNNAMED");
             StringBuilder messages = new StringBuilder();
             boolean good = compiler.getTask(new java.io.StringWriter(), files, d -> {
                 if (d.getKind() == javax.tools.Diagnostic.Kind.ERROR) messages.append(d).append('\n');
@@ -104,7 +90,7 @@ public final class Javac extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        String archive = option(args, "--sources", "/usr/lib/jvm/openjdk-17/lib/src.zip");
-        new Javac(archive).measure(args);
+        String module = small(args) ? option(args, "--small-module", "jdk.jshell") : option(args, "--module", "jdk.compiler");
+        new Javac(Inputs.archive(args), module).measure(args);
     }
 }

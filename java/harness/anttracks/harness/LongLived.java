@@ -26,10 +26,15 @@ public final class LongLived extends Workload {
         }
     }
 
-    private static final int ORDERS = 1_000_000;
-    private static final int REQUESTS = 2_000_000;
+    private final int orders;
+    private final int requests;
 
     private final Map<Long, Order> cache = new HashMap<>();
+
+    private LongLived(int orders) {
+        this.orders = orders;
+        this.requests = 2 * orders;
+    }
 
     private static Order make(long number, SplittableRandom random) {
         Order order = new Order(number);
@@ -41,12 +46,12 @@ public final class LongLived extends Workload {
     @Override long iterate() {
         SplittableRandom random = new SplittableRandom(42);
         if (cache.isEmpty()) {
-            for (long number = 0; number < ORDERS; number++) cache.put(number, make(number, new SplittableRandom(number)));
+            for (long number = 0; number < orders; number++) cache.put(number, make(number, new SplittableRandom(number)));
         }
         long sum = 0;
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < requests; i++) {
             long number = random.nextLong() >>> 1;
-            long key = number % ORDERS;
+            long key = number % orders;
             // What is replaced depends on the key alone, so that each iteration finds the cache as the last one did.
             if (i % 20 == 0) cache.put(key, make(key, new SplittableRandom(key)));
             StringBuilder answer = new StringBuilder();
@@ -58,6 +63,6 @@ public final class LongLived extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new LongLived().measure(args);
+        new LongLived(small(args) ? 100_000 : 1_000_000).measure(args);
     }
 }

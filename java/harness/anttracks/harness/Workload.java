@@ -3,6 +3,11 @@ package anttracks.harness;
 
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Something that runs again and again in one process with the same result each time. Prints one line an iteration:
@@ -19,9 +24,48 @@ abstract class Workload {
         return otherwise;
     }
 
+    /** Whether the size asked for is the small one, for tests; otherwise it is the one that figures are taken with. */
+    static boolean small(String[] args) {
+        String size = option(args, "--size", "large");
+        if (!size.equals("small") && !size.equals("large")) throw new IllegalArgumentException("--size is small or large");
+        return size.equals("small");
+    }
+
+    interface Part {
+        long run(int number) throws Exception;
+    }
+
+    /** Runs the parts in a thread each; the result depends on what they return, not on who was first. */
+    static long inParallel(int threads, Part part) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        try {
+            List<Future<Long>> results = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                int number = i;
+                results.add(pool.submit(() -> part.run(number)));
+            }
+            long sum = 0;
+            for (Future<Long> result : results) sum = sum * 31 + result.get();
+            return sum;
+        } finally {
+            pool.shutdown();
+        }
+    }
+
+    /** Called once after the last iteration, also if it failed. */
+    void close() throws Exception {}
+
     final void measure(String[] args) throws Exception {
         int warmup = Integer.parseInt(option(args, "--warmup", "2"));
         int iterations = Integer.parseInt(option(args, "--iterations", "5"));
+        try {
+            repeat(warmup, iterations);
+        } finally {
+            close();
+        }
+    }
+
+    private void repeat(int warmup, int iterations) throws Exception {
         Long checksum = null;
         for (int i = 0; i < warmup + iterations; i++) {
             long gc = gcMillis();
