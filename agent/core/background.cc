@@ -36,9 +36,15 @@ void Background::Stop() {
 
 void Background::Start(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
+  if (closed_) return;
   task_ = std::move(task);
   busy_ = true;
   work_.notify_one();
+}
+
+void Background::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
 }
 
 bool Background::Withdraw() {

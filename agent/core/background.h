@@ -21,8 +21,10 @@ class Background {
   void Loop(const AntTracksVM& vm);
   void Stop();
 
-  // The task must not throw. Not while another one runs.
+  // The task must not throw. Not while another one runs. Does nothing after Close.
   void Start(std::function<void()> task);
+  // No task begins any more.
+  void Close();
   // True: the task had not begun and never will. In collect() the thread stands still until the safepoint ends, so
   // the VM thread must not wait for it to begin one.
   bool Withdraw();
@@ -39,7 +41,7 @@ class Background {
   std::function<void()> task_;
   bool busy_ = false;  // a task waits or runs
   bool collect_ = false;
-  bool stopped_ = false;
+  bool stopped_ = false, closed_ = false;
 };
 
 }  // namespace anttracks::core

@@ -272,6 +272,7 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
     last = head_;
     bytes += more;
     flushes_ -= last->flush;
+    if (last == stall_tail_) stall_tail_ = nullptr;  // its LOSS had no memory: it comes first next time
     head_ = last->next;
   }
   queued_bytes_.store(queued() - bytes, std::memory_order_relaxed);

@@ -45,7 +45,13 @@ void ThreadExit(void* context, void* thread, void** slot) noexcept {
   Guarded(context, [&](Session& s) { s.ThreadExit(thread, slot); });
 }
 void GcBegin(void* context, const AntTracksGC* gc) noexcept {
-  IfActive(context, [&](Session& s) { s.CollectionBegin(*gc); });
+  Guarded(context, [&](Session& s) {
+    if (s.failure().active()) {
+      s.CollectionBegin(*gc);
+    } else {
+      s.WaitForHeapReaders();
+    }
+  });
 }
 void Moves(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count) noexcept {
   IfActive(context, [&](Session& s) { s.Moves(worker, {moves, count}); });

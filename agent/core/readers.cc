@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "agent/core/thread_state.h"
@@ -62,88 +63,116 @@ void Readers::Run() {
   }
 }
 
+// Nothing here may throw but read_, which does not: no memory is needed.
 void Readers::ReadOne(std::unique_lock<std::mutex>& lock) {
   ThreadState& state = *list_.front();
   list_.pop_front();
   ReadQueue& queue = state.unread;
-  Batch batch = std::move(queue.given.front());
-  queue.given.pop_front();
   queue.listed = false;
   queue.claimed = true;
+  reading_++;
+  // Stays where it is: what is given meanwhile goes behind it.
+  const auto batch = queue.given.begin() + static_cast<ptrdiff_t>(queue.refused);
+  const Batch& first = *batch;
   lock.unlock();
-  const bool read = read_(state, batch);
+  const bool read = read_(state, first);
   lock.lock();
-  bytes_ -= batch.bytes;
+  reading_--;
   queue.claimed = false;
   if (read) {
     read_count_.fetch_add(1, std::memory_order_relaxed);
     queue.keep_next = 1;
+    bytes_ -= first.bytes;
+    queue.given.erase(queue.given.begin() + static_cast<ptrdiff_t>(queue.refused));
   } else {
-    Refused(queue, std::move(batch));
+    Refused(queue);
   }
   List(state);
   released_.notify_all();
 }
 
 // A thread whose batches are refused again and again keeps them for a while.
-void Readers::Refused(ReadQueue& queue, Batch&& batch) {
+void Readers::Refused(ReadQueue& queue) {
   refused_count_.fetch_add(1, std::memory_order_relaxed);
-  queue.refused.push_back(std::move(batch));
+  queue.refused++;
   queue.keep = queue.keep_next;
   queue.keep_next = std::min(2 * queue.keep_next, kMostKept);
 }
 
-void Readers::List(ThreadState& state) {
+void Readers::List(ThreadState& state) noexcept {
   ReadQueue& queue = state.unread;
-  if (queue.claimed || queue.listed || queue.given.empty()) return;
+  if (queue.claimed || queue.listed || queue.given.size() == queue.refused) return;
+  try {
+    list_.push_back(&state);
+  } catch (const std::bad_alloc&) {
+    return;  // whoever claims the stream next reads it
+  }
   queue.listed = true;
-  list_.push_back(&state);
   work_.notify_one();
+}
+
+void Readers::Unlist(ThreadState& state) {
+  if (state.unread.listed) list_.erase(std::find(list_.begin(), list_.end(), &state));
+  state.unread.listed = false;
 }
 
 bool Readers::Give(ThreadState& state, Batch* batch) {
   if (!any()) return false;
   const std::lock_guard lock(mutex_);
   ReadQueue& queue = state.unread;
-  if (!queue.refused.empty() || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > kMostBytes) return false;
+  if (queue.refused != 0 || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > kMostBytes) return false;
   if (queue.keep != 0) {
     queue.keep--;
     return false;
   }
-  bytes_ += batch->bytes;
   queue.given.push_back(std::exchange(*batch, Batch()));
+  bytes_ += queue.given.back().bytes;
   List(state);
   return true;
 }
 
-std::deque<Batch> Readers::Claim(ThreadState& state, bool all) {
-  std::unique_lock lock(mutex_);
-  ReadQueue& queue = state.unread;
-  released_.wait(lock, [&queue] { return !queue.claimed; });
-  queue.claimed = true;
-  if (queue.listed) list_.erase(std::find(list_.begin(), list_.end(), &state));
-  queue.listed = false;
-  std::deque<Batch> batches = std::exchange(queue.refused, {});
+std::deque<Batch> Readers::TakeBatches(ReadQueue& queue, bool all) {
+  std::deque<Batch> batches;
   if (all) {
-    for (Batch& batch : queue.given) {
-      bytes_ -= batch.bytes;
-      batches.push_back(std::move(batch));
+    batches.swap(queue.given);
+  } else {
+    for (; queue.refused != 0; queue.refused--) {
+      batches.push_back(std::move(queue.given.front()));
+      queue.given.pop_front();
     }
-    queue.given.clear();
   }
+  queue.refused = 0;
+  for (const Batch& batch : batches) bytes_ -= batch.bytes;
   return batches;
 }
 
-void Readers::Release(ThreadState& state) {
-  const std::lock_guard lock(mutex_);
-  state.unread.claimed = false;
-  List(state);
-  released_.notify_all();
+Readers::Claim::Claim(Readers& readers, ThreadState& state, bool all) : readers_(readers), state_(state) {
+  std::unique_lock lock(readers_.mutex_);
+  ReadQueue& queue = state_.unread;
+  readers_.released_.wait(lock, [&queue] { return !queue.claimed; });
+  readers_.Unlist(state_);
+  batches_ = readers_.TakeBatches(queue, all);
+  queue.claimed = true;  // last: before, what throws leaves the stream to others
+}
+
+Readers::Claim::~Claim() {
+  const std::lock_guard lock(readers_.mutex_);
+  state_.unread.claimed = false;
+  readers_.List(state_);
+  readers_.released_.notify_all();
 }
 
 void Readers::Forget(ThreadState& state) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  released_.wait(lock, [&state] { return !state.unread.claimed; });
+  Unlist(state);
+  for (const Batch& batch : state.unread.given) bytes_ -= batch.bytes;
   state.unread = ReadQueue();
+}
+
+void Readers::WaitIdle() {
+  std::unique_lock lock(mutex_);
+  released_.wait(lock, [this] { return reading_ == 0; });
 }
 
 }  // namespace anttracks::core

@@ -54,7 +54,8 @@ struct Batch {
 
 // Of a ThreadState; guarded by the readers' mutex.
 struct ReadQueue {
-  std::deque<Batch> given, refused;  // oldest first
+  std::deque<Batch> given;           // oldest first
+  size_t refused = 0;                // of these, at the front: only the thread can read them
   bool claimed = false;              // the stream belongs to somebody
   bool listed = false;               // the readers know that there is something
   uint32_t keep = 0;                 // so many batches stay with the thread, since readers refused
@@ -80,12 +81,25 @@ class Readers {
 
   // True: the batch is taken (and empty now).
   bool Give(ThreadState& state, Batch* batch);
-  // Waits until nobody else has the stream, and takes it. all: with everything that is not read yet, else with what
-  // was refused; oldest first.
-  std::deque<Batch> Claim(ThreadState& state, bool all);
-  void Release(ThreadState& state);
-  // Before the state goes, claimed.
+  // Waits until nobody else has the stream, takes it, and gives it back at the end of its life.
+  class Claim {
+   public:
+    // all: with everything that is not read yet, else with what was refused.
+    Claim(Readers& readers, ThreadState& state, bool all);
+    ~Claim();
+    Claim(const Claim&) = delete;
+    // Oldest first.
+    const std::deque<Batch>& batches() const { return batches_; }
+
+   private:
+    Readers& readers_;
+    ThreadState& state_;
+    std::deque<Batch> batches_;
+  };
+  // Before the state goes: waits for a reader that has it, drops what is not read.
   void Forget(ThreadState& state);
+  // Waits until no reader is in the heap. What is given and not yet begun is read later.
+  void WaitIdle();
 
   uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
   uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }
@@ -99,8 +113,10 @@ class Readers {
   static void* Main(void* self);
   void Run();
   void ReadOne(std::unique_lock<std::mutex>& lock);
-  void Refused(ReadQueue& queue, Batch&& batch);
-  void List(ThreadState& state);
+  void Refused(ReadQueue& queue);
+  void List(ThreadState& state) noexcept;
+  void Unlist(ThreadState& state);
+  std::deque<Batch> TakeBatches(ReadQueue& queue, bool all);
 
   const Read read_;
   const Ready ready_;
@@ -110,7 +126,8 @@ class Readers {
   std::condition_variable work_, released_;
   // Guarded by mutex_.
   std::deque<ThreadState*> list_;  // those with given batches that are not claimed
-  uint64_t bytes_ = 0;             // given, not yet read
+  uint64_t bytes_ = 0;             // given, not yet read or claimed
+  unsigned reading_ = 0;           // readers that are in the heap
   bool stop_ = false;
   std::atomic<uint64_t> read_count_{0}, refused_count_{0};
 };

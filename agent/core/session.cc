@@ -50,6 +50,19 @@ void Session::Begin(trace::SyncReason reason) {
   failure_.Activate();
 }
 
+void Session::StopSyncPoints() {
+  background_.Close();
+  if (sync_) sync_->stop.store(true);
+  if (!background_.Withdraw()) background_.WaitIdle();
+}
+
+void Session::WaitForHeapReaders() {
+  readers_.WaitIdle();
+  if (!background_.busy()) return;
+  sync_->stop.store(true);
+  if (!background_.Withdraw()) background_.WaitIdle();
+}
+
 void Session::Finish(std::string_view reason) {
   if (sync_) StopSyncPoint("tracing ended");
   if (failure_.active()) HandOverAll(PushMode::kForce);
@@ -194,8 +207,13 @@ void Session::ThreadExit(void* thread, void** slot) {
   std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
   *slot = nullptr;
   if (!state) return;
-  if (failure_.active()) ReadNow(*state, PushMode::kBounded, true);
-  (void)readers_.Claim(*state, true);
+  if (failure_.active()) {
+    try {
+      ReadNow(*state, PushMode::kBounded, true);
+    } catch (const std::exception& e) {
+      failure_.Fail(e.what());  // the state has to leave the registry all the same
+    }
+  }
   readers_.Forget(*state);
   {
     const std::lock_guard lock(registry_mutex_);

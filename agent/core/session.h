@@ -67,6 +67,8 @@ class Session {
 
   // Before the VM's start. The heap and the GC workers are known now.
   void Begin(trace::SyncReason reason);
+  // Before the VM's stop: the walk of the old space ends, and none begins. Its sync point stays incomplete.
+  void StopSyncPoints();
   // After the VM's stop: hands over what is left and closes the queue.
   void Finish(std::string_view reason);
   // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.
@@ -81,6 +83,8 @@ class Session {
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
   void CollectionBegin(const AntTracksGC& gc);
+  // Instead of it when tracing has gone off: nobody may be in the heap when objects move.
+  void WaitForHeapReaders();
   void Moves(uint32_t worker, std::span<const AntTracksMove> moves);
   void Slides(uint32_t worker, std::span<const AntTracksSlide> slides);
   void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);

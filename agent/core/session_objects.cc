@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <deque>
 #include <utility>
 
 #include "agent/core/session.h"
@@ -194,13 +193,10 @@ bool Session::ReadForThread(ThreadState& state, const Batch& batch) {
 
 // In the thread, or when none runs. all: also what readers have not come to.
 void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
-  if (readers_.any()) {
-    const std::deque<Batch> batches = readers_.Claim(state, all);
-    for (const Batch& batch : batches) ReadBatch(state, batch, mode, true);
-  }
+  const Readers::Claim claim(readers_, state, all);
+  for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, true);
   if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
   state.batch.Clear();
-  if (readers_.any()) readers_.Release(state);
 }
 
 void Session::HandBatch(ThreadState& state) {
@@ -226,8 +222,9 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
   ThreadState& state = *State(thread, slot);
-  state.batch.outside.push_back(address);
+  // The newest one stays here: a clone gets the header of its original for a moment when it has been reported.
   if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
+  state.batch.outside.push_back(address);
 }
 
 }  // namespace anttracks::core

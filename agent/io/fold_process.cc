@@ -77,6 +77,7 @@ FoldProcess::Outcome FoldProcess::Poll() {
   outcome.ended = true;
   if (done < 0) {
     // Somebody else waits for all children of this process, or wants to hear of none.
+    outcome.unseen = true;
     outcome.message = "its end was not seen: " + std::generic_category().message(errno);
   } else {
     outcome.good = WIFEXITED(state) && WEXITSTATUS(state) == 0;

@@ -22,6 +22,7 @@ class FoldProcess {
   struct Outcome {
     bool ended = false;  // false: it still runs
     bool good = false;   // the file of origins is there
+    bool unseen = false;  // whether it is, is not known
     uint64_t cpu_ns = 0;
     std::string message;  // what it said on stderr, if not good
   };

@@ -104,6 +104,10 @@ Status RotatingTrace::DeleteOldest() {
   if (oldest.origins_bytes != 0) RemoveOrigins(oldest);
   data_.pop_front();
   if (!keeps()) return {};
+  if (data_.empty()) {
+    Unfolded(oldest.path, kTooLate);
+    return {};
+  }
   // A fold that has begun has the file open.
   if (fold_.running() && fold_target_ == oldest.path) {
     StopFold();
@@ -156,7 +160,8 @@ void RotatingTrace::FoldEnded(const FoldProcess::Outcome& outcome) {
   if (target == data_.end()) return;
   std::error_code error;
   const uintmax_t bytes = fs::file_size(target->origins_path(), error);
-  if (outcome.good && !error) {
+  // Its end may not be seen where somebody else waits for all children; the file is there whole or not at all.
+  if ((outcome.good || outcome.unseen) && !error) {
     target->origins_bytes = bytes;
     total_ += bytes;
     folds_.folded++;
@@ -250,8 +255,13 @@ Status RotatingTrace::Check() {
 }
 
 Status RotatingTrace::Close() {
-  // The file that is being folded will stay.
-  if (fold_.running()) StopFold();
+  if (fold_.running()) Poll();
+  // What is being folded stays, unless it went already.
+  if (fold_.running()) {
+    const bool gone = !data_.empty() && fold_target_ == data_.front().path;
+    StopFold();
+    if (gone) Unfolded(fold_target_, kTooLate);
+  }
   const Status symbols = symbols_->Close();
   const Status data = current_ ? current_->Close() : Status();
   return symbols.ok() ? data : symbols;

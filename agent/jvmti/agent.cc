@@ -261,7 +261,10 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
   session_->Begin(reason);
   if (sink_->rotates()) {
     const Status background = StartBackground();
-    if (!background.ok()) return background;
+    if (!background.ok()) {
+      NeverBegan("the agent's thread could not be started");
+      return background;
+    }
   }
   const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
   state_ = State::kRunning;
@@ -270,12 +273,17 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
     core::LogInfo("tracing to " + path_);
     return {};
   }
+  NeverBegan(error == -1 ? "the JVM is being traced already" : "the JVM refuses to be traced");
+  return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
+}
+
+// The writer runs already.
+void Agent::NeverBegan(std::string_view why) {
   state_ = State::kEnded;
-  session_->failure().Fail(error == -1 ? "the JVM is being traced already" : "the JVM refuses to be traced");
+  session_->failure().Fail(std::string(why));
   session_->Abandon("never started");
   (void)writer_->Wait(kEndWithoutProgress);
   ForgetFile();
-  return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
 }
 
 void Agent::VmInit() noexcept {
@@ -340,6 +348,7 @@ void Agent::ProcessExit() noexcept {
 void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
   state_ = State::kEnded;
   if (vm_is_alive) {
+    session_->StopSyncPoints();
     vm_->stop();
     session_->Finish(reason);
     session_->background().Stop();

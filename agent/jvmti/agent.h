@@ -55,6 +55,7 @@ class Agent {
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
   void WriteStats(std::string_view state);
+  void NeverBegan(std::string_view why);
   void ForgetFile();
 
   static void ForkedChild();

@@ -152,6 +152,18 @@ TEST_CASE("with keep each data file is folded into the next one, and the bound h
   }
 }
 
+TEST_CASE("a file that took nearly all of the bound goes when the next one begins, unfolded") {
+  Trace trace(kGood);
+  const std::vector<uint8_t> bytes(1000, 1);
+  while (trace->current_bytes() + trace->share() <= trace.limits().max_bytes) REQUIRE(trace->Write(bytes).ok());
+  REQUIRE(trace->NextFile().ok());
+  CHECK(trace.Indexes("") == std::vector<int>{1});
+  CHECK(trace->folds().unfolded == 1);
+  trace.NextFile();
+  trace.NextFile();
+  trace.PollUntil([&] { return trace->folds().folded > 0; });
+}
+
 TEST_CASE("a program that ends before it needs half of its files is not folded") {
   Trace trace(kGood);
   trace->SyncPointComplete();
