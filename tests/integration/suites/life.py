@@ -29,8 +29,10 @@ for how, code in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("daemo
 
 
 def start_forever(t, options=""):
+    # A command in the background of a shell ignores SIGINT, and the JVM then does, too.
     process = subprocess.Popen(java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}"),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for _ in range(200):
         ready, _, _ = select.select([process.stdout], [], [], 0.3)
         line = process.stdout.readline() if ready else ""
