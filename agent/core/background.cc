@@ -61,6 +61,17 @@ void Background::WaitIdle() {
   idle_.wait(lock, [this] { return !busy_; });
 }
 
+void Background::WaitUntil(const std::function<bool()>& done) {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this, &done] { return done() || !busy_; });
+}
+
+void Background::Notify(const std::function<void()>& change) {
+  const std::lock_guard lock(mutex_);
+  change();
+  idle_.notify_all();
+}
+
 bool Background::busy() const {
   const std::lock_guard lock(mutex_);
   return busy_;

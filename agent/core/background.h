@@ -30,6 +30,10 @@ class Background {
   bool Withdraw();
   // Waits until no task runs; the task must have been told to end.
   void WaitIdle();
+  // Waits until a task that runs has made it true, with Notify.
+  void WaitUntil(const std::function<bool()>& done);
+  // Changes what somebody waits for.
+  void Notify(const std::function<void()>& change);
   bool busy() const;
   // A young collection, soon. Requests that come before it is done are one.
   void RequestCollection();

@@ -209,7 +209,10 @@ class Session {
   void BeginSyncPoint(const AntTracksGC& gc, bool next_file);
   bool WalkSpace(uint32_t index, const Stretch& space, bool concurrent);
   bool EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode);
-  void WalkOld(uint32_t index, const Stretch& space);
+  bool WalkYoung(bool concurrent);
+  bool WalkOld(bool concurrent);
+  void WalkSpaces();
+  void FinishYoungSpaces();
   void AbandonSyncPoint(std::string_view reason);
   void StopSyncPoint(std::string_view reason);
   uint64_t YoungSlides() const;

@@ -33,7 +33,11 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
-  if (gc.kind == ANTTRACKS_GC_FULL) StopSyncPoint("a full collection came");
+  if (gc.kind == ANTTRACKS_GC_FULL) {
+    StopSyncPoint("a full collection came");
+  } else {
+    FinishYoungSpaces();
+  }
   HandOverAll(PushMode::kTry);
   collections_.Add(1);
   slides_before_ = YoungSlides();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sync points: the heap as it stands, object for object. The first one comes from the VM, object by object; those
 // of a rotation follow a collection and are read from the spaces' own linear layout (ICPE'16, section 3.3). The
-// young spaces are read in the collection's pause, the old one after it while the program runs: nothing in it moves
-// before the next full collection, which stops the walk.
+// agent's thread reads the young spaces first, then the old one, while the program runs: nothing in them moves before the
+// next collection. A young one waits for the young spaces if it must; a full one stops the walk.
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
 #include "trace/object_encoder.h"
@@ -126,26 +126,36 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   sync.all_words.store(all_words);
   sync.words_read.store(0);
   sync.bytes_written.store(0);
-  uint32_t old = UINT32_MAX;
-  for (uint32_t i = 0; i < gc.nspaces; i++) {
-    if (gc.spaces[i].kind == ANTTRACKS_SPACE_OLD && !sync_in_pause_) {
-      old = i;
-    } else if (!WalkSpace(i, {gc.spaces[i].bottom, gc.spaces[i].top}, false)) {
-      AbandonSyncPoint("the trace could not be written fast enough");
-      return;
-    }
+  sync.spaces.assign(spaces.begin(), spaces.end());
+  sync.hurry.store(false);
+  sync.young_done.store(false);
+  if (!sync_in_pause_) {
+    background_.Start([this] { WalkSpaces(); });
+    return;
   }
   sync_in_pause_ = false;
-  if (old == UINT32_MAX) {
+  if (WalkYoung(false) && WalkOld(false)) {
     SyncEnd();
-    return;
-  }
-  if (!CloseSync(PushMode::kTry)) {
+  } else {
     AbandonSyncPoint("the trace could not be written fast enough");
-    return;
   }
-  const Stretch space{gc.spaces[old].bottom, gc.spaces[old].top};
-  background_.Start([this, old, space] { WalkOld(old, space); });
+}
+
+// Young spaces, then the old one. False: stopped, or lost.
+bool Session::WalkYoung(bool concurrent) {
+  for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
+    const AntTracksSpace& space = sync_->spaces[i];
+    if (space.kind != ANTTRACKS_SPACE_OLD && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+  }
+  return CloseSync(PushMode::kTry);
+}
+
+bool Session::WalkOld(bool concurrent) {
+  for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
+    const AntTracksSpace& space = sync_->spaces[i];
+    if (space.kind == ANTTRACKS_SPACE_OLD && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+  }
+  return CloseSync(PushMode::kTry);
 }
 
 // False: stopped, or lost.
@@ -153,7 +163,7 @@ bool Session::WalkSpace(uint32_t index, const Stretch& space, bool concurrent) {
   Sync& sync = *sync_;
   uint64_t at = space.start;
   while (at < space.top) {
-    while (concurrent && !sync.stop.load() && failure_.active() && queue_.fill() > kFillForWalk) {
+    while (concurrent && !sync.stop.load() && !sync.hurry.load() && failure_.active() && queue_.fill() > kFillForWalk) {
       std::this_thread::sleep_for(kPause);
     }
     if (concurrent && (sync.stop.load() || !failure_.active())) return false;
@@ -197,10 +207,12 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 }
 
 // In the background.
-void Session::WalkOld(uint32_t index, const Stretch& space) {
+void Session::WalkSpaces() {
   try {
-    const bool read = WalkSpace(index, space, true) && CloseSync(PushMode::kTry);
-    if (read) {
+    const bool young = sync_->young_done.load() || WalkYoung(true);
+    sync_->hurry.store(false);
+    background_.Notify([this] { sync_->young_done.store(true); });
+    if (young && WalkOld(true)) {
       SyncEnd();
       sync_->complete.store(true);
     } else if (!sync_->stop.load() && failure_.active()) {
@@ -209,6 +221,26 @@ void Session::WalkOld(uint32_t index, const Stretch& space) {
   } catch (const std::exception& e) {
     failure_.Fail(e.what());
   }
+  background_.Notify([this] { sync_->young_done.store(true); });
+}
+
+// Before a young collection moves what lies in the young spaces. Usually they were listed long ago.
+void Session::FinishYoungSpaces() {
+  Sync& sync = *sync_;
+  if (!background_.busy() || sync.young_done.load()) return;
+  if (background_.Withdraw()) {
+    // Its thread did not come to it, and may be waiting for this very collection: listed here instead.
+    const bool young = WalkYoung(false);
+    sync.young_done.store(true);
+    if (young) {
+      background_.Start([this] { WalkSpaces(); });
+    } else {
+      AbandonSyncPoint("the trace could not be written fast enough");
+    }
+    return;
+  }
+  sync.hurry.store(true);
+  background_.WaitUntil([&sync] { return sync.young_done.load(); });
 }
 
 void Session::AbandonSyncPoint(std::string_view reason) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <thread>
+#include <vector>
 
 #include "agent/core/session.h"
 #include "trace/object_encoder.h"
@@ -23,7 +24,11 @@ struct Session::Sync {
   KindCache kinds;
   Scratch scratch;
 
+  std::vector<AntTracksSpace> spaces;  // of SYNC_BEGIN, in its order
+
   std::atomic<bool> stop{false};      // the walk shall end
+  std::atomic<bool> hurry{false};     // a young collection waits for the young spaces
+  std::atomic<bool> young_done{true};  // the young spaces are listed, or never will be
   std::atomic<bool> complete{false};  // it was not stopped
   std::atomic<bool> again{false};     // it was abandoned: another sync point is due, in the same file
   std::atomic<uint64_t> words_read{0}, all_words{0}, bytes_written{0};

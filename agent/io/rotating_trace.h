@@ -29,7 +29,7 @@ namespace anttracks::io {
 struct RotationLimits {
   uint64_t max_bytes = 0;
   double deviation = 0.1;
-  std::string fold_program;  // path of anttracks; empty: what deleted files know is lost
+  std::string fold_program = {};  // path of anttracks; empty: what deleted files know is lost
 
   uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }

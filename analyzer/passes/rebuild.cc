@@ -233,7 +233,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   check_.reset();
   if (rotation && exact()) {
     if (options_.check_spaces) CheckSpaces("at the sync point");
-    check_.emplace(*heap_, *symbols_, sync_spaces_);
+    if (options_.check_syncs) check_.emplace(*heap_, *symbols_, sync_spaces_);
     return;
   }
   heap_->Clear();

@@ -64,6 +64,7 @@ class Rebuild : public SinkBase {
  public:
   static constexpr bool kNeedsHeap = true;
   struct Options {
+    bool check_syncs = true;    // compare sync points with a heap that is known
     bool check_spaces = false;  // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
