@@ -40,5 +40,5 @@ CONFIGURATIONS = {
     "uncompressed": Configuration("as traced, compress=off", "compress=off"),
     "wide": Configuration("as traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}", True),
     "narrow": Configuration("as traced, rotating in ten files within a tight bound", "maxsize={narrow}", True),
-    "kept": Configuration("as narrow, with keep=yes", "maxsize={narrow},keep=yes", True),
+    "kept": Configuration("as wide, with keep=yes", "maxsize={wide},keep=yes", True),
 }
