@@ -1,44 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/bench runs: workloads and configurations."""
+"""What scripts/bench runs: studies, each of which is a table of configurations that take turns on some workloads."""
 
 from dataclasses import dataclass
 
-
-@dataclass
-class Workload:
-    main: str
-    flags: tuple
-    wide: str    # maxsize of which about every tenth collection becomes a sync point, as in the paper
-    narrow: str  # one that makes files be deleted again and again
-    meaning: str
-    repeat: int = 1  # iterations for each one that is asked for
+import workloads
 
 
-@dataclass
+@dataclass(frozen=True)
+class Settings:
+    """Of a workload."""
+    wide: str = "192M"   # maxsize that leaves room for some collections between two sync points
+    narrow: str = "64M"  # one that makes files be deleted again and again
+    repeat: int = 1      # iterations for each one that is asked for
+
+
+@dataclass(frozen=True)
 class Configuration:
     meaning: str
-    options: str = ""  # of the agent, with {wide} and {narrow}; empty: no agent
+    patched: bool = True    # the JDK; False: the stock one
+    options: str = ""       # of the agent, with {wide} and {narrow}; empty: no agent
     rotates: bool = False
+    java_agent: str = ""    # a jar in build/java and its options, with {folder}
+    whole: bool = True      # False: a baseline that may die or run into the time limit, which is then its result
 
     def agent(self, workload):
-        return self.options.format(wide=workload.wide, narrow=workload.narrow)
+        settings = settings_of(workload)
+        return self.options.format(wide=settings.wide, narrow=settings.narrow)
 
 
-WORKLOADS = {
-    "javac": Workload("anttracks.harness.Javac", ("-Xms1g", "-Xmx1g"), "384M", "64M",
-                      "the module jdk.compiler compiled in memory"),
-    "allocate": Workload("anttracks.harness.Allocate", ("-Xms1g", "-Xmx1g"), "384M", "64M",
-                         "two threads that do nothing but allocate small objects and arrays", repeat=4),
-    "longlived": Workload("anttracks.harness.LongLived", ("-Xms1g", "-Xmx1g", "-Xmn128m"), "192M", "64M",
-                          "a cache of 500 MB, most of it old, with look-ups and replacements on top"),
+@dataclass(frozen=True)
+class Study:
+    meaning: str
+    base: str             # configuration that the others are compared with
+    configurations: tuple
+    workloads: tuple
+
+
+SETTINGS = {
+    "javac": Settings(wide="384M"),
+    "javac-xml": Settings(wide="384M"),
+    "allocate": Settings(wide="384M", repeat=4),
+    "longlived": Settings(narrow="48M", repeat=2),
 }
+
+
+def settings_of(workload):
+    return SETTINGS.get(workload, Settings())
+
+
 CONFIGURATIONS = {
-    "stock": Configuration("the JDK without the patch, no agent"),
-    "patched": Configuration("the patched JDK, no agent"),
-    "traced": Configuration("the patched JDK with the agent, compress=full (the default)", "compress=full"),
-    "partial": Configuration("as traced, compress=partial", "compress=partial"),
-    "uncompressed": Configuration("as traced, compress=off", "compress=off"),
-    "wide": Configuration("as traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}", True),
-    "narrow": Configuration("as traced, rotating in ten files within a tight bound", "maxsize={narrow}", True),
-    "kept": Configuration("as wide, with keep=yes", "maxsize={wide},keep=yes", True),
+    "stock": Configuration("the JDK without the patch, no agent", patched=False),
+    "patched": Configuration("the patched JDK, no agent: every object carries its allocation site"),
+    "traced": Configuration("the patched JDK with the agent, compress=full (the default)", options="compress=full"),
+    "partial": Configuration("as traced, compress=partial", options="compress=partial"),
+    "uncompressed": Configuration("as traced, compress=off", options="compress=off"),
+    "wide": Configuration("as traced, rotating in ten files within a bound that leaves them room", options="maxsize={wide}", rotates=True),
+    "narrow": Configuration("as traced, rotating in ten files within a tight bound", options="maxsize={narrow}", rotates=True),
+    "kept": Configuration("as narrow, with keep=yes", options="maxsize={narrow},keep=yes", rotates=True),
+    "sampled": Configuration("the stock JDK with the agent, mode=sample: one sample in 512 KB on average", patched=False,
+                             options="mode=sample,interval=512K"),
+    "sampled-fine": Configuration("as sampled, one sample in 16 KB", patched=False, options="mode=sample,interval=16K"),
+    "dumps": Configuration("the stock JDK, a heap dump after each collection (`dumps.jar=every=1gc`)", patched=False,
+                           java_agent="dumps.jar=every=1gc,histogram=no,out={folder}/dumps.json,dir={folder}", whole=False),
+    "counted": Configuration("the stock JDK, instrumentation that counts allocations outside the JDK (`instrument.jar=mode=count`)",
+                             patched=False, java_agent="instrument.jar=mode=count,out={folder}/instrument.json", whole=False),
+    "deaths": Configuration("as counted, with deaths by phantom references (`mode=deaths`)", patched=False,
+                            java_agent="instrument.jar=mode=deaths,out={folder}/instrument.json", whole=False),
 }
+HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
+STUDIES = {
+    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS)),
+    "rotation": Study("compression and rotation", "traced", ("patched", "traced", "partial", "uncompressed", "wide", "narrow", "kept"), HEAVY),
+    "techniques": Study("other ways to monitor memory", "stock",
+                        ("stock", "traced", "sampled", "sampled-fine", "dumps", "counted", "deaths"),
+                        ("javac", "xml.validation", "jython", "h2", "scalac", "longlived")),
+}
+
+
+class Unknown(Exception):
+    pass
+
+
+def plan(words):
+    """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word: everything. A
+    workload that is named runs in every study that is named (or in those it belongs to); a study's base always runs."""
+    for word in words:
+        if word not in STUDIES and word not in CONFIGURATIONS and word not in workloads.WORKLOADS:
+            raise Unknown(f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) and no "
+                          f"configuration ({', '.join(CONFIGURATIONS)})")
+    studies = [w for w in words if w in STUDIES]
+    names = [w for w in words if w in workloads.WORKLOADS]
+    wanted = [w for w in words if w in CONFIGURATIONS]
+    steps = []
+    for name, study in STUDIES.items():
+        if studies and name not in studies:
+            continue
+        use = tuple(n for n in names if studies or n in study.workloads) if names else study.workloads
+        configurations = study.configurations
+        if wanted:
+            configurations = tuple(c for c in configurations if c in wanted or c == study.base)
+            if not set(configurations) & set(wanted):
+                continue
+        if use:
+            steps.append((name, use, configurations))
+    if not steps:
+        raise Unknown(f"no study has {' and '.join(words)} together; name the study, too: {', '.join(STUDIES)}")
+    return steps

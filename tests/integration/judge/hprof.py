@@ -18,11 +18,14 @@ _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 1
 
 
 class Dump:
-    """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs."""
+    """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs. stacks: serial
+    numbers of the stacks that are said to have allocated objects. elements: address of an array of references -> these."""
 
     def __init__(self):
         self.objects = {}
         self.mirrors = set()
+        self.stacks = set()
+        self.elements = {}
 
 
 def source_name(name, external=False):
@@ -44,7 +47,8 @@ def source_name(name, external=False):
     return name + "[]" * dimensions
 
 
-def read(path):
+def read(path, references=False):
+    """references: fill Dump.elements and Dump.stacks, which takes long for a large dump."""
     dump, strings, names = Dump(), {}, {}
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic_end = data.find(b"\0") + 1
@@ -68,6 +72,8 @@ def read(path):
             at += length
         for start, end in segments:
             _read_segment(data, start, end, names, dump)
+            if references:
+                _read_references(data, start, end, dump)
     return dump
 
 
@@ -101,6 +107,27 @@ def _read_segment(data, at, end, names, dump):
             raise ValueError(f"unknown heap dump record {tag:#x} at {at - 1}")
     if at != end:
         raise ValueError("a heap dump record runs over its segment")
+
+
+def _read_references(data, at, end, dump):
+    while at < end:
+        tag = data[at]
+        at += 1
+        if tag == _CLASS_DUMP:
+            at = _skip_class(data, at)
+            continue
+        if tag in _ROOT_BYTES:
+            at += _ROOT_BYTES[tag]
+            continue
+        address, serial, count = struct.unpack_from(">QII", data, at)
+        dump.stacks.add(serial)
+        if tag == _INSTANCE_DUMP:
+            at += 24 + struct.unpack_from(">I", data, at + 20)[0]
+        elif tag == _OBJECT_ARRAY:
+            dump.elements[address] = struct.unpack_from(f">{count}Q", data, at + 24)
+            at += 24 + 8 * count
+        else:
+            at += 17 + _PRIMITIVES[data[at + 16]][1] * count
 
 
 def _skip_class(data, at):

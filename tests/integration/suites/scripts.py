@@ -2,12 +2,9 @@
 """The set-up scripts, as far as they can be tested without building a JDK."""
 
 import os
-import sys
 
+import jdk_source
 from judge.world import ROOT, expect, run, test
-
-sys.path.insert(0, os.path.join(ROOT, "scripts", "lib"))
-import jdk_source  # noqa: E402
 
 
 @test("Source entries are made from Debian's one-line entries only")

@@ -4,13 +4,10 @@
 import os
 import re
 import subprocess
-import sys
 import threading
 
+import workloads
 from judge.world import AGENT, JDK, ROOT, Skip, add, expect, run, tail, test, verified
-
-sys.path.insert(0, os.path.join(ROOT, "scripts", "lib"))
-import workloads  # noqa: E402
 
 HARNESS = os.path.join(ROOT, "scripts", "harness")
 QUICK = ("serial", "xml.transform", "javac")

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One JVM, measured: its command line, its times from its own output and log, its trace from the agent's counters."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import time
+
+import workloads
+from bench_plan import CONFIGURATIONS, settings_of
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
+BUILD = os.path.join(ROOT, "build")
+AGENT = os.path.join(BUILD, "libanttracks.so")
+ANALYZER = os.path.join(BUILD, "anttracks")
+COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench")
+COLLECTION = re.compile(r"GC\((\d+)\) Pause (Young|Full) \((.*?)\) .*->")
+SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
+ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
+COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
+
+
+class Failed(Exception):
+    pass
+
+
+def command(name, configuration, home, iterations, warmup, folder):
+    agent = configuration.agent(name)
+    flags = [f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
+    if configuration.java_agent:
+        flags.append("-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder)))
+    return workloads.start(name, home, "large", iterations, warmup, flags=flags,
+                           agent=f"{AGENT}=file={folder}/trace,stats={folder}/stats.json,{agent}" if agent else None)
+
+
+def one_run(name, key, home, options, limit_s, look_inside):
+    """Values of one JVM. limit_s: when it is killed, which is a result for a baseline. look_inside: also what takes
+    long to find out from the trace. Files are in a folder of options.out, which is deleted unless the run fails."""
+    configuration, iterations = CONFIGURATIONS[key], options.iterations * settings_of(name).repeat
+    folder = os.path.join(options.out, "run")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    line = command(name, configuration, home, iterations, options.warmup, folder)
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        if configuration.whole:
+            raise Failed(f"{name}, {key}: no end after {limit_s:.0f} s") from None
+        return {"stopped_s": limit_s}
+    after, elapsed = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
+    said = f"{name}, {key}: java ended with {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+    lines = ITERATION.findall(done.stdout)
+    if done.returncode != 0 or len(lines) != iterations:
+        why = re.search(r"OutOfMemoryError: [^\n]*|\w+(?:Error|Exception)\b", done.stderr)
+        if configuration.whole or not why:
+            raise Failed(said)
+        return {"died": why[0]}
+    pauses = pauses_of(os.path.join(folder, "gc.log"))
+    result = {
+        "wall_ms": statistics.median(float(wall) for wall, _, _ in lines),
+        "gc_ms": sum(pauses),
+        "pauses": len(pauses),
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "elapsed_s": elapsed,
+        "checksum": lines[0][2],
+    }
+    if configuration.agent(name):
+        result["stats"] = stats_of(folder, said)
+        if look_inside:
+            result["inside"] = inside_of(key, os.path.join(folder, "trace"))
+    if key == "dumps":
+        with open(os.path.join(folder, "dumps.json"), encoding="utf-8") as file:
+            result["dumps"] = json.load(file)["dumps"]
+    shutil.rmtree(folder)
+    return result
+
+
+def stats_of(folder, said):
+    """The agent's counters, of everything that was written, in files that were deleted, too."""
+    with open(os.path.join(folder, "stats.json"), encoding="utf-8") as file:
+        stats = json.load(file)
+    counters = stats["counters"]
+    if stats["state"] != "ended" or counters["lost_segments"] or counters["dropped_chunks"]:
+        raise Failed(f"the trace is not whole: {stats}\n{said}")
+    return counters
+
+
+def pauses_of(log):
+    """ms of each safepoint in which a collection ran. What the agent does in a pause is part of it."""
+    pauses, collections = [], 0
+    with open(log, encoding="utf-8") as file:
+        for line in file:
+            if COLLECTION.search(line):
+                collections += 1
+            elif (match := SAFEPOINT.search(line)) and collections:
+                pauses.append(int(match[1]) / 1e6)
+                collections = 0
+    return pauses
+
+
+def analyze(verb, trace):
+    done = subprocess.run([ANALYZER, verb, trace, "--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"anttracks {verb} ended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def inside_of(key, trace):
+    info = analyze("info", trace)
+    segments = info["segments"]
+    inside = {}
+    if key == "traced":
+        collections = info["young_gcs"] + info["full_gcs"]
+        inside["bytes_per_gc"] = sum(segments[k]["bytes"] for k in COLLECTOR_SEGMENTS if k in segments) / max(1, collections)
+    if CONFIGURATIONS[key].rotates:
+        points = info["sync_points"] - info["abandoned_sync_points"] - info["incomplete_sync_points"]
+        listed = info["in_sync_points"]["objects"]
+        inside.update(bytes_per_sync=segments["SYNC_OBJECTS"]["bytes"] / points, live_objects=listed / points,
+                      bytes_per_live=segments["SYNC_OBJECTS"]["bytes"] / listed,
+                      quality=[row for row in analyze("quality", trace)["rows"] if row["known"]][:10])
+    if key == "uncompressed":
+        done = subprocess.run([COMPRESS_BENCH, trace], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"compress_bench ended with {done.returncode}: {done.stderr}")
+        inside["compression"] = json.loads(done.stdout)
+    return inside
