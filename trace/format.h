@@ -56,6 +56,8 @@ enum class SegmentKind : uint8_t {
   kEnd = 14,
   kSyncAbandoned = 15,
   kOrigins = 16,
+  kSamples = 17,
+  kSampleDeaths = 18,
 };
 
 // Low two bits of an object record.
@@ -66,14 +68,14 @@ enum class ObjectOp : uint8_t { kTlab = 1, kOutside = 2 };
 inline constexpr uint64_t kAllocReset = 1;
 
 enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
-inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4;
+inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;
 
 inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3, kFirstSite = 16;
-enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3 };
+enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3, kUnknown = 4 };
 inline constexpr uint64_t kSiteRematerialized = 1;
 
 enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2 };
-enum class GcKind : uint8_t { kYoung = 0, kFull = 1 };
+enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2 };
 enum class SyncReason : uint8_t { kStart = 0, kAttach = 1, kRotation = 2 };
 
 }  // namespace anttracks::trace

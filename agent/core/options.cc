@@ -18,6 +18,8 @@ constexpr uint64_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
 constexpr uint64_t kMinQueue = 64 << 10, kMaxQueue = uint64_t{4} << 30;
 constexpr unsigned kMaxCompressors = 64;
 constexpr unsigned kMaxReaders = 16;
+constexpr uint64_t kMaxInterval = 1 << 30;
+constexpr unsigned kMaxDepth = 256;
 
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;
@@ -82,6 +84,32 @@ Status SetPath(std::string_view key, std::string_view value, std::string* path) 
 Status SetFlag(std::string_view key, std::string_view value, bool* flag) {
   if (value != "yes" && value != "no") return Bad(key, value, "yes or no");
   *flag = value == "yes";
+  return {};
+}
+
+Status SetMode(std::string_view value, Options* options) {
+  if (value == "auto")
+    options->mode = Mode::kAuto;
+  else if (value == "full")
+    options->mode = Mode::kFull;
+  else if (value == "sample")
+    options->mode = Mode::kSample;
+  else
+    return Bad("mode", value, "auto, full or sample");
+  return {};
+}
+
+Status SetInterval(std::string_view value, Options* options) {
+  const auto size = ParseSize(value, 0, kMaxInterval);
+  if (!size) return Bad("interval", value, "a size up to 1G; 0 is every object that the JVM reports");
+  options->interval = *size;
+  return {};
+}
+
+Status SetDepth(std::string_view value, Options* options) {
+  const auto number = ParseNumber(value);
+  if (!number || *number == 0 || *number > kMaxDepth) return Bad("depth", value, "a number from 1 to 256");
+  options->depth = static_cast<unsigned>(*number);
   return {};
 }
 
@@ -190,23 +218,32 @@ Status SetLog(std::string_view value, Options* options) {
   return {};
 }
 
+// In which mode an option means something.
+enum class ValidIn { kBoth, kFull, kSample };
+
 struct Known {
   std::string_view key, values, standard, meaning;
   Status (*set)(std::string_view, Options*);
+  ValidIn valid_in = ValidIn::kBoth;
 };
 
 constexpr Known kKnown[] = {
+    {"mode", "auto|full|sample", "auto",
+     "every object, which takes the patched JVM; samples, on any; auto: what the JVM can do", SetMode},
+    {"interval", "SIZE", "512K", "of samples: bytes allocated between two, on average, up to 1G; 0: every object reported",
+     SetInterval, ValidIn::kSample},
+    {"depth", "N", "16", "of samples: frames of the stack, 1 to 256", SetDepth, ValidIn::kSample},
     {"file", "PATH", "anttracks-%p.trace", "the trace; %p is the process id; must not exist yet", SetFile},
     {"overwrite", "yes|no", "no", "replace the file if it exists", SetOverwrite},
     {"maxsize", "SIZE", "0",
-     "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize},
+     "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize, ValidIn::kFull},
     {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",
-     SetDeviation},
-    {"keep", "yes|no", "no", "keep thread and time of live objects when a file is deleted; only with maxsize", SetKeep},
-    {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer},
-    {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz},
-    {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch},
-    {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders},
+     SetDeviation, ValidIn::kFull},
+    {"keep", "yes|no", "no", "keep thread and time of live objects when a file is deleted; only with maxsize", SetKeep, ValidIn::kFull},
+    {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer, ValidIn::kFull},
+    {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz, ValidIn::kFull},
+    {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch, ValidIn::kFull},
+    {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders, ValidIn::kFull},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4G, at least four buffers",
      SetQueue},
     {"full", "block|drop", "block", "when the queue is full: wait for up to 10 s, or drop events at once",
@@ -220,7 +257,8 @@ constexpr Known kKnown[] = {
     {"log", "LEVEL", "warn", "messages on stderr: error, warn, info, debug", SetLog},
 };
 
-Status SetOne(std::string_view pair, Options* options) {
+// *sample_only: the name of an option that means nothing but for samples, if it is one.
+Status SetOne(std::string_view pair, Options* options, std::string_view* sample_only) {
   if (pair == "help") {
     options->help = true;
     return {};
@@ -233,11 +271,23 @@ Status SetOne(std::string_view pair, Options* options) {
       return Status::Error("option " + std::string(key) + " needs a value: " + std::string(key) + "=" +
                            std::string(known.values));
     }
+    if (known.valid_in == ValidIn::kFull) options->full_only.emplace_back(key);
+    if (known.valid_in == ValidIn::kSample) *sample_only = key;
     return known.set(pair.substr(equals + 1), options);
   }
   std::string valid;
   for (const Known& known : kKnown) valid += std::string(known.key) + ", ";
   return Status::Error("unknown option '" + std::string(pair) + "'; valid options: " + valid + "help");
+}
+
+Status CheckMode(const Options& options, std::string_view sample_only) {
+  if (options.mode == Mode::kSample && !options.full_only.empty()) {
+    return Status::Error("option " + options.full_only.front() + " means nothing with mode=sample; leave it out");
+  }
+  if (options.mode == Mode::kFull && !sample_only.empty()) {
+    return Status::Error("option " + std::string(sample_only) + " is only valid with mode=sample or mode=auto");
+  }
+  return {};
 }
 
 Status CheckTogether(const Options& options, bool deviation_given) {
@@ -261,6 +311,7 @@ trace::Result<Options> ParseOptions(const char* text) {
   std::string_view rest = text == nullptr ? std::string_view() : std::string_view(text);
   if (rest.empty()) return options;
   std::vector<std::string_view> seen;
+  std::string_view sample_only;
   while (true) {
     const size_t comma = rest.find(',');
     const std::string_view pair = rest.substr(0, comma);
@@ -269,12 +320,13 @@ trace::Result<Options> ParseOptions(const char* text) {
       if (earlier == key) return Status::Error("option " + std::string(key) + " is given twice");
     }
     seen.push_back(key);
-    Status status = SetOne(pair, &options);
+    Status status = SetOne(pair, &options, &sample_only);
     if (!status.ok()) return status;
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  Status status = CheckTogether(options, std::find(seen.begin(), seen.end(), "dev") != seen.end());
+  Status status = CheckMode(options, sample_only);
+  if (status.ok()) status = CheckTogether(options, std::find(seen.begin(), seen.end(), "dev") != seen.end());
   if (!status.ok()) return status;
   return options;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/core/log.h"
 #include "agent/core/policies.h"
@@ -16,6 +17,9 @@
 namespace anttracks::core {
 
 struct Options {
+  Mode mode = Mode::kAuto;
+  uint64_t interval = 512 << 10;  // bytes of allocation between two samples, on average; 0: every object that JVM TI reports
+  unsigned depth = 16;            // frames of a sample's stack
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
   uint64_t max_bytes = 0;  // of the whole trace; 0: one file without bound
@@ -33,6 +37,8 @@ struct Options {
   unsigned compressors = 0;  // 0: as many as there are processors
   LogLevel log = LogLevel::kWarn;
   bool help = false;
+  // Names of options that were given and mean nothing when objects are sampled.
+  std::vector<std::string> full_only;
 };
 
 // The error names the option and what would be valid. text may be nullptr (no options).

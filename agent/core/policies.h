@@ -19,4 +19,11 @@ enum class Compression : uint8_t {
   kFull,     // all, as far as compressors are free
 };
 
+// What is recorded.
+enum class Mode : uint8_t {
+  kFull,    // every object; takes the patched JVM
+  kSample,  // some objects, by JVM TI; any JVM
+  kAuto,    // full on the patched JVM, samples on any other
+};
+
 }  // namespace anttracks::core

@@ -16,10 +16,10 @@ size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - s
 }  // namespace
 
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
-    : vm_(vm),
+    : EventSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
+                   config.wait_limit}),
+      vm_(vm),
       stretch_bytes_(config.stretch_bytes),
-      queue_(clock_, {config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
-                      config.wait_limit}),
       symbols_(vm),
       reader_count_(config.readers),
       readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },

@@ -23,10 +23,8 @@
 #include <vector>
 
 #include "agent/core/background.h"
-#include "agent/core/buffer_queue.h"
-#include "agent/core/clock.h"
 #include "agent/core/counter.h"
-#include "agent/core/failure.h"
+#include "agent/core/event_source.h"
 #include "agent/core/readers.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
@@ -35,16 +33,6 @@
 #include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::core {
-
-// Counted by the writer.
-struct OutputCounts {
-  std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
-  std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
-  // At the bound of a rotated trace.
-  std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
-  // With keep=.
-  std::atomic<uint64_t> folded_files{0}, unfolded_files{0}, fold_cpu_ns{0};
-};
 
 struct SessionConfig {
   size_t buffer_bytes = 16 << 10;
@@ -59,20 +47,19 @@ struct SessionConfig {
   std::chrono::milliseconds wait_limit{10'000};
 };
 
-class Session {
+class Session final : public EventSource {
  public:
   Session(const AntTracksVM& vm, const SessionConfig& config);
-  ~Session();
-  Session(const Session&) = delete;
+  ~Session() override;
 
   // Before the VM's start. The heap and the GC workers are known now.
   void Begin(trace::SyncReason reason);
   // Before the VM's stop: the walk of the old space ends, and none begins. Its sync point stays incomplete.
   void StopSyncPoints();
   // After the VM's stop: hands over what is left and closes the queue.
-  void Finish(std::string_view reason);
+  void Finish(std::string_view reason) override;
   // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.
-  void Abandon(std::string_view reason);
+  void Abandon(std::string_view reason) override;
 
   void SyncBegin(std::span<const AntTracksSpace> spaces);
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
@@ -91,19 +78,20 @@ class Session {
   void ClassUnload(uint64_t klass);
 
   // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
-  void WantSyncPoint() { sync_wanted_.store(true, std::memory_order_relaxed); }
+  void WantSyncPoint() override { sync_wanted_.store(true, std::memory_order_relaxed); }
   // What was wanted while a new file was under way was wanted of the file before it.
   bool sync_point_wanted() const {
     return sync_wanted_.load(std::memory_order_relaxed) && !next_file_queued_.load(std::memory_order_acquire);
   }
   // From the writer, at the mark.
-  void NextFileBegun() {
+  void NextFileBegun() override {
     sync_wanted_.store(false, std::memory_order_relaxed);  // released by the next line
     next_file_queued_.store(false, std::memory_order_release);
   }
   // About how many bytes, before compression, the youngest sync point takes, from the part that was read. 0: not known
   // yet. Any thread.
-  double SyncPointBytes() const;
+  double SyncPointBytes() const override;
+  void RequestCollection() override { background_.RequestCollection(); }
   Background& background() { return background_; }
   void CollectionEnd(const AntTracksGC& gc);
 
@@ -112,16 +100,13 @@ class Session {
   uint64_t batches_refused() const { return readers_.batches_refused(); }
   uint32_t stretch_bytes() const { return stretch_bytes_; }
   const AntTracksVM& vm() const { return vm_; }
-  const Clock& clock() const { return clock_; }
-  Failure& failure() { return failure_; }
-  BufferQueue& queue() { return queue_; }
   Symbols& symbols() { return symbols_; }
-  OutputCounts& output() { return output_; }
+  bool symbols_pending() const override { return symbols_.pending(); }
+  std::vector<trace::ByteBuffer> TakeSymbols() override { return symbols_.Take(); }
 
-  // For END: after Finish or Abandon, from the writer.
-  std::string end_reason() const;
-  // As they stand, a JSON object. Any thread; counters of threads that run may lag behind each other.
-  std::string CountersJson() const;
+  std::string end_reason() const override;
+  // Counters of threads that run may lag behind each other.
+  std::string CountersJson() const override;
 
  private:
   template <class Encoder>
@@ -219,11 +204,7 @@ class Session {
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
-  const Clock clock_;
-  Failure failure_;
-  BufferQueue queue_;
   Symbols symbols_;
-  OutputCounts output_;
 
   uint32_t alignment_ = 8;
   trace::SyncReason reason_ = trace::SyncReason::kStart;

@@ -37,9 +37,9 @@ trace::Status Writer::Start(std::string meta_json) {
 bool Writer::Wait(std::chrono::milliseconds without_progress) {
   if (!started_ || joined_) return true;
   std::unique_lock lock(mutex_);
-  uint64_t chunks = session_.output().chunks.load();
+  uint64_t chunks = source_.output().chunks.load();
   while (!finished_.wait_for(lock, without_progress, [this] { return done_; })) {
-    const uint64_t now = session_.output().chunks.load();
+    const uint64_t now = source_.output().chunks.load();
     if (now == chunks) return false;
     chunks = now;
   }
@@ -59,11 +59,11 @@ void Writer::Run() {
   try {
     Loop();
   } catch (const std::exception& e) {
-    session_.failure().Fail(e.what());
+    source_.failure().Fail(e.what());
   } catch (...) {
-    session_.failure().Fail("internal error: unknown exception in the writer");
+    source_.failure().Fail("internal error: unknown exception in the writer");
   }
-  session_.queue().Discard();
+  source_.queue().Discard();
   const trace::Status closed = sink_.Close();
   if (!closed.ok() && !broken_) core::LogError(closed.message());
   const std::lock_guard lock(mutex_);
@@ -72,12 +72,13 @@ void Writer::Run() {
 }
 
 void Writer::Loop() {
-  core::BufferQueue& queue = session_.queue();
+  core::BufferQueue& queue = source_.queue();
   if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
   WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
-    const bool last = queue.closed() || session_.failure().failed();
+    const bool last = queue.closed() || source_.failure().failed();
+    source_.HandOver();
     core::Buffer* const list = queue.Pop(last ? std::chrono::milliseconds(0) : kFlushAfter);
     AddSymbols();
     for (core::Buffer* buffer = list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
@@ -94,9 +95,9 @@ void Writer::Loop() {
 }
 
 void Writer::AddSymbols() {
-  if (!session_.symbols().pending()) return;
+  if (!source_.symbols_pending()) return;
   trace::ByteBuffer& out = sink_.rotates() ? symbols_ : chunk_;
-  for (const trace::ByteBuffer& block : session_.symbols().Take()) {
+  for (const trace::ByteBuffer& block : source_.TakeSymbols()) {
     trace::AppendSegment(&out, SegmentKind::kSymbols, 0, block.span());
     if (symbols_.size() >= sink_.chunk_bytes()) FlushSymbols();
     if (chunk_.size() >= sink_.chunk_bytes()) FlushChunk();
@@ -129,9 +130,9 @@ void Writer::WriteEnd() {
   FlushChunk();
   WriteEncoded(true);
   if (broken_) return;
-  const core::Failure& failure = session_.failure();
-  std::string reason = session_.end_reason();
-  const uint64_t now = session_.clock().Now();
+  const core::Failure& failure = source_.failure();
+  std::string reason = source_.end_reason();
+  const uint64_t now = source_.clock().Now();
   if (failure.failed()) {
     reason = "tracing stopped: " + failure.reason();
     trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, failure.reason());
@@ -143,11 +144,11 @@ void Writer::WriteEnd() {
   bound_is_lifted_ = true;  // room is kept for what comes now
   FlushChunk();
   if (!sink_.rotates()) {
-    trace::AppendEnd(&chunk_, now, reason, session_.CountersJson());
+    trace::AppendEnd(&chunk_, now, reason, source_.CountersJson());
     FlushChunk();
     return;
   }
-  trace::AppendEnd(&symbols_, now, reason, session_.CountersJson());
+  trace::AppendEnd(&symbols_, now, reason, source_.CountersJson());
   FlushSymbols();
 }
 
@@ -186,7 +187,7 @@ void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
     Drop(payload.size());
     return;
   }
-  compressors_.Submit(type, std::move(payload), sequence_++, session_.queue().fill());
+  compressors_.Submit(type, std::move(payload), sequence_++, source_.queue().fill());
   WriteEncoded(false);
 }
 
@@ -218,10 +219,10 @@ void Writer::WriteOne(const Encoded& chunk) {
   }
   const uint64_t begin = core::Clock::Monotonic();
   const trace::Status status = chunk.status.ok() ? sink_.Write(chunk.bytes) : chunk.status;
-  session_.output().write_ns += core::Clock::Monotonic() - begin;
+  source_.output().write_ns += core::Clock::Monotonic() - begin;
   Written(status, chunk.raw_bytes, chunk.bytes.size());
-  session_.output().compressed_chunks = compressors_.counts().compressed.load();
-  session_.output().compress_ns = compressors_.counts().cpu_ns.load();
+  source_.output().compressed_chunks = compressors_.counts().compressed.load();
+  source_.output().compress_ns = compressors_.counts().cpu_ns.load();
 }
 
 void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
@@ -233,10 +234,10 @@ void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> pa
 void Writer::Written(const trace::Status& status, size_t raw, size_t stored) {
   if (!status.ok()) {
     broken_ = true;
-    session_.failure().Fail(status.message());
+    source_.failure().Fail(status.message());
     return;
   }
-  core::OutputCounts& counts = session_.output();
+  core::OutputCounts& counts = source_.output();
   counts.raw_bytes += raw;
   counts.stored_bytes += stored;
   counts.chunks++;
@@ -252,8 +253,8 @@ void Writer::NextFile() {
     Written(status, 0, 0);
     return;
   }
-  session_.output().files++;
-  session_.NextFileBegun();
+  source_.output().files++;
+  source_.NextFileBegun();
   has_sync_point_ = false;
   dropping_ = false;
   if (!symbols_.empty()) {  // they waited; if there is no room now there never will be
@@ -263,7 +264,7 @@ void Writer::NextFile() {
   WriteChunk(trace::ChunkType::kMeta, Meta());
   if (dropped_chunks_ == 0) return;
   trace::ByteBuffer loss;
-  trace::AppendLoss(&loss, session_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
+  trace::AppendLoss(&loss, source_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
   WriteChunk(trace::ChunkType::kData, std::move(loss));
   dropped_chunks_ = dropped_bytes_ = 0;
 }
@@ -274,15 +275,15 @@ void Writer::AskForSpace() {
   if (!has_sync_point_) {
     // It has no room if the bound was reached. Another one now and then, but no collection for it: the application
     // comes first.
-    if (dropping_ && now >= retry_at_) session_.WantSyncPoint();
+    if (dropping_ && now >= retry_at_) source_.WantSyncPoint();
     return;
   }
-  if (dropping_ || sink_.WantsNext()) session_.WantSyncPoint();
+  if (dropping_ || sink_.WantsNext()) source_.WantSyncPoint();
   if (!dropping_ && !sink_.NearBound()) return;
   if (now - asked_ < kAskAgainAfter) return;
   asked_ = now;
-  session_.output().requested_collections++;
-  session_.background().RequestCollection();
+  source_.output().requested_collections++;
+  source_.RequestCollection();
 }
 
 // From here on nothing is written.
@@ -297,15 +298,15 @@ void Writer::BeginToDrop() {
 void Writer::Drop(size_t bytes) {
   dropped_chunks_++;
   dropped_bytes_ += bytes;
-  session_.output().dropped_chunks++;
-  session_.output().dropped_bytes += bytes;
+  source_.output().dropped_chunks++;
+  source_.output().dropped_bytes += bytes;
   AskForSpace();
 }
 
 // A file that cannot hold the sync point it begins with is of no use.
 void Writer::ReportTooSmall() {
-  const core::OutputCounts& counts = session_.output();
-  const double raw = session_.SyncPointBytes();
+  const core::OutputCounts& counts = source_.output();
+  const double raw = source_.SyncPointBytes();
   if (raw == 0 || said_too_small_) return;
   said_too_small_ = true;
   core::LogWarn(sink_.TooSmall(raw * static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes)));
@@ -317,7 +318,7 @@ void Writer::PollSink() {
   polled_ = now;
   sink_.Poll();
   const FoldCounts folds = sink_.folds();
-  core::OutputCounts& counts = session_.output();
+  core::OutputCounts& counts = source_.output();
   counts.folded_files = folds.folded;
   counts.unfolded_files = folds.unfolded;
   counts.fold_cpu_ns = folds.cpu_ns;

@@ -10,7 +10,7 @@
 //                        |----- write error --> queue discards, nothing is written any more --> done
 //
 // Thread safety: Start and Wait from one thread; the rest runs in the writer's own thread, with all signals
-// blocked. Ownership: borrows session and sink, which must live until done. If Wait gives up, they must live
+// blocked. Ownership: borrows source and sink, which must live until done. If Wait gives up, they must live
 // on.
 #pragma once
 
@@ -21,7 +21,7 @@
 #include <mutex>
 #include <string>
 
-#include "agent/core/session.h"
+#include "agent/core/event_source.h"
 #include "agent/io/compressors.h"
 #include "agent/io/sink.h"
 #include "trace/file_writer.h"
@@ -37,8 +37,8 @@ struct WriterConfig {
 
 class Writer {
  public:
-  Writer(core::Session& session, Sink& sink, const WriterConfig& config)
-      : session_(session),
+  Writer(core::EventSource& source, Sink& sink, const WriterConfig& config)
+      : source_(source),
         sink_(sink),
         compressors_(config.compressors, config.compression, config.threshold),
         symbol_chunks_(config.compression != core::Compression::kOff) {}
@@ -47,7 +47,7 @@ class Writer {
   Writer(const Writer&) = delete;
 
   trace::Status Start(std::string meta_json);
-  // After the session's Finish or Abandon. False: no progress for that long; the thread is left alone.
+  // After the source's Finish or Abandon. False: no progress for that long; the thread is left alone.
   bool Wait(std::chrono::milliseconds without_progress);
 
  private:
@@ -83,7 +83,7 @@ class Writer {
   void CheckFiles();
   void PollSink();
 
-  core::Session& session_;
+  core::EventSource& source_;
   Sink& sink_;
   Compressors compressors_;
   uint64_t sequence_ = 0;  // of the next chunk

@@ -42,19 +42,6 @@ void FreeExtension(jvmtiEnv* env, jvmtiExtensionFunctionInfo& info) {
   free(info.errors);
 }
 
-jvmtiExtensionFunction FindExtension(jvmtiEnv* env) {
-  jint count = 0;
-  jvmtiExtensionFunctionInfo* infos = nullptr;
-  if (env->GetExtensionFunctions(&count, &infos) != JVMTI_ERROR_NONE) return nullptr;
-  jvmtiExtensionFunction found = nullptr;
-  for (jint i = 0; i < count; i++) {
-    if (std::strcmp(infos[i].id, ANTTRACKS_EXTENSION_ID) == 0) found = infos[i].func;
-    FreeExtension(env, infos[i]);
-  }
-  env->Deallocate(reinterpret_cast<unsigned char*>(infos));
-  return found;
-}
-
 uint64_t RandomId() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
@@ -106,7 +93,7 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
   if (vm->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
     return Status::Error("this JVM has no JVMTI 11");
   }
-  Status status = FindVm();
+  Status status = ChooseMode();
   if (status.ok()) status = OpenFile();
   if (!status.ok()) return status;
   state_ = State::kLoaded;
@@ -114,6 +101,28 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
     auto stats = io::StatsFile::Create(core::ExpandFile(options_.stats, getpid()), options_.overwrite);
     if (!stats.ok()) return stats.status();
     stats_ = std::move(*stats);
+  }
+  MakeSession();
+  writer_ = std::make_unique<io::Writer>(*source_, *sink_,
+                                         io::WriterConfig{.compression = options_.compression,
+                                                          .threshold = options_.threshold,
+                                                          .compressors = options_.compressors});
+  static bool fork_handled = false;
+  if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
+  status = Subscribe();
+  if (!status.ok()) return status;
+  if (fallback_) TellFallback();
+  if (!attach) return {};
+  return BeginLocked(trace::SyncReason::kAttach);
+}
+
+void Agent::MakeSession() {
+  if (samples_) {
+    sample_session_ = std::make_unique<core::SampleSession>(
+        core::SampleConfig{.queue_bytes = options_.queue_bytes, .when_full = options_.when_full});
+    sampler_ = std::make_unique<Sampler>(env_, *sample_session_, SamplerConfig());
+    source_ = sample_session_.get();
+    return;
   }
   session_ = std::make_unique<core::Session>(
       *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
@@ -123,15 +132,7 @@ Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
                                  .when_full = options_.when_full,
                                  .stretch_bytes = options_.stretch_bytes,
                                  .readers = std::thread::hardware_concurrency() > 1 ? options_.readers : 0});
-  writer_ = std::make_unique<io::Writer>(*session_, *sink_,
-                                         io::WriterConfig{.compression = options_.compression,
-                                                          .threshold = options_.threshold,
-                                                          .compressors = options_.compressors});
-  static bool fork_handled = false;
-  if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
-  status = Subscribe();
-  if (!status.ok() || !attach) return status;
-  return BeginLocked(trace::SyncReason::kAttach);
+  source_ = session_.get();
 }
 
 size_t Agent::WaitBytes() const {
@@ -140,12 +141,49 @@ size_t Agent::WaitBytes() const {
   return std::clamp<size_t>(limits.backlog(), 4 * options_.buffer_bytes, options_.queue_bytes);
 }
 
+jvmtiExtensionFunction Agent::FindExtension(jvmtiEnv* env) {
+  jint count = 0;
+  jvmtiExtensionFunctionInfo* infos = nullptr;
+  if (env->GetExtensionFunctions(&count, &infos) != JVMTI_ERROR_NONE) return nullptr;
+  jvmtiExtensionFunction found = nullptr;
+  for (jint i = 0; i < count; i++) {
+    if (std::strcmp(infos[i].id, ANTTRACKS_EXTENSION_ID) == 0) found = infos[i].func;
+    FreeExtension(env, infos[i]);
+  }
+  env->Deallocate(reinterpret_cast<unsigned char*>(infos));
+  return found;
+}
+
+Sampler::Config Agent::SamplerConfig() const { return {.interval = options_.interval, .depth = options_.depth}; }
+
+Status Agent::ChooseMode() {
+  fallback_ = options_.mode == core::Mode::kAuto && FindExtension(env_) == nullptr;
+  samples_ = fallback_ || options_.mode == core::Mode::kSample;
+  if (!samples_) return FindVm();
+  // Of the options that are ignored: one file, and nothing to keep.
+  options_.max_bytes = 0;
+  options_.keep = false;
+  return Sampler::Prepare(env_, SamplerConfig());
+}
+
+void Agent::TellFallback() const {
+  const uint64_t interval = options_.interval;
+  std::string text = "this JVM is not patched for AntTracks: samples (";
+  text += interval == 0 ? "every object that JVM TI reports" : "one object per " + std::to_string(interval) + " bytes";
+  text +=
+      ") instead of every object, so estimates instead of exact numbers, and no addresses or moves; for all of that run "
+      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on it, mode=sample says no more)";
+  std::string ignored;
+  for (const std::string& name : options_.full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
+  core::LogWarn(text + ignored);
+}
+
 Status Agent::FindVm() {
   const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env_)));
   if (function == nullptr) {
     return Status::Error(
         "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
-        "scripts/quickstart (see README)");
+        "scripts/quickstart (see README), or leave out mode=full to sample");
   }
   const jvmtiError error = function(env_, ANTTRACKS_ABI_VERSION, &vm_);
   if (error != JVMTI_ERROR_NONE || vm_ == nullptr || vm_->version != ANTTRACKS_ABI_VERSION ||
@@ -155,7 +193,8 @@ Status Agent::FindVm() {
         "sources (scripts/build)");
   }
   if (vm_->unsupported != nullptr) {
-    return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm_->unsupported));
+    return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm_->unsupported) +
+                         "; mode=sample takes it as it is");
   }
   return {};
 }
@@ -204,8 +243,8 @@ void Agent::WriteStats(std::string_view state) {
   nlohmann::ordered_json json;
   json["trace"] = path_;
   json["state"] = state;
-  json["duration_ns"] = session_->clock().Now();
-  json["counters"] = nlohmann::ordered_json::parse(session_->CountersJson());
+  json["duration_ns"] = source_->clock().Now();
+  json["counters"] = nlohmann::ordered_json::parse(source_->CountersJson());
   const Status status = stats_->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   if (!status.ok()) core::LogWarn(status.message());
 }
@@ -215,6 +254,7 @@ Status Agent::Subscribe() {
   callbacks.VMInit = OnVmInit;
   callbacks.VMDeath = OnVmDeath;
   callbacks.DataDumpRequest = OnDataDump;
+  if (samples_) Sampler::SetCallbacks(&callbacks);
   jvmtiError error = env_->SetEventCallbacks(&callbacks, sizeof callbacks);
   for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_DATA_DUMP_REQUEST}) {
     if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
@@ -247,7 +287,28 @@ Status Agent::StartBackground() {
   return {};
 }
 
+Status Agent::BeginSampling() {
+  JNIEnv* jni = nullptr;
+  if (java_vm_->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_10) != JNI_OK) {
+    return Status::Error("no JNI in this thread");
+  }
+  Status status =
+      writer_->Start(SampleMetaJson(env_, options_.interval, options_.depth, option_text_.c_str()));
+  if (!status.ok()) return status;
+  sample_session_->Begin();
+  state_ = State::kRunning;
+  status = sampler_->Start(jni);
+  if (status.ok()) {
+    core::LogInfo("samples go to " + path_);
+    return {};
+  }
+  sampler_->Stop();
+  NeverBegan("the JVM refuses to be sampled");
+  return status;
+}
+
 Status Agent::BeginLocked(trace::SyncReason reason) {
+  if (samples_) return BeginSampling();
   // At load the heap did not exist yet: fetch its place and the number of GC workers.
   const Status found = FindVm();
   if (!found.ok()) return found;
@@ -280,8 +341,8 @@ Status Agent::BeginLocked(trace::SyncReason reason) {
 // The writer runs already.
 void Agent::NeverBegan(std::string_view why) {
   state_ = State::kEnded;
-  session_->failure().Fail(std::string(why));
-  session_->Abandon("never started");
+  source_->failure().Fail(std::string(why));
+  source_->Abandon("never started");
   (void)writer_->Wait(kEndWithoutProgress);
   ForgetFile();
 }
@@ -314,7 +375,7 @@ void Agent::VmDeath() noexcept {
 void Agent::DataDump() noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kRunning) WriteStats(session_->failure().failed() ? "failed" : "running");
+    if (state_ == State::kRunning) WriteStats(source_->failure().failed() ? "failed" : "running");
   } catch (...) {
     core::LogError("internal error: the counters could not be written");
   }
@@ -347,30 +408,33 @@ void Agent::ProcessExit() noexcept {
 
 void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
   state_ = State::kEnded;
-  if (vm_is_alive) {
+  if (!vm_is_alive) {
+    source_->Abandon(reason);
+  } else if (samples_) {
+    sampler_->Stop();
+    source_->Finish(reason);
+  } else {
     session_->StopSyncPoints();
     vm_->stop();
     session_->Finish(reason);
     session_->background().Stop();
-  } else {
-    session_->Abandon(reason);
   }
   const bool written = writer_->Wait(kEndWithoutProgress);
-  WriteStats(!written || session_->failure().failed() ? "failed" : "ended");
+  WriteStats(!written || source_->failure().failed() ? "failed" : "ended");
   if (!written) {
     core::LogError("the end of the trace could not be written: no progress for 30 s on " + path_);
     return;
   }
-  if (session_->queue().lost_segments() != 0) {
+  if (source_->queue().lost_segments() != 0) {
     core::LogWarn(
-        "the trace " + path_ + " has losses: " + std::to_string(session_->queue().lost_segments()) +
+        "the trace " + path_ + " has losses: " + std::to_string(source_->queue().lost_segments()) +
         " segments were dropped because the file could not be written fast enough; give a larger queue=");
   }
-  if (const uint64_t dropped = session_->output().dropped_bytes; dropped != 0) {
+  if (const uint64_t dropped = source_->output().dropped_bytes; dropped != 0) {
     core::LogWarn("the trace " + path_ + " has losses: " + std::to_string(dropped) +
                   " bytes of events were dropped because maxsize was reached; give a larger maxsize=");
   }
-  if (!session_->failure().failed()) core::LogInfo("trace written: " + session_->CountersJson());
+  if (!source_->failure().failed()) core::LogInfo("trace written: " + source_->CountersJson());
 }
 
 void Agent::ForgetFile() {
@@ -381,7 +445,7 @@ void Agent::ForgetFile() {
 // Only what is async-signal-safe: another thread may have held any lock.
 void Agent::ForkedChild() {
   Agent& agent = Get();
-  if (agent.session_) agent.session_->failure().Deactivate();
+  if (agent.source_ != nullptr) agent.source_->failure().Deactivate();
   if (agent.sink_) agent.sink_->CloseInForkedChild();
   agent.state_ = State::kEnded;
 }

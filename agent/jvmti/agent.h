@@ -17,10 +17,12 @@
 #include <string>
 
 #include "agent/core/options.h"
+#include "agent/core/sample_session.h"
 #include "agent/core/session.h"
 #include "agent/io/sink.h"
 #include "agent/io/stats_file.h"
 #include "agent/io/writer.h"
+#include "agent/jvmti/sampler.h"
 #include "trace/status.h"
 
 namespace anttracks::jvmti {
@@ -44,13 +46,21 @@ class Agent {
   enum class State { kIdle, kLoaded, kRunning, kEnded };
 
   trace::Status LoadLocked(JavaVM* vm, const char* options, bool attach);
+  // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
+  trace::Status ChooseMode();
+  // nullptr: the JVM is not patched.
+  static jvmtiExtensionFunction FindExtension(jvmtiEnv* env);
   trace::Status FindVm();
   // How much may be queued before threads wait; 0: as much as queue= says.
   size_t WaitBytes() const;
   trace::Status OpenFile();
+  void MakeSession();
+  Sampler::Config SamplerConfig() const;
+  void TellFallback() const;
   trace::Status Subscribe();
   trace::Status StartBackground();
   trace::Status BeginLocked(trace::SyncReason reason);
+  trace::Status BeginSampling();
   void EndLocked(bool vm_is_alive, std::string_view reason);
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
@@ -70,7 +80,13 @@ class Agent {
   std::string path_;
   std::unique_ptr<io::Sink> sink_;
   std::unique_ptr<io::StatsFile> stats_;  // nullptr: none
+  bool samples_ = false;      // instead of tracing
+  bool fallback_ = false;     // because the JVM is not patched
+  // One of the two; source_ is that one.
   std::unique_ptr<core::Session> session_;
+  std::unique_ptr<core::SampleSession> sample_session_;
+  core::EventSource* source_ = nullptr;
+  std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<io::Writer> writer_;
 };
 

@@ -34,21 +34,37 @@ std::string VmFlags() {
   return flags;
 }
 
-}  // namespace
-
-std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options) {
-  const nlohmann::json meta = {
+nlohmann::json Common(jvmtiEnv* env, const char* options) {
+  return {
       {"agent_version", ANTTRACKS_VERSION},
       {"vm_version", Property(env, "java.vm.name") + " " + Property(env, "java.vm.version")},
       {"java_command", Property(env, "sun.java.command")},
       {"vm_flags", VmFlags()},
       {"options", options == nullptr ? "" : options},
-      {"object_alignment", vm.object_alignment},
-      {"heap_start", vm.heap_start},
-      {"heap_end", vm.heap_end},
   };
-  // Arguments need not be UTF-8.
+}
+
+// Arguments need not be UTF-8.
+std::string Text(const nlohmann::json& meta) {
   return meta.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options) {
+  nlohmann::json meta = Common(env, options);
+  meta["object_alignment"] = vm.object_alignment;
+  meta["heap_start"] = vm.heap_start;
+  meta["heap_end"] = vm.heap_end;
+  return Text(meta);
+}
+
+std::string SampleMetaJson(jvmtiEnv* env, uint64_t interval, unsigned depth, const char* options) {
+  nlohmann::json meta = Common(env, options);
+  meta["mode"] = "sample";
+  meta["interval"] = interval;
+  meta["depth"] = depth;
+  return Text(meta);
 }
 
 }  // namespace anttracks::jvmti

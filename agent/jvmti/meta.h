@@ -11,5 +11,7 @@
 namespace anttracks::jvmti {
 
 std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options);
+// Of a trace of samples.
+std::string SampleMetaJson(jvmtiEnv* env, uint64_t interval, unsigned depth, const char* options);
 
 }  // namespace anttracks::jvmti

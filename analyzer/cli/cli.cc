@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/sampled.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -87,19 +88,32 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
 }
 
+int RunOnSamples(Session& session, const std::string& name, const Arguments& arguments) {
+  if (name == "gcs") return RunSampledGcs(session);
+  if (name == "classes") return RunSampledClasses(session, arguments.classes);
+  if (name == "threads") return RunSampledThreads(session);
+  if (name == "heap") return RunSampledHeap(session, arguments.heap);
+  if (name == "sites") return RunSampledSites(session, arguments.sites);
+  return session.NotInSamples("quality is about what is known of every live object");
+}
+
 int Run(CLI::App& app, Session& session, Arguments& arguments) {
   CLI::App* command = app.get_subcommands().front();
   const std::string name = command->get_name();
   const bool top_given = command->get_option_no_throw("--top") != nullptr && command->count("--top") != 0;
   session.top = top_given ? arguments.top : session.json || name == "threads" ? 0 : 30;
+  if (command->get_option_no_throw("--gc") != nullptr && command->count("--gc") != 0) {
+    arguments.heap.gc = arguments.sites.gc = arguments.gc;
+  }
+  if (name == "fold") return RunFold(session, arguments.fold);
+  if (!session.Open()) return kExitUnreadable;
   if (name == "info") return RunInfo(session);
+  if (name == "verify") return RunVerify(session, arguments.max_errors);
+  if (session.sampled) return RunOnSamples(session, name, arguments);
   if (name == "gcs") return RunGcs(session);
   if (name == "classes") return RunClasses(session, arguments.classes);
   if (name == "threads") return RunThreads(session);
   if (name == "quality") return RunQuality(session);
-  if (name == "fold") return RunFold(session, arguments.fold);
-  if (name == "verify") return RunVerify(session, arguments.max_errors);
-  if (command->count("--gc") != 0) arguments.heap.gc = arguments.sites.gc = arguments.gc;
   if (name == "sites") return RunSites(session, arguments.sites);
   return RunHeap(session, arguments.heap);
 }

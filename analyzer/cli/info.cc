@@ -9,9 +9,11 @@
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
+#include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
+#include "analyzer/passes/sampled.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -19,7 +21,54 @@ namespace {
 constexpr const char* kSegmentNames[kSegmentKinds] = {
     "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
     "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
-    "ORIGINS"};
+    "ORIGINS",      "SAMPLES",  "SAMPLE_DEATHS"};
+
+// Of a trace of samples: the same, and what they stand for.
+class SampledOverview : public Overview {
+ public:
+  SampledOverview(const Symbols& symbols, Problems& problems, uint64_t interval)
+      : Overview(symbols), sampled_(symbols, problems, interval) {}
+
+  void set_position(const Position& position) { sampled_.set_position(position); }
+  void Sample(const SampleEvent& event) { sampled_.Sample(event); }
+  void SampleDied(uint64_t number, uint64_t collections) { sampled_.SampleDied(number, collections); }
+  void GcBegin(const GcEvent& event) {
+    Overview::GcBegin(event);
+    sampled_.GcBegin(event);
+  }
+  void GcEnd(const GcEvent& event) {
+    Overview::GcEnd(event);
+    sampled_.GcEnd(event);
+  }
+  void Loss(const LossEvent& event) {
+    Overview::Loss(event);
+    sampled_.Loss(event);
+  }
+  void End(const EndEvent& event) {
+    Overview::End(event);
+    sampled_.End(event);
+  }
+  void Gap() { sampled_.Gap(); }
+
+  const Sampled& sampled() const { return sampled_; }
+
+ private:
+  Sampled sampled_;
+};
+
+// All of them, and those that live at the end.
+struct SampleTotals {
+  Estimate allocated, live;
+};
+
+SampleTotals TotalsOf(const Sampled& sampled) {
+  SampleTotals totals;
+  for (const SampledObject& sample : sampled.samples()) {
+    totals.allocated.Add(sampled.Of(sample));
+    if (sample.LivesAfter(std::nullopt)) totals.live.Add(sampled.Of(sample));
+  }
+  return totals;
+}
 
 std::string_view RoleLabel(const trace::FileInfo& file) {
   if (file.is_symbols()) return "symbols";
@@ -117,11 +166,10 @@ nlohmann::ordered_json LossesJson(const Overview& overview) {
   return list;
 }
 
-nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
-                              const Overview& overview) {
+nlohmann::ordered_json ProgramJson(const trace::TraceReader& reader, const PassSummary& summary,
+                                   const Overview& overview) {
   const Meta& meta = summary.meta;
   const trace::FileInfo& first = reader.files()[0];
-  const uint64_t objects = overview.tlab().objects + overview.outside().objects;
   nlohmann::ordered_json json;
   json["files"] = FilesJson(reader, overview);
   json["trace_id"] = fmt::format("{:016x}", first.trace_id);
@@ -132,6 +180,49 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["java_command"] = meta.java_command;
   json["vm_flags"] = meta.vm_flags;
   json["options"] = meta.options;
+  return json;
+}
+
+void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const Overview& overview) {
+  nlohmann::ordered_json& json = *to;
+  json["losses"] = LossesJson(overview);
+  json["ended_cleanly"] = summary.ended;
+  json["end_reason"] = overview.end().reason;
+  const auto counters = nlohmann::ordered_json::parse(overview.end().counters, nullptr, false);
+  json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : counters;
+  json["truncated_bytes"] = summary.truncated_bytes;
+  json["damage"] = summary.damage;
+}
+
+nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
+                              const SampledOverview& overview) {
+  const Sampled& sampled = overview.sampled();
+  const SampleTotals totals = TotalsOf(sampled);
+  nlohmann::ordered_json json = ProgramJson(reader, summary, overview);
+  json["mode"] = "sample";
+  json.update(EstimatesJson(sampled.samples().size(), sampled.interval()));
+  json["depth"] = summary.meta.depth;
+  json["duration_ns"] = summary.duration_ns;
+  json["gcs"] = sampled.gcs().size();
+  json["gc_ns"] = overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull);
+  for (const auto& [name, estimate] : {std::pair("allocated", totals.allocated), std::pair("live_at_end", totals.live)}) {
+    nlohmann::ordered_json part = nlohmann::ordered_json::object();
+    AddEstimate(&part, estimate);
+    json[name] = std::move(part);
+  }
+  json["segments"] = SegmentsJson(summary);
+  json["chunks"] = summary.chunks;
+  json["raw_bytes"] = summary.raw_bytes;
+  json["stored_bytes"] = summary.stored_bytes;
+  AddOutputJson(&json, summary, overview);
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
+                              const Overview& overview) {
+  const Meta& meta = summary.meta;
+  const uint64_t objects = overview.tlab().objects + overview.outside().objects;
+  nlohmann::ordered_json json = ProgramJson(reader, summary, overview);
   json["object_alignment"] = meta.object_alignment;
   json["heap_start"] = meta.heap_start;
   json["heap_end"] = meta.heap_end;
@@ -152,13 +243,7 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["stored_bytes"] = summary.stored_bytes;
   json["raw_bytes_per_object"] = Ratio(summary.raw_bytes, objects);
   json["file_bytes_per_object"] = Ratio(FileBytes(reader), objects);
-  json["losses"] = LossesJson(overview);
-  json["ended_cleanly"] = summary.ended;
-  json["end_reason"] = overview.end().reason;
-  const auto counters = nlohmann::ordered_json::parse(overview.end().counters, nullptr, false);
-  json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : counters;
-  json["truncated_bytes"] = summary.truncated_bytes;
-  json["damage"] = summary.damage;
+  AddOutputJson(&json, summary, overview);
   return json;
 }
 
@@ -251,6 +336,16 @@ std::string SyncsText(const Overview& overview) {
   return text;
 }
 
+void AddEnd(Lines* lines, const PassSummary& summary, const Overview& overview) {
+  uint64_t lost = 0;
+  for (const LossEvent& loss : overview.losses()) lost += loss.bytes;
+  lines->Add("losses", overview.losses().empty()
+                           ? "none"
+                           : fmt::format("{}, {} of events: {}", Plural(overview.losses().size(), "loss record"),
+                                         Bytes(lost), overview.losses()[0].reason));
+  lines->Add("ended", EndText(summary, overview));
+}
+
 void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
                const Overview& overview) {
   const HeapTotals all{overview.tlab().objects + overview.outside().objects,
@@ -268,13 +363,25 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
                                 PerObject(summary.raw_bytes, all.objects)));
   lines->Add("on disk", fmt::format("{}, {} an object", Bytes(FileBytes(reader)),
                                     PerObject(FileBytes(reader), all.objects)));
-  uint64_t lost = 0;
-  for (const LossEvent& loss : overview.losses()) lost += loss.bytes;
-  lines->Add("losses", overview.losses().empty()
-                           ? "none"
-                           : fmt::format("{}, {} of events: {}", Plural(overview.losses().size(), "loss record"),
-                                         Bytes(lost), overview.losses()[0].reason));
-  lines->Add("ended", EndText(summary, overview));
+  AddEnd(lines, summary, overview);
+}
+
+void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+               const SampledOverview& overview) {
+  const Sampled& sampled = overview.sampled();
+  const SampleTotals totals = TotalsOf(sampled);
+  lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.interval()),
+                                 Plural(summary.meta.depth, "frame")));
+  lines->Add("collections", fmt::format("{} pauses in {}", Count(sampled.gcs().size()),
+                                        Duration(overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull))));
+  lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples), Count(totals.live.samples)));
+  lines->Add("est. allocated", About(totals.allocated));
+  lines->Add("est. live", About(totals.live) + " at the end");
+  lines->Blank();
+  const uint64_t samples = totals.allocated.samples;
+  lines->Add("raw", fmt::format("{}, {} a sample", Bytes(summary.raw_bytes), PerObject(summary.raw_bytes, samples)));
+  lines->Add("on disk", fmt::format("{}, {} a sample", Bytes(FileBytes(reader)), PerObject(FileBytes(reader), samples)));
+  AddEnd(lines, summary, overview);
 }
 
 std::string SegmentsText(const PassSummary& summary) {
@@ -287,13 +394,8 @@ std::string SegmentsText(const PassSummary& summary) {
   return table.empty() ? std::string() : "\n" + table.ToString();
 }
 
-}  // namespace
-
-int RunInfo(Session& session) {
-  if (!session.Open()) return kExitUnreadable;
-  Problems problems;
-  Symbols symbols(problems);
-  Overview overview(symbols);
+template <class Sink>
+int Info(Session& session, Symbols& symbols, Problems& problems, Sink& overview) {
   const PassSummary summary = session.Run(symbols, problems, overview);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (session.json) {
@@ -305,6 +407,20 @@ int RunInfo(Session& session) {
     session.out << lines.text() << SegmentsText(summary);
   }
   return session.Finish(summary, problems);
+}
+
+}  // namespace
+
+int RunInfo(Session& session) {
+  if (!session.Open()) return kExitUnreadable;
+  Problems problems;
+  Symbols symbols(problems);
+  if (session.sampled) {
+    SampledOverview overview(symbols, problems, session.sampled->interval);
+    return Info(session, symbols, problems, overview);
+  }
+  Overview overview(symbols);
+  return Info(session, symbols, problems, overview);
 }
 
 }  // namespace anttracks::analyzer

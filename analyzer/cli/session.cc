@@ -9,11 +9,36 @@
 
 namespace anttracks::analyzer {
 
+namespace {
+
+// Reads as far as the first META.
+class FindMeta : public SinkBase {
+ public:
+  void Configure(uint64_t, uint64_t) { found_ = true; }
+  bool done() const { return found_; }
+
+ private:
+  bool found_ = false;
+};
+
+std::optional<SampledMeta> FindSampling(trace::TraceReader& reader) {
+  Problems problems;
+  Symbols symbols(problems);
+  FindMeta sink;
+  Pass<FindMeta> pass(reader, symbols, problems, sink);
+  const PassSummary& summary = pass.Run();
+  if (!summary.has_meta || !summary.meta.sampled) return std::nullopt;
+  return SampledMeta{summary.meta.interval, summary.meta.depth};
+}
+
+}  // namespace
+
 std::string TruncationNote(uint64_t bytes) {
   return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored", Plural(bytes, "byte"));
 }
 
 bool Session::Open() {
+  if (reader) return true;
   auto opened = trace::TraceReader::Open(files);
   if (!opened.ok()) {
     err << "anttracks: " << opened.message() << "\n";
@@ -21,7 +46,13 @@ bool Session::Open() {
   }
   reader = std::move(*opened);
   for (const std::string& warning : reader->warnings()) err << "warning: " << warning << "\n";
+  sampled = FindSampling(*reader);
   return true;
+}
+
+int Session::NotInSamples(std::string_view what) {
+  err << "anttracks: " << what << "; this trace holds samples (mode=sample), not every object\n";
+  return kExitUsage;
 }
 
 int Session::Unreadable(const trace::Status& status) {

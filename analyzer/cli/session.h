@@ -6,7 +6,9 @@
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/cli/progress.h"
@@ -22,6 +24,11 @@ enum Exit : int {
   kExitDamaged = 4,
 };
 
+// A trace of samples; see Meta.
+struct SampledMeta {
+  uint64_t interval = 0, depth = 0;
+};
+
 struct Session {
   std::ostream& out;
   std::ostream& err;
@@ -30,11 +37,14 @@ struct Session {
   bool json = false;
   size_t top = 0;  // rows of a table; 0: all
   std::unique_ptr<trace::TraceReader> reader;
+  std::optional<SampledMeta> sampled = {};  // by Open
 
-  // False, with a message, if the files are no trace.
+  // False, with a message, if the files are no trace. True if they are open already.
   bool Open();
   // Prints why the trace cannot be read.
   int Unreadable(const trace::Status& status);
+  // Prints that a trace of samples does not have what that takes.
+  int NotInSamples(std::string_view what);
   // Prints that there is no collection of the id among these.
   int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
   // Prints what the results do not cover; the exit code.

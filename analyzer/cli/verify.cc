@@ -8,14 +8,14 @@
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/sampled.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 constexpr auto kKinds = static_cast<size_t>(ProblemKind::kCount);
 
-std::string ToText(const Session& session, const PassSummary& summary, const Problems& problems,
-                   const Rebuild& rebuild) {
+std::string ProblemsText(const Session& session, const Problems& problems) {
   std::string text;
   for (const Problem& problem : problems.kept()) {
     const Position& at = problem.position;
@@ -34,6 +34,16 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
     }
     text += "\n" + table.ToString() + "\n";
   }
+  return text;
+}
+
+std::string ErrorsText(const Problems& problems) {
+  return problems.total() == 0 ? "no errors" : Plural(problems.total(), "error");
+}
+
+std::string ToText(const Session& session, const PassSummary& summary, const Problems& problems,
+                   const Rebuild& rebuild) {
+  std::string text = ProblemsText(session, problems);
   const HeapTotals live = summary.has_meta ? rebuild.heap().totals() : HeapTotals{};
   const SyncCounts& syncs = rebuild.syncs();
   std::string checked = fmt::format("{} and {}", Plural(summary.chunks, "chunk"),
@@ -45,12 +55,25 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
                         Count(syncs.checked), Count(syncs.taken), Count(syncs.abandoned));
   }
   text += fmt::format("{} checked, {} live at the end: {}\n", checked, Plural(live.objects, "object"),
-                      problems.total() == 0 ? "no errors" : Plural(problems.total(), "error"));
+                      ErrorsText(problems));
   return text;
 }
 
-nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary, const Problems& problems,
-                              const Rebuild& rebuild) {
+uint64_t Living(const Sampled& sampled) {
+  uint64_t living = 0;
+  for (const SampledObject& sample : sampled.samples()) living += sample.LivesAfter(std::nullopt);
+  return living;
+}
+
+std::string ToText(const Session& session, const PassSummary& summary, const Problems& problems,
+                   const Sampled& sampled) {
+  return ProblemsText(session, problems) +
+         fmt::format("{}, {} and {} checked, {} live at the end: {}\n", Plural(summary.chunks, "chunk"),
+                     Plural(sampled.gcs().size(), "collection"), Plural(sampled.samples().size(), "sample"),
+                     Plural(Living(sampled), "sample"), ErrorsText(problems));
+}
+
+nlohmann::ordered_json ProblemsJson(const Session& session, const Problems& problems) {
   nlohmann::ordered_json json;
   json["errors"] = problems.total();
   json["by_kind"] = nlohmann::ordered_json::object();
@@ -66,6 +89,24 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
                              {"kind", ProblemName(problem.kind)},
                              {"text", problem.text}});
   }
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary, const Problems& problems,
+                              const Sampled& sampled) {
+  nlohmann::ordered_json json = ProblemsJson(session, problems);
+  json["chunks"] = summary.chunks;
+  json["gcs"] = sampled.gcs().size();
+  json["samples"] = sampled.samples().size();
+  json["live_samples"] = Living(sampled);
+  json["truncated_bytes"] = summary.truncated_bytes;
+  json["ended_cleanly"] = summary.ended;
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary, const Problems& problems,
+                              const Rebuild& rebuild) {
+  nlohmann::ordered_json json = ProblemsJson(session, problems);
   json["chunks"] = summary.chunks;
   json["gcs"] = rebuild.gcs().size();
   json["sync_points"] = {{"checked", rebuild.syncs().checked},
@@ -76,21 +117,30 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
   return json;
 }
 
+template <class Sink>
+int Verify(Session& session, Symbols& symbols, Problems& problems, Sink& sink) {
+  const PassSummary summary = session.Run(symbols, problems, sink, /*stop_at_damage=*/false);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  session.out << (session.json ? JsonText(ToJson(session, summary, problems, sink))
+                               : ToText(session, summary, problems, sink));
+  if (!session.json && summary.truncated_bytes != 0) {
+    session.out << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+  }
+  return problems.total() == 0 ? kExitFine : kExitErrors;
+}
+
 }  // namespace
 
 int RunVerify(Session& session, size_t max_errors) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems(max_errors);
   Symbols symbols(problems);
-  Rebuild rebuild(symbols, problems, {.check_spaces = true});
-  const PassSummary summary = session.Run(symbols, problems, rebuild, /*stop_at_damage=*/false);
-  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  session.out << (session.json ? JsonText(ToJson(session, summary, problems, rebuild))
-                               : ToText(session, summary, problems, rebuild));
-  if (!session.json && summary.truncated_bytes != 0) {
-    session.out << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+  if (session.sampled) {
+    Sampled sampled(symbols, problems, session.sampled->interval);
+    return Verify(session, symbols, problems, sampled);
   }
-  return problems.total() == 0 ? kExitFine : kExitErrors;
+  Rebuild rebuild(symbols, problems, {.check_spaces = true});
+  return Verify(session, symbols, problems, rebuild);
 }
 
 }  // namespace anttracks::analyzer

@@ -35,6 +35,11 @@ struct SyncEvent {
 // What became of a sync point; kIncomplete: its end is not in the trace (yet).
 enum class SyncState : uint8_t { kNone, kIncomplete, kComplete, kAbandoned };
 
+// An object of a trace of samples; see SAMPLES in docs/trace-format.md.
+struct SampleEvent {
+  uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
+};
+
 struct LossEvent {
   uint64_t time = 0, segments = 0, bytes = 0;
   std::string reason;

@@ -48,6 +48,7 @@ std::string_view TierLabel(const Symbols& symbols, uint32_t id) {
     case trace::Tier::kC1: return "C1";
     case trace::Tier::kC2: return "C2";
     case trace::Tier::kNative: return "native";
+    case trace::Tier::kUnknown: return "unknown";
   }
   return "?";
 }
@@ -72,7 +73,14 @@ std::string_view SpaceLabel(trace::SpaceKind kind) {
   return "?";
 }
 
-std::string_view GcLabel(trace::GcKind kind) { return kind == trace::GcKind::kFull ? "full" : "young"; }
+std::string_view GcLabel(trace::GcKind kind) {
+  switch (kind) {
+    case trace::GcKind::kYoung: return "young";
+    case trace::GcKind::kFull: return "full";
+    case trace::GcKind::kUnknown: return "unknown";
+  }
+  return "?";
+}
 
 std::string_view SyncLabel(SyncState state) {
   switch (state) {

@@ -18,7 +18,7 @@ namespace anttracks::analyzer {
 std::string SiteLabel(const Symbols& symbols, uint32_t site);
 // The inlined callers, innermost first, each as above; what follows a native method's site too.
 std::vector<std::string> CallerLabels(const Symbols& symbols, uint32_t site);
-// "interpreter", "C1", "C2", "native", "-" for reserved sites.
+// "interpreter", "C1", "C2", "native", "unknown", "-" for reserved sites.
 std::string_view TierLabel(const Symbols& symbols, uint32_t site);
 std::string ClassLabel(const Symbols& symbols, uint64_t class_id);
 // "main (1)", "<before trace>" for 0.

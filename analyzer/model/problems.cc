@@ -23,6 +23,8 @@ std::string_view ProblemName(ProblemKind kind) {
     case ProblemKind::kSyncMismatch: return "sync point that disagrees with the heap";
     case ProblemKind::kOrder: return "event in the wrong place";
     case ProblemKind::kAfterLoss: return "event that cannot be checked after a loss";
+    case ProblemKind::kUnknownSample: return "death of a sample that is not in the trace";
+    case ProblemKind::kDiedTwice: return "sample that died twice";
     case ProblemKind::kCount: break;
   }
   return "?";

@@ -42,6 +42,8 @@ enum class ProblemKind {
   kSyncMismatch,
   kOrder,
   kAfterLoss,
+  kUnknownSample,
+  kDiedTwice,
   kCount
 };
 

@@ -10,6 +10,7 @@ namespace anttracks::analyzer {
 namespace {
 
 using trace::kClassArray;
+using trace::kClassSizeUnknown;
 using trace::kClassVariableSize;
 
 constexpr uint64_t kMaxArrayLength = 0x7FFFFFFF;
@@ -142,7 +143,7 @@ void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
   info.defined = true;
   const bool array = (info.flags & kClassArray) != 0;
   if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
-      (array && info.header_bytes == 0)) {
+      (array && info.header_bytes == 0 && (info.flags & kClassSizeUnknown) == 0)) {
     problems_->Add(ProblemKind::kSize, position, "class {} ({}) has an impossible layout", id, info.name);
     return;
   }

@@ -47,6 +47,9 @@ struct SinkBase {
   // From a file of origins, ahead of all events. False if it contradicts the one before.
   bool Kept(const OriginRun&) { return true; }
   void ClassUnload(uint64_t /*id*/) {}
+  // Of a trace of samples only. collections: that had begun when the death was told.
+  void Sample(const SampleEvent&) {}
+  void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
   void Loss(const LossEvent&) {}
   void End(const EndEvent&) {}
   // A chunk is missing or damaged: everything until the next sync point may be wrong.
@@ -66,6 +69,9 @@ class Decoder {
     heap_start_ = start_word;
     heap_end_ = end_word;
   }
+
+  // The trace holds samples instead of every object; before any segment.
+  void set_sampled(bool sampled) { sampled_ = sampled; }
 
   void Segment(const trace::Segment& segment, const Position& position);
   // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN, and no stream goes on in it.
@@ -113,6 +119,9 @@ class Decoder {
   }
   void Origins(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
+  void Samples(const trace::Segment& segment);
+  void SampleDeaths(const trace::Segment& segment);
+  bool FitsMode(trace::SegmentKind kind);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
   bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);
@@ -147,6 +156,7 @@ class Decoder {
   SyncReason sync_reason_ = SyncReason::kStart;  // of the sync point that is under way
   bool after_gap_ = false;  // the end of a collection or sync point may be missing, until the next SYNC_BEGIN
   bool must_sync_ = false;
+  bool sampled_ = false;
   bool ended_ = false;
 };
 

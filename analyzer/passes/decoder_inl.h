@@ -17,6 +17,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
                    static_cast<int>(segment.kind));
     return;
   }
+  if (!FitsMode(static_cast<SegmentKind>(segment.kind))) return;
   if (must_sync_) CheckFirstEvent(static_cast<SegmentKind>(segment.kind));
   switch (static_cast<SegmentKind>(segment.kind)) {
     case SegmentKind::kAlloc: return Alloc(segment);
@@ -35,8 +36,24 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kLoss: return Loss(segment);
     case SegmentKind::kEnd: return End(segment);
     case SegmentKind::kOrigins: return Origins(segment);
+    case SegmentKind::kSamples: return Samples(segment);
+    case SegmentKind::kSampleDeaths: return SampleDeaths(segment);
   }
   unknown_segments_++;
+}
+
+// Samples and every object do not go together.
+template <class Sink>
+bool Decoder<Sink>::FitsMode(trace::SegmentKind kind) {
+  using trace::SegmentKind;
+  const bool of_samples = kind == SegmentKind::kSamples || kind == SegmentKind::kSampleDeaths;
+  const bool of_all = kind < SegmentKind::kGcBegin || (kind > SegmentKind::kGcEnd && kind < SegmentKind::kClassUnload) ||
+                      kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kOrigins;
+  if (!of_samples && !of_all) return true;
+  if (of_samples == sampled_) return true;
+  problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(kind),
+                 sampled_ ? "of" : "without");
+  return false;
 }
 
 // Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
@@ -273,7 +290,7 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
   const uint64_t kind = in.Uv();
   event.cause = in.Str();
   event.time = in.Uv();
-  if (!in.ok() || kind > 1) {
+  if (!in.ok() || kind > (sampled_ ? 2 : 1)) {
     Malformed("collection event is cut short or of unknown kind");
     return;
   }
@@ -389,6 +406,39 @@ void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
 }
 
 template <class Sink>
+void Decoder<Sink>::Samples(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  SampleEvent event;
+  event.number = in.Uv();
+  event.time = in.Uv();
+  while (in.ok() && !in.AtEnd()) {
+    At(in);
+    event.time += in.Uv();
+    event.thread = in.Uv();
+    event.kind = in.Uv();
+    event.words = in.Uv();
+    if (!in.ok()) break;
+    Time(event.time);
+    sink_->Sample(event);
+    event.number++;
+  }
+  if (!in.ok()) Malformed("sample is cut short or overlong");
+}
+
+template <class Sink>
+void Decoder<Sink>::SampleDeaths(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  const uint64_t collections = in.Uv();
+  uint64_t number = 0;
+  while (in.ok() && !in.AtEnd()) {
+    At(in);
+    number += static_cast<uint64_t>(in.Sv());
+    if (in.ok()) sink_->SampleDied(number, collections);
+  }
+  if (!in.ok()) Malformed("death of a sample is cut short or overlong");
+}
+
+template <class Sink>
 void Decoder<Sink>::Loss(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   LossEvent event;
@@ -416,8 +466,8 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
     Malformed("END is cut short");
     return;
   }
-  // The program may end while the old space is still being listed.
-  if (!after_gap_ && (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation))) {
+  // The program may end while the old space is still being listed, or while it is sampled in a pause.
+  if (!after_gap_ && !sampled_ && (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation))) {
     problems_->Add(ProblemKind::kOrder, position_, "END within a {}", in_gc_ ? "collection" : "sync point");
   }
   Time(event.time);

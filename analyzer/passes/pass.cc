@@ -33,6 +33,13 @@ trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
   meta.java_command = Text(json, "java_command");
   meta.vm_flags = Text(json, "vm_flags");
   meta.options = Text(json, "options");
+  const std::string mode = Text(json, "mode");
+  if (mode == "sample") {
+    meta.sampled = true;
+    if (Number(json, "interval", &meta.interval) && Number(json, "depth", &meta.depth)) return meta;
+    return Status::Error("META lacks the interval or the depth of samples");
+  }
+  if (!mode.empty() && mode != "full") return Status::Error("META has the unknown mode '" + mode + "'");
   if (!Number(json, "object_alignment", &meta.object_alignment) || !Number(json, "heap_start", &meta.heap_start) ||
       !Number(json, "heap_end", &meta.heap_end)) {
     return Status::Error("META lacks object_alignment, heap_start or heap_end");

@@ -26,12 +26,16 @@ struct Meta {
   std::string agent_version, vm_version, java_command, vm_flags, options;
   uint64_t object_alignment = 8;
   uint64_t heap_start = 0, heap_end = 0;  // bytes
+  // Samples instead of every object: one per interval bytes on average (0: all that the JVM reported), stacks of up to
+  // depth frames. Then nothing is known of the heap.
+  bool sampled = false;
+  uint64_t interval = 0, depth = 0;
 };
 
 // The error says what is missing or impossible.
 trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
 
-inline constexpr size_t kSegmentKinds = 17;
+inline constexpr size_t kSegmentKinds = 19;
 
 struct SegmentCount {
   uint64_t segments = 0;
@@ -206,6 +210,7 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   summary_.meta = *meta;
   summary_.has_meta = true;
   symbols_->set_object_alignment(meta->object_alignment);
+  decoder_.set_sampled(meta->sampled);
   decoder_.SetHeapRange(meta->heap_start / 8, meta->heap_end / 8);
   sink_->Configure(meta->heap_start / 8, meta->heap_end / 8);
   return true;

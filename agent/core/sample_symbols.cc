@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/sample_symbols.h"
+
+#include <algorithm>
+
+#include "trace/symbol_encoder.h"
+
+namespace anttracks::core {
+namespace {
+
+std::string_view Primitive(char code) {
+  switch (code) {
+    case 'Z': return "boolean";
+    case 'B': return "byte";
+    case 'C': return "char";
+    case 'S': return "short";
+    case 'I': return "int";
+    case 'J': return "long";
+    case 'F': return "float";
+    case 'D': return "double";
+    default: return "<unknown>";
+  }
+}
+
+// Parts of a method's key: none of them has a NUL.
+void Add(std::string* key, std::string_view part) {
+  key->append(part);
+  key->push_back('\0');
+}
+
+}  // namespace
+
+std::string JavaName(std::string_view signature) {
+  const size_t dimensions = std::min(signature.find_first_not_of('['), signature.size());
+  signature.remove_prefix(dimensions);
+  std::string name;
+  if (signature.size() > 2 && signature.front() == 'L' && signature.back() == ';') {
+    name = signature.substr(1, signature.size() - 2);
+    for (char& c : name) c = c == '/' ? '.' : c == '.' ? '/' : c;
+  } else {
+    name = signature.size() == 1 ? Primitive(signature[0]) : "<unknown>";
+  }
+  for (size_t i = 0; i < dimensions; i++) name += "[]";
+  return name;
+}
+
+trace::ByteBuffer* SampleSymbols::Block() {
+  if (blocks_.empty() || blocks_.back().size() > kBlockBytes) blocks_.emplace_back();
+  pending_.store(true, std::memory_order_release);
+  return &blocks_.back();
+}
+
+uint32_t SampleSymbols::Class(std::string_view signature) {
+  if (const auto found = classes_.find(signature); found != classes_.end()) return found->second;
+  const std::string name = JavaName(signature);
+  trace::ClassSymbol symbol;
+  symbol.id = classes_.size() + 1;
+  symbol.name = name;
+  symbol.flags = trace::kClassSizeUnknown | (signature.starts_with('[') ? trace::kClassArray : 0) |
+                 (signature.find('.') != std::string_view::npos ? trace::kClassHidden : 0);
+  trace::AppendSymbol(Block(), symbol);
+  return classes_.emplace(signature, static_cast<uint32_t>(symbol.id)).first->second;
+}
+
+uint32_t SampleSymbols::Method(const SampleFrameText& text) {
+  std::string key;
+  for (const std::string_view part : {text.class_signature, text.name, text.signature, text.source_file}) Add(&key, part);
+  if (const auto found = methods_.find(key); found != methods_.end()) return found->second;
+  const auto id = static_cast<uint32_t>(methods_.size() + 1);
+  const std::string class_name = JavaName(text.class_signature);
+  trace::AppendSymbol(Block(), trace::MethodSymbol{id, class_name, text.name, text.signature, text.source_file});
+  return methods_.emplace(std::move(key), id).first->second;
+}
+
+void SampleSymbols::Define(const SampleFrame& frame, const SampleFrameText* text) {
+  const std::lock_guard lock(mutex_);
+  if (places_.size() >= kMostFrames) places_.clear();
+  if (text == nullptr) unknown_frames_++;
+  places_.insert_or_assign(frame, text == nullptr ? Place{} : Place{Method(*text), text->line});
+}
+
+// Outermost first.
+uint32_t SampleSymbols::Site(std::span<const SampleFrame> stack, size_t* unknown) {
+  uint32_t site = stack.empty() ? trace::kSiteVm : trace::kSiteUnknown;
+  for (size_t i = stack.size(); i-- > 0;) {
+    const auto place = places_.find(stack[i]);
+    if (place == places_.end()) {
+      *unknown = i;
+      return 0;
+    }
+    const auto [method, line] = place->second;
+    if (method == 0) continue;
+    const SiteKey key{method, site, stack[i].bci, line};
+    const auto [known, fresh] = sites_.try_emplace(key, last_site_ + 1);
+    if (fresh) {
+      last_site_++;
+      trace::SiteSymbol symbol;
+      symbol.id = last_site_;
+      symbol.method = method;
+      symbol.bci = stack[i].bci;
+      symbol.line = line;
+      symbol.caller = site;
+      symbol.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
+      trace::AppendSymbol(Block(), symbol);
+    }
+    site = known->second;
+  }
+  *unknown = SIZE_MAX;
+  return site;
+}
+
+uint32_t SampleSymbols::Kind(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t site = Site(stack, unknown);
+  if (*unknown != SIZE_MAX) return 0;
+  const uint32_t class_id = Class(class_signature);
+  const auto [known, fresh] =
+      kinds_.try_emplace(uint64_t{site} << 32 | class_id, static_cast<uint32_t>(kinds_.size() + 1));
+  if (fresh) trace::AppendSymbol(Block(), trace::KindSymbol{known->second, site, class_id});
+  return known->second;
+}
+
+uint32_t SampleSymbols::DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t id = ++last_thread_;
+  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, name, java_id, os_id});
+  return id;
+}
+
+std::vector<trace::ByteBuffer> SampleSymbols::Take() {
+  std::vector<trace::ByteBuffer> taken;
+  const std::lock_guard lock(mutex_);
+  pending_.store(false, std::memory_order_release);
+  taken.swap(blocks_);
+  return taken;
+}
+
+SampleSymbolCounts SampleSymbols::counts() const {
+  const std::lock_guard lock(mutex_);
+  return {classes_.size(), methods_.size(), sites_.size(), kinds_.size(), last_thread_, unknown_frames_};
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jvmti/sampler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+
+namespace anttracks::jvmti {
+namespace {
+
+using core::SampleFrame;
+using trace::Status;
+
+std::atomic<Sampler*> current{nullptr};
+
+// What the agent does in an event may allocate, too.
+thread_local bool in_event = false;
+
+class InEvent {
+ public:
+  InEvent() { in_event = true; }
+  ~InEvent() { in_event = false; }
+  InEvent(const InEvent&) = delete;
+};
+
+// Memory of JVM TI's.
+template <class T>
+class Owned {
+ public:
+  explicit Owned(jvmtiEnv* env) : env_(env) {}
+  ~Owned() { env_->Deallocate(reinterpret_cast<unsigned char*>(value_)); }
+  Owned(const Owned&) = delete;
+  T** out() { return &value_; }
+  T* get() const { return value_; }
+
+ private:
+  jvmtiEnv* const env_;
+  T* value_ = nullptr;
+};
+
+std::string_view Text(const Owned<char>& text) {
+  return text.get() == nullptr ? std::string_view() : std::string_view(text.get());
+}
+
+// Calls with the sampler while it samples; nothing escapes.
+template <class Call>
+void Guarded(Call&& call) noexcept {
+  Sampler* const sampler = current.load(std::memory_order_acquire);
+  if (sampler == nullptr || !sampler->session().failure().active()) return;
+  try {
+    call(*sampler);
+  } catch (const std::exception& e) {
+    sampler->session().failure().Fail(e.what());
+  } catch (...) {
+    sampler->session().failure().Fail("internal error: unknown exception");
+  }
+}
+
+void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
+  if (in_event) return;
+  const InEvent guard;
+  Guarded([&](Sampler& s) { s.Sample(jni, thread, object, type, bytes); });
+}
+void JNICALL OnObjectFree(jvmtiEnv*, jlong tag) {
+  Guarded([tag](Sampler& s) { s.session().Died(static_cast<uint64_t>(tag)); });
+}
+void JNICALL OnCollectionStart(jvmtiEnv*) {
+  Guarded([](Sampler& s) { s.session().CollectionBegin(); });
+}
+void JNICALL OnCollectionFinish(jvmtiEnv*) {
+  Guarded([](Sampler& s) { s.session().CollectionEnd(); });
+}
+
+}  // namespace
+
+Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
+  jvmtiCapabilities wanted{};
+  wanted.can_generate_sampled_object_alloc_events = 1;
+  wanted.can_generate_garbage_collection_events = 1;
+  wanted.can_generate_object_free_events = 1;
+  wanted.can_tag_objects = 1;
+  wanted.can_get_line_numbers = 1;
+  wanted.can_get_source_file_name = 1;
+  jvmtiError error = env->AddCapabilities(&wanted);
+  if (error != JVMTI_ERROR_NONE) {
+    return Status::Error("this JVM does not let the agent sample allocations (JVM TI error " + std::to_string(error) +
+                         "): it takes JDK 11 or newer, and only one agent at a time may sample");
+  }
+  error = env->SetHeapSamplingInterval(static_cast<jint>(config.interval));
+  if (error == JVMTI_ERROR_NONE) return {};
+  return Status::Error("the JVM refuses interval=" + std::to_string(config.interval) + " (JVM TI error " +
+                       std::to_string(error) + ")");
+}
+
+void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
+  callbacks->SampledObjectAlloc = OnSample;
+  callbacks->ObjectFree = OnObjectFree;
+  callbacks->GarbageCollectionStart = OnCollectionStart;
+  callbacks->GarbageCollectionFinish = OnCollectionFinish;
+}
+
+Status Sampler::Enable(jvmtiEventMode mode) {
+  // Collections first: deaths count them.
+  for (const jvmtiEvent event : {JVMTI_EVENT_GARBAGE_COLLECTION_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+                                 JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC}) {
+    const jvmtiError error = env_->SetEventNotificationMode(mode, event, nullptr);
+    if (error != JVMTI_ERROR_NONE) return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
+  }
+  return {};
+}
+
+Status Sampler::Start(JNIEnv* jni) {
+  const jclass type = jni->FindClass("java/lang/Thread");
+  thread_id_ = type == nullptr ? nullptr : jni->GetFieldID(type, "tid", "J");
+  if (thread_id_ == nullptr) jni->ExceptionClear();
+  if (type != nullptr) jni->DeleteLocalRef(type);
+  current.store(this, std::memory_order_release);
+  return Enable(JVMTI_ENABLE);
+}
+
+void Sampler::Stop() noexcept {
+  try {
+    (void)Enable(JVMTI_DISABLE);
+  } catch (...) {
+    // The session closes all the same.
+  }
+}
+
+void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
+  jvmtiFrameInfo frames[kMostFrames];
+  jint count = 0;
+  const jint depth = static_cast<jint>(std::min<size_t>(config_.depth, kMostFrames));
+  // A thread without Java frames: the VM allocates for itself.
+  if (env_->GetStackTrace(nullptr, 0, depth, frames, &count) != JVMTI_ERROR_NONE) count = 0;
+  SampleFrame stack[kMostFrames];
+  for (jint i = 0; i < count; i++) stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
+  const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
+  const uint64_t number = session_.Sample(ThreadId(jni, thread), kind, static_cast<uint64_t>(bytes));
+  // The event holds the object: it cannot die before it is tagged.
+  if (number != 0 && env_->SetTag(object, static_cast<jlong>(number)) != JVMTI_ERROR_NONE) session_.Untracked();
+}
+
+uint32_t Sampler::Kind(JNIEnv* jni, std::span<const SampleFrame> stack, jclass type) {
+  Owned<char> signature(env_);
+  (void)env_->GetClassSignature(type, signature.out(), nullptr);  // without it the class is <unknown>
+  size_t unknown = 0;
+  // Each round makes one frame known, unless others make the table forget.
+  for (size_t round = 0; round < 4 * kMostFrames; round++) {
+    const uint32_t kind = session_.symbols().Kind(stack, Text(signature), &unknown);
+    if (kind != 0) return kind;
+    Describe(jni, stack[unknown]);
+  }
+  return session_.symbols().Kind({}, Text(signature), &unknown);
+}
+
+// The method is on the stack of this thread, so its class is not unloaded meanwhile.
+void Sampler::Describe(JNIEnv* jni, const SampleFrame& frame) {
+  const auto method = reinterpret_cast<jmethodID>(frame.method);
+  Owned<char> name(env_), signature(env_), class_signature(env_), source(env_);
+  jclass owner = nullptr;
+  const bool known = env_->GetMethodName(method, name.out(), signature.out(), nullptr) == JVMTI_ERROR_NONE &&
+                     env_->GetMethodDeclaringClass(method, &owner) == JVMTI_ERROR_NONE &&
+                     env_->GetClassSignature(owner, class_signature.out(), nullptr) == JVMTI_ERROR_NONE;
+  if (known) {
+    (void)env_->GetSourceFileName(owner, source.out());  // not every class has one
+    const core::SampleFrameText text{Text(class_signature), Text(name), Text(signature), Text(source), Line(frame)};
+    session_.symbols().Define(frame, &text);
+  } else {
+    session_.symbols().Define(frame, nullptr);
+  }
+  if (owner != nullptr) jni->DeleteLocalRef(owner);
+}
+
+int64_t Sampler::Line(const SampleFrame& frame) {
+  if (frame.bci < 0) return -1;
+  Owned<jvmtiLineNumberEntry> table(env_);
+  jint count = 0;
+  const auto method = reinterpret_cast<jmethodID>(frame.method);
+  if (env_->GetLineNumberTable(method, &count, table.out()) != JVMTI_ERROR_NONE) return -1;
+  int64_t line = -1, start = -1;
+  for (const jvmtiLineNumberEntry& entry : std::span(table.get(), static_cast<size_t>(count))) {
+    if (entry.start_location > frame.bci || entry.start_location < start) continue;
+    start = entry.start_location;
+    line = entry.line_number;
+  }
+  return line;
+}
+
+// The id is in the storage that JVM TI keeps for the thread, and goes with it.
+uint32_t Sampler::ThreadId(JNIEnv* jni, jthread thread) {
+  void* known = nullptr;
+  if (env_->GetThreadLocalStorage(nullptr, &known) == JVMTI_ERROR_NONE && known != nullptr) {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(known));
+  }
+  const uint32_t id = DefineThread(jni, thread);
+  (void)env_->SetThreadLocalStorage(nullptr, reinterpret_cast<void*>(uintptr_t{id}));
+  return id;
+}
+
+uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread) {
+  jvmtiThreadInfo info{};
+  const bool known = env_->GetThreadInfo(thread, &info) == JVMTI_ERROR_NONE;
+  const uint64_t java_id = thread_id_ == nullptr ? 0 : static_cast<uint64_t>(jni->GetLongField(thread, thread_id_));
+  const uint32_t id = session_.symbols().DefineThread(known && info.name != nullptr ? info.name : "", java_id,
+                                                      static_cast<uint64_t>(gettid()));
+  env_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
+  for (const jobject reference : {info.thread_group, info.context_class_loader}) {
+    if (reference != nullptr) jni->DeleteLocalRef(reference);
+  }
+  return id;
+}
+
+}  // namespace anttracks::jvmti

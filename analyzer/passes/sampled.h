@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace of samples: what was sampled, what of it lived when, and what that stands for. A sink for Decoder.
+//
+// With one sample per interval bytes, an object of s bytes is sampled with the probability p = 1 - exp(-s / interval)
+// (the JVM puts sample points at exponential distances into the bytes that a thread allocates), so that a sample stands for
+// 1 / p objects: sums of these are unbiased estimates.
+//
+// Thread safety: none. Units: words of 8 bytes, ns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analyzer/passes/decoder.h"
+
+namespace anttracks::analyzer {
+
+// What some samples stand for.
+struct Estimate {
+  uint64_t samples = 0;
+  double objects = 0, bytes = 0;
+
+  void Add(const Estimate& other) {
+    samples += other.samples;
+    objects += other.objects;
+    bytes += other.bytes;
+  }
+};
+
+// Of one sample.
+Estimate EstimateOf(uint64_t bytes, uint64_t interval);
+
+struct SampledObject {
+  static constexpr uint32_t kAlive = UINT32_MAX;
+  uint64_t number = 0;
+  uint32_t thread = 0, kind = 0, words = 0;
+  uint32_t born = 0;       // collections that had begun
+  uint32_t died = kAlive;  // collections that had begun when its death was told
+
+  // Sampled before the collection began, and not known to be dead when the next one began. Without an id: at the end.
+  bool LivesAfter(std::optional<uint64_t> gc) const { return gc ? born <= *gc && died > *gc + 1 : died == kAlive; }
+};
+
+class Sampled : public SinkBase {
+ public:
+  struct Gc {
+    uint64_t id = 0, begin_ns = 0, end_ns = 0;
+  };
+
+  Sampled(const Symbols& symbols, Problems& problems, uint64_t interval)
+      : symbols_(&symbols), problems_(&problems), interval_(interval) {}
+
+  void set_position(const Position& position) { position_ = position; }
+  void Sample(const SampleEvent& event);
+  void SampleDied(uint64_t number, uint64_t collections);
+  void GcBegin(const GcEvent& event);
+  void GcEnd(const GcEvent& event);
+  void Loss(const LossEvent& event);
+  void End(const EndEvent& event);
+  void Gap() { lost_ = true; }
+
+  const std::vector<SampledObject>& samples() const { return samples_; }
+  // Those that ended.
+  const std::vector<Gc>& gcs() const { return gcs_; }
+  const Symbols& symbols() const { return *symbols_; }
+  uint64_t interval() const { return interval_; }
+  // Samples or deaths are missing: what lives is not known from here on.
+  bool lost() const { return lost_; }
+
+  Estimate Of(const SampledObject& sample) const { return EstimateOf(uint64_t{sample.words} * 8, interval_); }
+  // Estimates by a number that key gives for each sample, of samples that want says to count.
+  template <class Key, class Want>
+  std::map<uint64_t, Estimate> By(Key&& key, Want&& want) const {
+    std::map<uint64_t, Estimate> sums;
+    for (const SampledObject& sample : samples_) {
+      if (want(sample)) sums[key(sample)].Add(Of(sample));
+    }
+    return sums;
+  }
+
+ private:
+  const Symbols* symbols_;
+  Problems* problems_;
+  const uint64_t interval_;
+  Position position_;
+  std::vector<SampledObject> samples_;  // by number
+  std::vector<Gc> gcs_;
+  uint64_t begun_ = 0;  // collections
+  uint64_t begin_ns_ = 0;
+  uint64_t last_number_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace anttracks::analyzer
