@@ -69,6 +69,9 @@ jint Agent::Load(JavaVM* vm, const char* options, bool attach) noexcept {
       ForgetFile();
       state_ = State::kIdle;
     }
+    // Only one environment can have the right to sample: somebody may try again.
+    if (state_ == State::kIdle && samples_) env_->DisposeEnvironment();
+    samples_ = false;
     options_ = core::Options();
   } catch (const std::exception& e) {
     core::LogError(e.what());
@@ -169,10 +172,10 @@ Status Agent::ChooseMode() {
 void Agent::TellFallback() const {
   const uint64_t interval = options_.interval;
   std::string text = "this JVM is not patched for AntTracks: samples (";
-  text += interval == 0 ? "every object that JVM TI reports" : "one object per " + std::to_string(interval) + " bytes";
+  text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";
   text +=
       ") instead of every object, so estimates instead of exact numbers, and no addresses or moves; for all of that run "
-      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on it, mode=sample says no more)";
+      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on that, mode=sample is silent)";
   std::string ignored;
   for (const std::string& name : options_.full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
   core::LogWarn(text + ignored);

@@ -372,7 +372,7 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
   const SampleTotals totals = TotalsOf(sampled);
   lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.interval()),
                                  Plural(summary.meta.depth, "frame")));
-  lines->Add("collections", fmt::format("{} pauses in {}", Count(sampled.gcs().size()),
+  lines->Add("collections", fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"),
                                         Duration(overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull))));
   lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples), Count(totals.live.samples)));
   lines->Add("est. allocated", About(totals.allocated));

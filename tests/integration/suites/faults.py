@@ -35,13 +35,19 @@ refused("A deviation without a bound is refused", "dev=0.1", ("dev", "maxsize"))
 refused("keep= without a bound is refused", "keep=yes", ("keep", "maxsize"))
 refused("An empty file name is refused", "file=", ("file",))
 refused("A path that cannot be written is refused with its reason", "file=/proc/no/such/trace", ("/proc/no/such/trace",))
-refused("A stock JVM is told apart, with what to do", lambda t: f"file={t.path('trace')}", ("patched", "jdk"), jdk=stock_java)
+refused("mode=full refuses a stock JVM, with what to do", lambda t: f"mode=full,file={t.path('trace')}", ("not patched", "jdk", "quickstart"),
+        jdk=stock_java)
+refused("mode=sample refuses by name what means nothing to it", "mode=sample,stretch=64K", ("stretch", "mode=sample"), jdk=stock_java)
+refused("mode=full refuses an interval of samples", "mode=full,interval=64K", ("interval", "mode=sample"))
+refused("A mode that does not exist is refused, with those that do", "mode=samples", ("mode", "samples", "auto, full or sample"))
+refused("A depth out of range is refused", "mode=sample,depth=257", ("depth", "257", "1 to 256"), jdk=stock_java)
+refused("An interval that is no size is refused", "interval=often", ("interval", "often"))
 refused("-XX:+UseBiasedLocking is refused by name", lambda t: f"file={t.path('trace')}", ("UseBiasedLocking",),
         (*PARALLEL, "-XX:+UseBiasedLocking"))
 refused("-XX:-UseTLAB is refused by name", lambda t: f"file={t.path('trace')}", ("UseTLAB",), (*PARALLEL, "-XX:-UseTLAB"))
 for flag, collector in (("UseG1GC", "G1"), ("UseSerialGC", "Serial"), ("UseZGC", "Z"), ("UseShenandoahGC", "Shenandoah")):
     refused(f"-XX:+{flag} is refused, with the collector to use", lambda t: f"file={t.path('trace')}",
-            (collector, "-XX:+UseParallelGC"), (f"-XX:+{flag}", "-Xmx64m"))
+            (collector, "-XX:+UseParallelGC", "mode=sample"), (f"-XX:+{flag}", "-Xmx64m"))
 
 
 @test("An existing file is not overwritten unless overwrite=yes")
@@ -64,7 +70,7 @@ def existing_file(t):
 def help_option(t):
     done = run(java_command("Life", ("return",), PARALLEL, "help"), cwd=t.folder)
     text = done.stdout + done.stderr
-    for word in ("file=", "overwrite=", "maxsize=", "dev=", "keep=", "buffer=", "fuzz=", "stretch=", "queue=", "full=",
+    for word in ("mode=", "interval=", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=", "buffer=", "fuzz=", "stretch=", "queue=", "full=",
                  "compress=", "threshold=", "compressors=", "stats=", "log="):
         expect(word in text, f"{word} is not in the help:\n{tail(text)}")
     expect(not [n for n in os.listdir(t.folder) if n.endswith(".trace")], "help wrote a trace")

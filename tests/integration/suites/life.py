@@ -28,9 +28,9 @@ for how, code in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("daemo
     same_end(how, code)
 
 
-def start_forever(t, options=""):
+def start_forever(t, options="", **more):
     # A command in the background of a shell ignores SIGINT, and the JVM then does, too.
-    process = subprocess.Popen(java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}"),
+    process = subprocess.Popen(java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}", **more),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for _ in range(200):

@@ -10,6 +10,10 @@ TEST_CASE("no options mean the defaults") {
   for (const char* text : {static_cast<const char*>(nullptr), ""}) {
     const auto options = ParseOptions(text);
     REQUIRE(options.ok());
+    CHECK(options->mode == Mode::kAuto);
+    CHECK(options->interval == 512 << 10);
+    CHECK(options->depth == 16);
+    CHECK(options->full_only.empty());
     CHECK(options->file == "anttracks-%p.trace");
     CHECK(options->max_bytes == 0);
     CHECK(options->deviation == 0.1);
@@ -54,7 +58,7 @@ TEST_CASE("an unknown option is refused, and the valid ones are named") {
   const auto options = ParseOptions("file=x,maxsiez=3G");
   REQUIRE_FALSE(options.ok());
   CHECK(options.message().find("maxsiez") != std::string::npos);
-  for (const char* valid : {"file", "overwrite", "maxsize", "dev", "keep", "buffer", "fuzz", "stretch", "queue", "full",
+  for (const char* valid : {"mode", "interval", "depth", "file", "overwrite", "maxsize", "dev", "keep", "buffer", "fuzz", "stretch", "queue", "full",
                             "compress", "threshold", "compressors", "stats", "log", "help"}) {
     CAPTURE(valid);
     CHECK(options.message().find(std::string(valid)) != std::string::npos);
@@ -103,6 +107,18 @@ TEST_CASE("malformed values are refused, and the option is named") {
                            "stats=",
                            "stats",
                            "stats=a%d",
+                           "mode=",
+                           "mode",
+                           "mode=samples",
+                           "mode=Full",
+                           "interval=",
+                           "interval=1025M",
+                           "interval=-1",
+                           "interval=0.5",
+                           "depth=0",
+                           "depth=257",
+                           "depth=16K",
+                           "depth=",
                            "stretch=0K",
                            "stretch=2K",
                            "stretch=2G"}) {
@@ -160,6 +176,37 @@ TEST_CASE("to keep what deleted files know needs a bound, before or behind it") 
   }
 }
 
+TEST_CASE("samples have an interval and a depth") {
+  const auto options = ParseOptions("interval=64K,mode=sample,depth=3");
+  REQUIRE(options.ok());
+  CHECK(options->mode == Mode::kSample);
+  CHECK(options->interval == 64 << 10);
+  CHECK(options->depth == 3);
+  CHECK(ParseOptions("mode=auto,interval=0,depth=256")->interval == 0);
+  CHECK(ParseOptions("interval=1G")->interval == 1 << 30);
+  CHECK(ParseOptions("mode=sample,queue=1M,full=drop,compress=off,stats=s,overwrite=yes,log=info,file=a").ok());
+}
+
+TEST_CASE("what means nothing in the mode that was asked for is refused by name") {
+  for (const std::string option : {"maxsize=1M", "buffer=1K", "fuzz=0.1", "stretch=64K", "readers=0", "maxsize=0"}) {
+    const std::string name = option.substr(0, option.find('='));
+    CAPTURE(name);
+    for (const std::string& text : {"mode=sample," + option, option + ",mode=sample"}) {
+      const auto refused = ParseOptions(text.c_str());
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.message() == "option " + name + " means nothing with mode=sample; leave it out");
+    }
+    CHECK(ParseOptions(("mode=full," + option).c_str()).ok());
+    // What auto comes to is not known yet.
+    CHECK(ParseOptions(option.c_str())->full_only == std::vector<std::string>{name});
+  }
+  for (const std::string name : {"interval", "depth"}) {
+    const auto refused = ParseOptions((name + "=1,mode=full").c_str());
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message() == "option " + name + " is only valid with mode=sample or mode=auto");
+  }
+}
+
 TEST_CASE("the counters cannot go where the trace goes") {
   for (const char* text : {"file=a,stats=a,overwrite=yes", "stats=anttracks-%p.trace"}) {
     const auto options = ParseOptions(text);
@@ -204,7 +251,7 @@ TEST_CASE("the file name may contain the process id and percent signs") {
 TEST_CASE("the option table has every option and default, in columns") {
   const std::string table = OptionTable();
   for (const char* word :
-       {"file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
+       {"mode=auto|full|sample", "interval=", "512K", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
         "full=", "compress=off|partial|full", "threshold=", "compressors=", "stats=PATH", "log=", "help"}) {
     CAPTURE(word);
     CHECK(table.find(word) != std::string::npos);

@@ -5,11 +5,43 @@
 #include "tests/unit/trace/bytes.h"
 #include "trace/gc_encoders.h"
 #include "trace/object_encoder.h"
+#include "trace/sample_encoder.h"
 #include "trace/segment_writer.h"
 #include "trace/symbol_encoder.h"
 
 namespace anttracks::trace {
 namespace {
+
+Bytes Segments(const ByteBuffer& out) { return {out.data(), out.data() + out.size()}; }
+
+TEST_CASE("samples of a segment have numbers from the first on, and times from the one before") {
+  SampleEncoder encoder;
+  ByteBuffer out;
+  encoder.Finish(&out);
+  CHECK(out.empty());
+  encoder.Sample(300, 1000, 2, 5, 3);
+  encoder.Sample(301, 1005, 1, 6, 200);
+  encoder.Finish(&out);
+  CHECK(encoder.size() == 0);
+  const Bytes expected = B({17, 0, 13, 0xAC, 0x02, 0xE8, 0x07, 0, 2, 5, 3, 5, 1, 6, 0xC8, 0x01});
+  CHECK(Segments(out) == expected);
+  out.Clear();
+  encoder.Sample(302, 1006, 1, 6, 2);
+  encoder.Finish(&out);
+  CHECK(Segments(out) == B({17, 0, 8, 0xAE, 0x02, 0xEE, 0x07, 0, 1, 6, 2}));
+}
+
+TEST_CASE("deaths of a segment are told from one to the next") {
+  SampleDeathEncoder encoder;
+  ByteBuffer out;
+  encoder.Finish(&out);
+  CHECK(out.empty());
+  for (const uint64_t number : {7, 9, 3}) encoder.Death(2, number);
+  encoder.Finish(&out);
+  encoder.Death(3, 1);
+  encoder.Finish(&out);
+  CHECK(Segments(out) == B({18, 0, 4, 2, 14, 4, 11, 18, 0, 2, 3, 2}));
+}
 
 TEST_CASE("objects that repeat become a run") {
   Output out;

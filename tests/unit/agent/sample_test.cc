@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples from many threads, their deaths and collections, through the writer into a file.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "agent/core/sample_session.h"
+#include "agent/io/trace_file.h"
+#include "tests/unit/agent/recorded.h"
+#include "trace/file_writer.h"
+
+namespace anttracks::core {
+namespace {
+
+using trace::SegmentKind;
+
+struct ReadSample {
+  uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
+};
+
+std::vector<ReadSample> SamplesOf(const ReadSegment& segment) {
+  trace::WireReader in(segment.payload);
+  std::vector<ReadSample> samples;
+  uint64_t number = in.Uv(), time = in.Uv();
+  while (!in.AtEnd()) {
+    ReadSample sample{number++, time += in.Uv(), in.Uv(), 0, 0};
+    sample.kind = in.Uv();
+    sample.words = in.Uv();
+    samples.push_back(sample);
+  }
+  CHECK(in.ok());
+  return samples;
+}
+
+std::vector<ReadSample> SamplesOf(const ReadTrace& trace) {
+  std::vector<ReadSample> all;
+  for (const ReadSegment& segment : trace.segments) {
+    if (segment.kind != SegmentKind::kSamples) continue;
+    const auto samples = SamplesOf(segment);
+    all.insert(all.end(), samples.begin(), samples.end());
+  }
+  return all;
+}
+
+class SampleRecording {
+ public:
+  explicit SampleRecording(const SampleConfig& config = {}, bool start = true)
+      : path_(TemporaryPath()), session_(config) {
+    file_ = std::move(*io::TraceFile::Create(path_, false));
+    REQUIRE(file_->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok());
+    writer_ = std::make_unique<io::Writer>(session_, *file_, io::WriterConfig{});
+    session_.Begin();
+    if (start) StartWriter();
+  }
+  ~SampleRecording() { session_.Finish("test"); }
+
+  void StartWriter() { REQUIRE(writer_->Start("{}").ok()); }
+  SampleSession& session() { return session_; }
+  uint32_t Thread(std::string_view name) { return session_.symbols().DefineThread(name, 1, 2); }
+  const std::string& path() const { return path_; }
+  ReadTrace End() {
+    session_.Finish("the end");
+    REQUIRE(writer_->Wait(std::chrono::seconds(20)));
+    return ReadTrace(path_);
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<io::TraceFile> file_;
+  SampleSession session_;
+  std::unique_ptr<io::Writer> writer_;
+};
+
+// As the JVM TI side does it.
+uint32_t KindOf(SampleSymbols& symbols, const std::vector<SampleFrame>& stack, std::string_view signature) {
+  size_t unknown = 0;
+  while (true) {
+    const uint32_t kind = symbols.Kind(stack, signature, &unknown);
+    if (kind != 0) return kind;
+    const SampleFrame& frame = stack.at(unknown);
+    const std::string name = "m" + std::to_string(frame.method);
+    const SampleFrameText text{"Lapp/Main;", name, "()V", "Main.java", frame.bci * 10};
+    symbols.Define(frame, frame.method == 0 ? nullptr : &text);
+  }
+}
+
+TEST_CASE("signatures become the names of classes") {
+  CHECK(JavaName("Ljava/util/Map$Entry;") == "java.util.Map$Entry");
+  CHECK(JavaName("LMain;") == "Main");
+  CHECK(JavaName("[I") == "int[]");
+  CHECK(JavaName("[[[Z") == "boolean[][][]");
+  CHECK(JavaName("[[Ljava/lang/String;") == "java.lang.String[][]");
+  CHECK(JavaName("Lapp/Main$$Lambda$5.0x0000000800c03000;") == "app.Main$$Lambda$5/0x0000000800c03000");
+  for (const char* odd : {"", "L", "L;", "Lapp/Main", "Q"}) CHECK(JavaName(odd) == "<unknown>");
+  CHECK(JavaName("[") == "<unknown>[]");
+}
+
+TEST_CASE("a stack is a site with its callers, each defined once and ahead of its use") {
+  SampleRecording recording;
+  SampleSymbols& symbols = recording.session().symbols();
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t deep = KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "LNode;");
+  CHECK(KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "LNode;") == deep);
+  const uint32_t other_class = KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "[I");
+  const uint32_t other_caller = KindOf(symbols, {{1, 4}, {2, 7}}, "LNode;");
+  const uint32_t by_vm = KindOf(symbols, {}, "[B");
+  CHECK(std::set{deep, other_class, other_caller, by_vm}.size() == 4);
+  for (const uint32_t kind : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(thread, kind, 24) != 0);
+  const ReadTrace trace = recording.End();  // checks that definitions precede
+  CHECK(trace.classes.size() == 3);
+  CHECK(trace.classes.at(trace.kinds.at(deep).class_id).name == "Node");
+  CHECK(trace.classes.at(trace.kinds.at(other_class).class_id).name == "int[]");
+  CHECK(trace.classes.at(trace.kinds.at(other_class).class_id).flags == (trace::kClassSizeUnknown | trace::kClassArray));
+  CHECK(trace.kinds.at(by_vm).site == trace::kSiteVm);
+  CHECK(trace.kinds.at(deep).site == trace.kinds.at(other_class).site);
+  size_t callers = 0;
+  for (uint32_t site = trace.kinds.at(deep).site; site != 0; site = trace.sites.at(site)) callers++;
+  CHECK(callers == 3);
+  CHECK(trace.sites.size() == 5);
+  CHECK(trace.threads.at(thread) == "main");
+}
+
+TEST_CASE("frames that the VM cannot name are left out of a stack") {
+  SampleSymbols symbols;
+  const uint32_t whole = KindOf(symbols, {{1, 4}, {2, 5}}, "LNode;");
+  CHECK(KindOf(symbols, {{1, 4}, {0, 0}, {2, 5}}, "LNode;") == whole);
+  CHECK(symbols.counts().unknown_frames == 1);
+  CHECK(symbols.counts().sites == 2);
+}
+
+TEST_CASE("another method behind the same handle is asked for under its own index only") {
+  // Two handles, one method: a class that was loaded twice.
+  SampleSymbols symbols;
+  size_t unknown = 0;
+  const SampleFrame first{10, 4}, second{11, 4};
+  const SampleFrameText text{"Lapp/Main;", "run", "()V", "Main.java", 12};
+  symbols.Define(first, &text);
+  symbols.Define(second, &text);
+  CHECK(symbols.Kind({&first, 1}, "LNode;", &unknown) == symbols.Kind({&second, 1}, "LNode;", &unknown));
+  CHECK(symbols.counts().methods == 1);
+  CHECK(symbols.counts().sites == 1);
+}
+
+TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their samples") {
+  constexpr int kThreads = 6, kSamples = 5000;
+  SampleRecording recording;
+  SampleSession& session = recording.session();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      const uint32_t id = recording.Thread("t" + std::to_string(t));
+      for (int i = 0; i < kSamples; i++) {
+        const uint32_t kind = KindOf(session.symbols(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
+        const uint64_t number = session.Sample(id, kind, 16 + 8 * static_cast<uint64_t>(t));
+        if (i % 3 == 0) session.Died(number);
+      }
+    });
+  }
+  for (int gc = 0; gc < 20; gc++) {
+    session.CollectionBegin();
+    std::this_thread::yield();
+    session.CollectionEnd();
+  }
+  for (std::thread& thread : threads) thread.join();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.losses == 0);
+  CHECK(trace.Count(SegmentKind::kGcBegin) == 20);
+  CHECK(trace.Count(SegmentKind::kGcEnd) == 20);
+  uint64_t next = 1, time = 0, collections = 0;
+  size_t deaths = 0;
+  std::map<uint64_t, int> by_thread;
+  for (const ReadSegment& segment : trace.segments) {
+    trace::WireReader in(segment.payload);
+    if (segment.kind == SegmentKind::kSamples) {
+      for (const ReadSample& sample : SamplesOf(segment)) {
+        REQUIRE(sample.number == next++);
+        REQUIRE(sample.time >= time);
+        time = sample.time;
+        by_thread[sample.thread]++;
+      }
+    } else if (segment.kind == SegmentKind::kSampleDeaths) {
+      REQUIRE(in.Uv() == collections);
+      for (uint64_t number = 0; !in.AtEnd(); deaths++) {
+        number += static_cast<uint64_t>(in.Sv());
+        REQUIRE(number < next);
+      }
+    } else if (segment.kind == SegmentKind::kGcBegin) {
+      CHECK(in.Uv() == collections++);
+      CHECK(in.Uv() == static_cast<uint64_t>(trace::GcKind::kUnknown));
+    }
+  }
+  CHECK(next == kThreads * kSamples + 1);
+  CHECK(by_thread.size() == kThreads);
+  for (const auto& [thread, count] : by_thread) CHECK(count == kSamples);
+  CHECK(deaths == kThreads * ((kSamples + 2) / 3));
+  const auto counters = nlohmann::json::parse(trace.counters);
+  CHECK(counters["samples"] == kThreads * kSamples);
+  CHECK(counters["sample_deaths"] == deaths);
+}
+
+TEST_CASE("a pause within a pause is one collection, and one that began before the session is none") {
+  SampleRecording recording;
+  SampleSession& session = recording.session();
+  session.CollectionEnd();
+  session.CollectionBegin();
+  session.CollectionBegin();
+  session.CollectionEnd();
+  session.CollectionEnd();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(SegmentKind::kGcBegin) == 1);
+  CHECK(trace.Count(SegmentKind::kGcEnd) == 1);
+}
+
+TEST_CASE("samples are in the file a second later, without another event") {
+  SampleRecording recording;
+  const uint32_t thread = recording.Thread("main");
+  recording.session().Sample(thread, KindOf(recording.session().symbols(), {}, "[I"), 16);
+  bool there = false;
+  for (int i = 0; i < 100 && !there; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    there = SamplesOf(ReadTrace(recording.path())).size() == 1;
+  }
+  CHECK(there);
+}
+
+TEST_CASE("nothing is taken after the end") {
+  SampleRecording recording;
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t kind = KindOf(recording.session().symbols(), {}, "[I");
+  CHECK(recording.session().Sample(thread, kind, 16) == 1);
+  const ReadTrace trace = recording.End();
+  CHECK(recording.session().Sample(thread, kind, 16) == 0);
+  recording.session().Died(1);
+  recording.session().CollectionBegin();
+  CHECK(SamplesOf(trace).size() == 1);
+  CHECK(trace.end_reason == "the end");
+  CHECK(ReadTrace(recording.path()).segments.size() == trace.segments.size());
+}
+
+// The writer does not run meanwhile.
+void Overflow(WhenFull when_full, std::chrono::milliseconds limit) {
+  SampleRecording recording({.queue_bytes = 64 << 10, .when_full = when_full, .wait_limit = limit}, false);
+  SampleSession& session = recording.session();
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t kind = KindOf(session.symbols(), {{1, 1}}, "[I");
+  const uint64_t begin = Clock::Monotonic();
+  for (int i = 0; i < 60'000; i++) session.Sample(thread, kind, 16);
+  session.CollectionBegin();
+  session.Died(1);
+  session.Died(60'000);
+  session.CollectionEnd();
+  const uint64_t waited = Clock::Monotonic() - begin;
+  CHECK(waited < 20'000'000'000);
+  if (when_full == WhenFull::kBlock) CHECK(waited >= 50'000'000);
+  recording.StartWriter();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.losses >= 1);
+  CHECK(session.queue().lost_segments() > 0);
+  const auto samples = SamplesOf(trace);
+  CHECK(samples.size() > 5'000);
+  CHECK(samples.size() < 60'000);
+  CHECK(trace.Count(SegmentKind::kSampleDeaths) == 1);  // never dropped
+  CHECK(trace.Count(SegmentKind::kGcEnd) == 1);
+}
+
+TEST_CASE("what the queue has no room for is counted, after a wait that ends, or at once") {
+  Overflow(WhenFull::kDrop, std::chrono::milliseconds(10'000));
+  Overflow(WhenFull::kBlock, std::chrono::milliseconds(50));
+}
+
+}  // namespace
+}  // namespace anttracks::core
