@@ -51,40 +51,113 @@ TEST_CASE("SampledHeapAfterEachCollectionAndAtTheEnd") {
 
 TEST_CASE("SampledHeapIsLabelledAsAnEstimate") {
   CHECK(Anttracks(SampledTrace().file(), {"heap", "--gc", "0"}).out == R"out(
-@HEAP@
+estimates from 5 samples, one per 512 KiB on average
+heap after GC 0, at 9.0 us: ~21,847 objects, ~1.66 MiB
+
+  Samples  Est. objects     Share  Est. bytes    Share  Class
+        1            ~1    ~0.0 %  ~1,212,697  ~69.8 %  int[]
+        1       ~21,846  ~100.0 %    ~524,300  ~30.2 %  app.Node
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"heap", "--by", "thread", "--end"}).out == R"out(
-@THREAD@
+estimates from 5 samples, one per 512 KiB on average
+heap at the end of the trace, 30.0 us: ~32,770 objects, ~1.66 MiB
+
+  Samples  Est. objects     Share  Est. bytes     Share  Thread
+        2       ~32,770  ~100.0 %  ~1,736,993  ~100.0 %  worker (2)
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"heap", "--by", "age", "--gc", "0"}).out == R"out(
-@AGE@
+estimates from 5 samples, one per 512 KiB on average
+heap after GC 0, at 9.0 us: ~21,847 objects, ~1.66 MiB
+
+  Samples  Est. objects     Share  Est. bytes     Share  Age
+        2       ~21,847  ~100.0 %  ~1,736,997  ~100.0 %  1 GC
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"heap", "--by", "site", "--end"}).out == R"out(
-@SITE@
+estimates from 5 samples, one per 512 KiB on average
+heap at the end of the trace, 30.0 us: ~32,770 objects, ~1.66 MiB
+
+  Samples  Est. objects     Share  Est. bytes    Share  Site
+        1            ~1    ~0.0 %  ~1,212,697  ~69.8 %  app.Main.run(Main.java:30)
+        1       ~32,769  ~100.0 %    ~524,296  ~30.2 %  <vm>
 )out" + 1);
 }
 
 TEST_CASE("SampledGcsSitesClassesThreadsAreLabelledAsEstimates") {
   CHECK(Anttracks(SampledTrace().file(), {"gcs"}).out == R"out(
-@GCS@
+estimates from 5 samples, one per 512 KiB on average
+
+  GC    Start  Duration  Live samples  Est. live objects  Est. live bytes  Est. died
+   0   5.0 us    4.0 us             2            ~21,847        ~1.66 MiB   ~512 KiB
+   1  20.0 us    2.0 us             1                 ~1        ~1.16 MiB  ~1.00 MiB
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"sites", "--live", "--callers"}).out == R"out(
-@SITES@
+estimates from 5 samples, one per 512 KiB on average
+allocated: ~98,307 objects, ~3.16 MiB, 4 rows
+live at the end of the trace: ~32,770 objects, ~1.66 MiB
+
+  Samples  Est. objects    Share  Est. bytes    Share  Live samples  Est. live objects  Est. live bytes    Share  Class     Site
+        1            ~1   ~0.0 %  ~1,212,697  ~36.6 %             1                 ~1       ~1,212,697  ~69.8 %  int[]     app.Main.run(Main.java:30)
+        2       ~43,692  ~44.4 %  ~1,048,600  ~31.7 %             0                 ~0               ~0   ~0.0 %  app.Node  app.List.add(List.java:12)
+                                                                                                                              <- app.Main.run(Main.java:30)
+        1       ~21,846  ~22.2 %    ~524,300  ~15.8 %             0                 ~0               ~0   ~0.0 %  app.Node  app.List.add(List.java:12)
+        1       ~32,769  ~33.3 %    ~524,296  ~15.8 %             1            ~32,769         ~524,296  ~30.2 %  int[]     <vm>
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"sites"}).out == R"out(
-@SITES2@
+estimates from 5 samples, one per 512 KiB on average
+allocated: ~98,307 objects, ~3.16 MiB, 3 rows
+
+  Samples  Est. objects    Share  Est. bytes    Share  Class     Site
+        3       ~65,538  ~66.7 %  ~1,572,900  ~47.5 %  app.Node  app.List.add(List.java:12)
+        1            ~1   ~0.0 %  ~1,212,697  ~36.6 %  int[]     app.Main.run(Main.java:30)
+        1       ~32,769  ~33.3 %    ~524,296  ~15.8 %  int[]     <vm>
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"classes"}).out == R"out(
-@CLASSES@
+estimates from 5 samples, one per 512 KiB on average
+2 classes, allocated: ~98,307 objects, ~3.16 MiB
+
+  Samples  Est. objects    Share  Est. bytes    Share    Sampled sizes  Class
+        2       ~32,770  ~33.3 %  ~1,736,993  ~52.5 %  16 to 1,048,576  int[]
+        3       ~65,538  ~66.7 %  ~1,572,900  ~47.5 %               24  app.Node
 )out" + 1);
   CHECK(Anttracks(SampledTrace().file(), {"threads"}).out == R"out(
-@THREADS@
+estimates from 5 samples, one per 512 KiB on average
+
+  Id  Java id  Samples  Est. objects  Est. bytes     Share  Name
+   2        9        2       ~32,770  ~1,736,993   ~52.5 %  worker
+   1        1        3       ~65,538  ~1,572,900   ~47.5 %  main
+  --------------------------------------------------------------------------------
+                     5       ~98,307  ~3,309,893  ~100.0 %  2 threads with samples
 )out" + 1);
 }
 
 TEST_CASE("SampledInfo") {
   CHECK(Anttracks(SampledTrace().file(), {"info"}).out == R"out(
-@INFO@
+file            TRACE, 670 B, format 1.0
+trace           1122334455667788, process 4711, agent 0.1.0
+VM              17.0.19
+command         Main 1
+VM flags        -XX:+UseG1GC
+options         file=a
+started         2023-11-14 22:13:20 UTC
+time span       30.0 us
+mode            sample, one per 512 KiB on average, stacks of up to 16 frames
+collections     2 pauses in 6.0 us
+samples         5, 2 live at the end
+est. allocated  ~98,307 objects, ~3.16 MiB
+est. live       ~32,770 objects, ~1.66 MiB at the end
+
+raw             349 B, 69.80 B a sample
+on disk         670 B, 134.00 B a sample
+losses          none
+ended           cleanly (VM death)
+
+  Segments       Count  Raw bytes   Share
+  GC_BEGIN           2         19   5.4 %
+  GC_END             2         19   5.4 %
+  SYMBOLS            1        228  65.3 %
+  END                1         29   8.3 %
+  SAMPLES            3         43  12.3 %
+  SAMPLE_DEATHS      2         11   3.2 %
 )out" + 1);
   const auto json = Json(SampledTrace(), {"info"});
   CHECK(json["mode"] == "sample");
