@@ -74,36 +74,51 @@ uint32_t SampleSymbols::Method(const SampleFrameText& text) {
 
 void SampleSymbols::Define(const SampleFrame& frame, const SampleFrameText* text) {
   const std::lock_guard lock(mutex_);
-  if (places_.size() >= kMostFrames) places_.clear();
+  if (places_.size() >= kMostFrames || steps_.size() >= kMostFrames) {
+    places_.clear();
+    steps_.clear();
+  }
   if (text == nullptr) unknown_frames_++;
   places_.insert_or_assign(frame, text == nullptr ? Place{} : Place{Method(*text), text->line});
+}
+
+// Handles that stand for the same method lead to the same site.
+uint32_t SampleSymbols::NewStep(const Step& step, const Place& place) {
+  uint32_t site = step.caller;
+  if (place.method != 0) {
+    const SiteKey key{place.method, step.caller, step.frame.bci, place.line};
+    const auto [known, fresh] = sites_.try_emplace(key, last_site_ + 1);
+    site = known->second;
+    if (fresh) {
+      trace::SiteSymbol symbol;
+      symbol.id = last_site_ = site;
+      symbol.method = place.method;
+      symbol.bci = step.frame.bci;
+      symbol.line = place.line;
+      symbol.caller = step.caller;
+      symbol.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
+      trace::AppendSymbol(Block(), symbol);
+    }
+  }
+  steps_.emplace(step, site);
+  return site;
 }
 
 // Outermost first.
 uint32_t SampleSymbols::Site(std::span<const SampleFrame> stack, size_t* unknown) {
   uint32_t site = stack.empty() ? trace::kSiteVm : trace::kSiteUnknown;
   for (size_t i = stack.size(); i-- > 0;) {
+    const Step step{stack[i], site};
+    if (const auto known = steps_.find(step); known != steps_.end()) {
+      site = known->second;
+      continue;
+    }
     const auto place = places_.find(stack[i]);
     if (place == places_.end()) {
       *unknown = i;
       return 0;
     }
-    const auto [method, line] = place->second;
-    if (method == 0) continue;
-    const SiteKey key{method, site, stack[i].bci, line};
-    const auto [known, fresh] = sites_.try_emplace(key, last_site_ + 1);
-    if (fresh) {
-      last_site_++;
-      trace::SiteSymbol symbol;
-      symbol.id = last_site_;
-      symbol.method = method;
-      symbol.bci = stack[i].bci;
-      symbol.line = line;
-      symbol.caller = site;
-      symbol.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
-      trace::AppendSymbol(Block(), symbol);
-    }
-    site = known->second;
+    site = NewStep(step, place->second);
   }
   *unknown = SIZE_MAX;
   return site;

@@ -68,6 +68,12 @@ class SampleSymbols {
     uint32_t method = 0;  // 0: not known
     int64_t line = -1;
   };
+  // A frame and the site of those around it.
+  struct Step {
+    SampleFrame frame;
+    uint32_t caller = 0;
+    bool operator==(const Step&) const = default;
+  };
   struct SiteKey {
     uint32_t method = 0, caller = 0;
     int64_t bci = -1, line = -1;
@@ -79,6 +85,7 @@ class SampleSymbols {
       return static_cast<size_t>(((a * 0x9E3779B97F4A7C15u) ^ b) * 0xC2B2AE3D27D4EB4Fu >> 17);
     }
     size_t operator()(const SampleFrame& f) const { return Mix(f.method, static_cast<uint64_t>(f.bci)); }
+    size_t operator()(const Step& s) const { return Mix((*this)(s.frame), s.caller); }
     size_t operator()(const SiteKey& k) const {
       return Mix(uint64_t{k.method} << 32 | k.caller, static_cast<uint64_t>(k.bci) << 32 ^ static_cast<uint64_t>(k.line));
     }
@@ -92,12 +99,14 @@ class SampleSymbols {
   trace::ByteBuffer* Block();
   uint32_t Method(const SampleFrameText& text);
   uint32_t Site(std::span<const SampleFrame> stack, size_t* unknown);
+  uint32_t NewStep(const Step& step, const Place& place);
   uint32_t Class(std::string_view signature);
 
   mutable std::mutex mutex_;
   std::unordered_map<SampleFrame, Place, Hash> places_;
   Table<std::string> methods_, classes_;
   Table<SiteKey> sites_;
+  Table<Step> steps_;  // to sites; what a sample of a stack that was seen before takes
   Table<uint64_t> kinds_;  // by site and class
   uint32_t last_site_ = trace::kFirstSite - 1;
   uint32_t last_thread_ = 0;
