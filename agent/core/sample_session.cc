@@ -18,12 +18,15 @@ void SampleSession::WaitForRoom() {
     if (stalled_.load(std::memory_order_relaxed)) stalled_.store(false, std::memory_order_relaxed);
     return;
   }
-  if (when_full_ == WhenFull::kDrop) return;
+  if (when_full_ == WhenFull::kDrop || stalled_.load(std::memory_order_relaxed)) return;
+  const uint64_t begin = Clock::Monotonic();
   const auto until = std::chrono::steady_clock::now() + wait_limit_;
   while (queue_.fill() >= 0.5 && failure_.active() && !stalled_.load(std::memory_order_relaxed)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (std::chrono::steady_clock::now() >= until) stalled_.store(true, std::memory_order_relaxed);
   }
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
 }
 
 uint64_t SampleSession::Sample(uint32_t thread, uint32_t kind, uint64_t bytes) {
@@ -117,11 +120,13 @@ std::string SampleSession::CountersJson() const {
   return fmt::format(
       R"({{"samples":{},"sample_bytes":{},"sample_deaths":{},"untracked_samples":{},"collections":{},)"
       R"("raw_bytes":{},"stored_bytes":{},"chunks":{},"files":{},"compressed_chunks":{},"compress_ns":{},)"
-      R"("write_ns":{},"queue_high_water_bytes":{},"lost_segments":{},"lost_bytes":{},)"
+      R"("write_ns":{},"waits":{},"blocked_ns":{},"queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},)"
+      R"("lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_frames":{},"methods":{},"classes":{}}})",
       sample_count_, sample_bytes_, death_count_, untracked_, collections_, output_.raw_bytes.load(),
       output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(), output_.compressed_chunks.load(),
-      output_.compress_ns.load(), output_.write_ns.load(), queue_.high_water_bytes(), queue_.lost_segments(),
+      output_.compress_ns.load(), output_.write_ns.load(), waits_.load(), blocked_ns_.load(),
+      queue_.high_water_bytes(), output_.dropped_chunks.load(), output_.dropped_bytes.load(), queue_.lost_segments(),
       queue_.lost_bytes(), symbols.threads, symbols.kinds, symbols.sites, symbols.unknown_frames, symbols.methods,
       symbols.classes);
 }

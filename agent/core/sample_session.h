@@ -70,6 +70,8 @@ class SampleSession final : public EventSource {
   SampleSymbols symbols_;
   std::atomic<bool> stalled_{false};  // somebody waited in vain since there was room
 
+  std::atomic<uint64_t> waits_{0}, blocked_ns_{0};
+
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   trace::SampleEncoder samples_;

@@ -81,6 +81,28 @@ def traced(t):
                         "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS", "END"}, f"{segments}")
 
 
+@test(capabilities.SAMPLED)
+def sampled_trace(t):
+    trace = t.path("trace")
+    done = run(java_command("Baseline", ("deaths",), (PARALLEL, "-Xmx64m"), agent=f"file={trace},mode=sample,interval=0", jdk=stock()))
+    expect(done.returncode == 0, tail(done.stderr))
+    # Time, thread, kind and size of each; nothing else is in the file.
+    segments = set(analyze_json("info", trace)["segments"])
+    expect(segments == {"SAMPLES", "SAMPLE_DEATHS", "GC_BEGIN", "GC_END", "SYMBOLS", "END"}, f"{segments}")
+    for by in ("class", "site", "thread", "age"):
+        text = analyze("heap", trace, "--by", by, "--top", "0")
+        expect(re.search(TELLS[by], text), f"heap --by {by} has no {by}:\n{tail(text)}")
+    for arguments in (["heap", "--by", "space"], ["heap", "--objects"], ["sites", "--tiers"], ["classes", "--layout"]):
+        analyze(*arguments, trace, code=2)
+    stacks = [site["callers"] for site in analyze_json("sites", trace, "--callers")["sites"]]
+    expect(any("Baseline.main" in callers[-1] for callers in stacks if callers), "no stack reaches main")
+    gcs = analyze_json("gcs", trace)["gcs"]
+    expect(any(gc["died"]["objects"] > 1000 for gc in gcs), f"no object died: {gcs}")
+    expect(all(gc["kind"] is None and gc["cause"] is None for gc in gcs), f"{gcs}")
+    row = next(c for c in analyze_json("classes", trace)["classes"] if c["class"] == "Baseline$Point")
+    expect(row["least_bytes"] == row["most_bytes"] == 32, f"size of a point: {row}")
+
+
 def collections(t, flags, jdk, agent=None):
     """The causes of the collections of a program that asks for one."""
     done = run(java_command("Baseline", ("keep",), (PARALLEL, "-Xmx256m", "-Xlog:gc", *flags), agent=agent, jdk=jdk))

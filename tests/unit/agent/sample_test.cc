@@ -253,7 +253,14 @@ void Overflow(WhenFull when_full, std::chrono::milliseconds limit) {
   session.CollectionEnd();
   const uint64_t waited = Clock::Monotonic() - begin;
   CHECK(waited < 20'000'000'000);
-  if (when_full == WhenFull::kBlock) CHECK(waited >= 50'000'000);
+  const auto counters = nlohmann::json::parse(session.CountersJson());
+  if (when_full == WhenFull::kBlock) {
+    CHECK(waited >= 50'000'000);
+    CHECK(counters["waits"] == 1);
+    CHECK(counters["blocked_ns"] >= 50'000'000);
+  } else {
+    CHECK(counters["waits"] == 0);
+  }
   recording.StartWriter();
   const ReadTrace trace = recording.End();
   CHECK(trace.losses >= 1);
