@@ -53,6 +53,13 @@ class Unchangeable:
             os.chmod(self.folder, 0o755)
 
 
+def cpu_seconds(pid):
+    """The CPU time, user and system, that all threads of a process have used until now."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class StoppedThread:
     """The threads of a process that have the name stand still, all others go on. To be used in one Python thread."""
 
