@@ -48,7 +48,7 @@ def rotation(results):
         for name in ("wide", "narrow", "kept"):
             runs, base = by[name], by["traced"]
             collections, points = median(runs, "collections"), median(runs, "sync_points") - 1  # the first one is the start's
-            bound = settings_of(workload).narrow if name == "narrow" else settings_of(workload).wide
+            bound = settings_of(workload).wide if name == "wide" else settings_of(workload).narrow
             pause = statistics.median(sync_pause(run) for run in runs)
             lines.append(f"| {workload} | {bound}{', keep=yes' if name == 'kept' else ''} | {more(runs, base, 'wall_ms')} | {more(runs, base, 'gc_ms')} | "
                          f"{more(runs, base, 'cpu_s')} | {collections:.0f} | {points:.0f} | {points / collections * 100:.1f} % | "
