@@ -19,7 +19,7 @@ public final class PromotionFailure {
 
     private static MemoryPoolMXBean oldPool() {
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
-            if (pool.getName().contains("Old Gen")) return pool;
+            if (pool.getName().endsWith("Old Gen") || pool.getName().equals("Tenured Gen")) return pool;
         }
         throw new IllegalStateException("no old generation");
     }

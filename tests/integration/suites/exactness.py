@@ -6,7 +6,8 @@ import re
 from judge.exact import judge
 from judge.world import add, expect, run_traced
 
-PARALLEL = ("-XX:+UseParallelGC",)
+# Of what is tested with each collector; the first one is that of a test's plain name.
+COLLECTORS = ("Parallel", "Serial")
 
 
 # When a collection's outcome depends on the timing of its workers, the program runs until the log shows it.
@@ -18,10 +19,16 @@ def says(log, words):
         return re.search(words, file.read())
 
 
-def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None):
+def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, collectors=COLLECTORS):
+    for collector in collectors:
+        _exact(name if collector == COLLECTORS[0] else f"with {collector} {name}", collector, main, arguments, flags,
+               slow, log_says)
+
+
+def _exact(name, collector, main, arguments, flags, slow, log_says):
     def body(test):
         log = test.path("gc.log")
-        all_flags = [*PARALLEL, *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
+        all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
         for _ in range(ATTEMPTS):
             test.clear()
             trace, _ = run_traced(test, main, arguments, all_flags)

@@ -9,11 +9,15 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/parallel/parallelScavengeHeap.hpp"
 #include "gc/parallel/psOldGen.hpp"
 #include "gc/parallel/psYoungGen.hpp"
+#include "gc/serial/defNewGeneration.hpp"
+#include "gc/serial/serialHeap.hpp"
+#include "gc/serial/tenuredGeneration.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
 #include "gc/shared/threadLocalAllocBuffer.inline.hpp"
@@ -29,8 +33,11 @@
 volatile bool AntTracks::_recording = false;
 bool AntTracks::_gc_active = false;
 AntTracksCallbacks AntTracks::_callbacks;
+AntTracksSerialEvents* AntTracks::_serial = NULL;
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
+uintptr_t AntTracksForwarding::_before = 0;
+uintptr_t AntTracksForwarding::_site_bits = 0;
 
 static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
 
@@ -105,7 +112,8 @@ void AntTracks::thread_exit(JavaThread* thread) {
   }
 }
 
-static void describe(AntTracksSpace* out, uint32_t kind, bool collected, const MutableSpace* space) {
+template <class Space>
+static void describe(AntTracksSpace* out, uint32_t kind, bool collected, const Space* space) {
   out->kind = kind;
   out->collected = collected;
   out->bottom = (uint64_t)space->bottom();
@@ -113,25 +121,38 @@ static void describe(AntTracksSpace* out, uint32_t kind, bool collected, const M
   out->end = (uint64_t)space->end();
 }
 
+uint32_t AntTracks::describe_spaces(AntTracksSpace* spaces, Collected collected) {
+  const bool young = collected != none, old = collected == all;
+  if (UseSerialGC) {
+    SerialHeap* const heap = SerialHeap::heap();
+    describe(&spaces[0], ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden());
+    describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from());
+    describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, old, heap->young_gen()->to());
+    describe(&spaces[3], ANTTRACKS_SPACE_OLD, old, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
+  } else {
+    ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
+    describe(&spaces[0], ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden_space());
+    describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from_space());
+    describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, old, heap->young_gen()->to_space());
+    describe(&spaces[3], ANTTRACKS_SPACE_OLD, old, heap->old_gen()->object_space());
+  }
+  return 4;
+}
+
 void AntTracks::report_gc(void (*callback)(void*, const AntTracksGC*), bool full) {
-  ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
-  PSYoungGen* const young = heap->young_gen();
   AntTracksSpace spaces[4];
-  describe(&spaces[0], ANTTRACKS_SPACE_EDEN, true, young->eden_space());
-  describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, true, young->from_space());
-  describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, full, young->to_space());
-  describe(&spaces[3], ANTTRACKS_SPACE_OLD, full, heap->old_gen()->object_space());
   AntTracksGC gc;
   gc.size = sizeof(gc);
   gc.id = GCId::current();
   gc.kind = full ? ANTTRACKS_GC_FULL : ANTTRACKS_GC_YOUNG;
-  gc.nspaces = ARRAY_SIZE(spaces);
-  gc.cause = GCCause::to_string(heap->gc_cause());
+  gc.nspaces = describe_spaces(spaces, full ? all : young);
+  gc.cause = GCCause::to_string(Universe::heap()->gc_cause());
   gc.spaces = spaces;
   callback(_callbacks.context, &gc);
 }
 
 void AntTracks::gc_begin(bool full) {
+  if (full && UseSerialGC) AntTracksForwarding::initialize(SerialHeap::heap()->reserved_region().start());
   if (!recording()) return;
   report_gc(_callbacks.gc_begin, full);
   _gc_active = true;
@@ -187,9 +208,19 @@ void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
   if (AntTracks::recording()) add(from, to, cast_to_oop(from)->size());
 }
 
+void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
+  if (AntTracks::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
+  add(cast_from_oop<HeapWord*>(from), to, words);
+}
+
 void AntTracksSlides::stayed(HeapWord* at) {
   if (!AntTracks::recording()) return;
   const oop obj = cast_to_oop(at);
   if (AntTracks::site_of(obj->mark()) == ANTTRACKS_SITE_FILLER && obj->mark().is_neutral()) return;
   add(at, at, obj->size());
+}
+
+void AntTracksForwarding::initialize(HeapWord* heap_start) {
+  _before = (uintptr_t)heap_start - HeapWordSize;
+  _site_bits = AntTracks::sites() ? ~(((uintptr_t)1 << ANTTRACKS_SITE_SHIFT) - 1) : 0;
 }

@@ -19,6 +19,7 @@
 #include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
+class AntTracksSerialEvents;
 class ClassLoaderData;
 class JavaThread;
 class Thread;
@@ -78,16 +79,20 @@ class AntTracks : AllStatic {
   friend class AntTracksInterface;
   friend class VM_AntTracks;
 
+  // What fits below the site (antTracksForwarding.hpp).
+  static const size_t most_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
+
   static volatile bool _recording;
   static bool _gc_active;
   static AntTracksCallbacks _callbacks;
+  static AntTracksSerialEvents* _serial;
 
   static bool in_stretches();
   static void report_tlab(Thread* thread, HeapWord* start, HeapWord* top);
   static void report_gc(void (*callback)(void*, const AntTracksGC*), bool full);
 
  public:
-  static bool sites()     { return UseParallelGC && !UseBiasedLocking && UseTLAB; }
+  static bool sites()     { return (UseParallelGC || (UseSerialGC && MaxHeapSize <= most_forwarding_heap)) && !UseBiasedLocking && UseTLAB; }
   static bool recording() { return _recording; }
   static const AntTracksCallbacks& callbacks() { return _callbacks; }
 
@@ -114,6 +119,14 @@ class AntTracks : AllStatic {
   static void gc_end(bool full);
   static void filler(HeapWord* start, size_t words);
   static void class_loader_unloading(ClassLoaderData* cld);
+
+  // Spaces of the heap, young ones first, at most four. collected: what a young or full collection collects, if any.
+  enum Collected { none, young, all };
+  static uint32_t describe_spaces(AntTracksSpace* spaces, Collected collected);
+  // For a collector with one thread.
+  static inline void copied(oop from, oop to, size_t words, bool promoted);
+  static inline void slid(oop from, HeapWord* to, size_t words);
+  static inline void stayed(oop obj);
 };
 
 // A batch of events of one GC worker, handed to the agent when full and at the
@@ -167,8 +180,9 @@ class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallback
     if (AntTracks::recording()) add(from, to, words);
   }
   void slid(HeapWord* from, HeapWord* to);
-  // Unlike slid it can meet the filler that a collection has put at the end of the dense prefix.
+  // Unlike slid they can meet fillers that this collection has made, which it treats as live.
   void stayed(HeapWord* at);
+  void slid_unless_filler(oop from, HeapWord* to, size_t words);
  private:
   void add(HeapWord* from, HeapWord* to, size_t words) {
     AntTracksSlide* const s = next();
@@ -177,5 +191,24 @@ class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallback
     s->words = words;
   }
 };
+
+// Of the Serial collector, made by its first collection that is recorded.
+class AntTracksSerialEvents : public CHeapObj<mtGC> {
+ public:
+  AntTracksMoves  _moves;
+  AntTracksSlides _slides;
+};
+
+inline void AntTracks::copied(oop from, oop to, size_t words, bool promoted) {
+  if (recording()) _serial->_moves.copied(from, to, words, promoted);
+}
+
+inline void AntTracks::stayed(oop obj) {
+  if (recording()) _serial->_slides.slid(cast_from_oop<HeapWord*>(obj), cast_from_oop<HeapWord*>(obj));
+}
+
+inline void AntTracks::slid(oop from, HeapWord* to, size_t words) {
+  if (recording()) _serial->_slides.slid_unless_filler(from, to, words);
+}
 
 #endif // SHARE_ANTTRACKS_ANTTRACKS_HPP

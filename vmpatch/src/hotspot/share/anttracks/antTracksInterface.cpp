@@ -14,8 +14,7 @@
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
 #include "gc/parallel/parallelScavengeHeap.inline.hpp"
-#include "gc/parallel/psOldGen.hpp"
-#include "gc/parallel/psYoungGen.hpp"
+#include "gc/serial/serialHeap.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "memory/resourceArea.hpp"
 #include "memory/universe.hpp"
@@ -75,26 +74,26 @@ class SyncClosure : public ObjectClosure {
   }
 };
 
+void walk_space(const AntTracksCallbacks& callbacks, uint32_t number, const AntTracksSpace& space) {
+  SyncClosure closure(callbacks, number, space.kind == ANTTRACKS_SPACE_EDEN);
+  for (HeapWord* at = (HeapWord*)space.bottom; at < (HeapWord*)space.top; at += cast_to_oop(at)->size()) {
+    closure.do_object(cast_to_oop(at));
+  }
+}
+
 void walk_heap(const AntTracksCallbacks& callbacks) {
-  ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
-  MutableSpace* const spaces[] = { heap->young_gen()->eden_space(), heap->young_gen()->from_space(),
-                                   heap->young_gen()->to_space(), heap->old_gen()->object_space() };
-  const uint32_t kinds[] = { ANTTRACKS_SPACE_EDEN, ANTTRACKS_SPACE_SURVIVOR, ANTTRACKS_SPACE_SURVIVOR,
-                             ANTTRACKS_SPACE_OLD };
-  AntTracksSpace description[ARRAY_SIZE(spaces)];
-  for (uint32_t i = 0; i < ARRAY_SIZE(spaces); i++) {
-    AntTracksSpace s = { kinds[i], 0, (uint64_t)spaces[i]->bottom(), (uint64_t)spaces[i]->top(), (uint64_t)spaces[i]->end() };
-    description[i] = s;
-  }
-  callbacks.sync_begin(callbacks.context, description, ARRAY_SIZE(spaces));
-  for (uint32_t i = 0; i < ARRAY_SIZE(spaces); i++) {
-    SyncClosure closure(callbacks, i, kinds[i] == ANTTRACKS_SPACE_EDEN);
-    spaces[i]->object_iterate(&closure);
-  }
+  AntTracksSpace spaces[4];
+  const uint32_t count = AntTracks::describe_spaces(spaces, AntTracks::none);
+  callbacks.sync_begin(callbacks.context, spaces, count);
+  for (uint32_t i = 0; i < count; i++) walk_space(callbacks, i, spaces[i]);
   callbacks.sync_end(callbacks.context);
 }
 
 }  // namespace
+
+void AntTracksInterface::make_batches() {
+  if (UseSerialGC && AntTracks::_serial == NULL) AntTracks::_serial = new AntTracksSerialEvents();
+}
 
 void VM_AntTracks::doit() {
   if (_callbacks != NULL) start(); else stop();
@@ -136,7 +135,7 @@ void VM_AntTracks::stop() {
   AntTracks::_recording = false;
 }
 
-// A young collection that the agent asks for.
+// A young collection that the agent asks for, with the Parallel collector.
 class VM_AntTracksCollect : public VM_GC_Operation {
   const uint _collections;
   bool _collected;
@@ -178,10 +177,16 @@ int32_t stop() {
 
 int32_t collect() {
   ThreadInVMfromNative in_vm(JavaThread::current());
-  uint collections;
+  uint collections, full_collections;
   {
     MutexLocker ml(Heap_lock);
     collections = Universe::heap()->total_collections();
+    full_collections = Universe::heap()->total_full_collections();
+  }
+  if (UseSerialGC) {
+    VM_GenCollectFull op(collections, full_collections, GCCause::_jvmti_force_gc, GenCollectedHeap::YoungGen);
+    VMThread::execute(&op);
+    return Universe::heap()->total_collections() != collections ? 0 : -1;
   }
   VM_AntTracksCollect op(collections);
   VMThread::execute(&op);
@@ -277,17 +282,18 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
 
 const char* unsupported() {
   if (UseG1GC)          return "the G1 collector is not supported yet: run with -XX:+UseParallelGC";
-  if (UseSerialGC)      return "the Serial collector is not supported yet: run with -XX:+UseParallelGC";
   if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseParallelGC";
   if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseParallelGC";
-  if (!UseParallelGC)   return "this collector is not supported: run with -XX:+UseParallelGC";
+  if (!UseParallelGC && !UseSerialGC) return "this collector is not supported: run with -XX:+UseParallelGC";
   if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
+  if (!AntTracks::sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;
 }
 
 void fill_table() {
+  AntTracksInterface::make_batches();
   the_vm.size = sizeof(the_vm);
   the_vm.version = ANTTRACKS_ABI_VERSION;
   the_vm.unsupported = unsupported();
@@ -308,7 +314,7 @@ void fill_table() {
 }
 
 void fill_heap() {
-  const MemRegion heap = ParallelScavengeHeap::heap()->reserved_region();
+  const MemRegion heap = UseSerialGC ? SerialHeap::heap()->reserved_region() : ParallelScavengeHeap::heap()->reserved_region();
   the_vm.heap_start = (uint64_t)heap.start();
   the_vm.heap_end = (uint64_t)heap.end();
   the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();

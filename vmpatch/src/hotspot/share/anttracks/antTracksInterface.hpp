@@ -17,6 +17,8 @@
 // The table of functions that the agent gets through a JVMTI extension function.
 class AntTracksInterface : AllStatic {
  public:
+  // Batches of collectors that have no worker to hold them.
+  static void make_batches();
   static jvmtiExtensionFunctionInfo* extension_function();
 
   // Copies strings behind each other into a buffer of the caller's; counts on when it is full.

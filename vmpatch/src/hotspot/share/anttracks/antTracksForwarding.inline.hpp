@@ -1,0 +1,37 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#ifndef SHARE_ANTTRACKS_ANTTRACKSFORWARDING_INLINE_HPP
+#define SHARE_ANTTRACKS_ANTTRACKSFORWARDING_INLINE_HPP
+
+#include "anttracks/antTracksForwarding.hpp"
+#include "oops/oop.inline.hpp"
+
+inline void AntTracksForwarding::forward(oop obj, HeapWord* to) {
+  const uintptr_t site = obj->mark().value() & _site_bits;
+  obj->set_mark(markWord(site | ((uintptr_t)to - _before) | markWord::marked_value));
+  assert(forwardee(obj) == cast_to_oop(to), "the distance has run into the site");
+}
+
+inline oop AntTracksForwarding::forwardee(oop obj) {
+  markWord mark = obj->mark();
+  if (UseBiasedLocking && mark.has_bias_pattern()) return NULL;
+  const uintptr_t distance = mark.clear_lock_bits().value() & ~_site_bits;
+  return distance == 0 ? (oop)NULL : cast_to_oop(_before + distance);
+}
+
+inline void AntTracksForwarding::unmark(oop obj) {
+  if (UseBiasedLocking) {
+    obj->init_mark();
+  } else {
+    obj->set_mark(markWord((obj->mark().value() & _site_bits) | markWord::unlocked_value));
+  }
+}
+
+#endif // SHARE_ANTTRACKS_ANTTRACKSFORWARDING_INLINE_HPP
