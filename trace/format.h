@@ -74,8 +74,13 @@ inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteO
 enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3, kUnknown = 4 };
 inline constexpr uint64_t kSiteRematerialized = 1;
 
-enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2 };
-enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2 };
+enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2, kHumongous = 3, kArchive = 4 };
+constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind == SpaceKind::kSurvivor; }
+enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2, kRemark = 3, kMixed = 4 };
+inline constexpr size_t kGcKinds = 5;
+// Of a space. kOptional in GC_BEGIN: GC_END says whether it was collected; there: it was, all of [bottom, end) of then.
+// In SYNC_BEGIN: objects that are known to be dead are left out.
+enum class Collected : uint8_t { kNo = 0, kYes = 1, kOptional = 2 };
 enum class SyncReason : uint8_t { kStart = 0, kAttach = 1, kRotation = 2 };
 
 }  // namespace anttracks::trace

@@ -8,7 +8,7 @@ void PutSpaces(ByteBuffer* out, std::span<const Space> spaces) {
   out->Uv(spaces.size());
   for (const Space& space : spaces) {
     out->Uv(static_cast<uint64_t>(space.kind));
-    out->Uv(space.collected ? 1 : 0);
+    out->Uv(static_cast<uint64_t>(space.collected));
     out->Uv(space.bottom);
     out->Uv(space.top - space.bottom);
     out->Uv(space.end - space.bottom);

@@ -11,7 +11,7 @@ namespace anttracks::trace {
 // Word numbers: objects lie in [bottom, top), there is room up to end.
 struct Space {
   SpaceKind kind = SpaceKind::kEden;
-  bool collected = false;
+  Collected collected = Collected::kNo;
   uint64_t bottom = 0, top = 0, end = 0;
 };
 

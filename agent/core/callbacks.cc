@@ -31,7 +31,7 @@ void SyncObjects(void* context, uint32_t space, const uint64_t* addresses, uint3
   IfActive(context, [&](Session& s) { s.SyncObjects(space, {addresses, count}); });
 }
 void SyncEnd(void* context) noexcept {
-  IfActive(context, [](Session& s) { s.SyncEnd(); });
+  IfActive(context, [](Session& s) { s.FirstSyncEnd(); });
 }
 void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
   IfActive(context, [&](Session& s) { s.Alloc(thread, slot, start, top, at_safepoint != 0); });

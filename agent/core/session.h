@@ -63,7 +63,7 @@ class Session final : public EventSource {
 
   void SyncBegin(std::span<const AntTracksSpace> spaces);
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
-  void SyncEnd();
+  void FirstSyncEnd();
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
   // Reads what was reported and not yet read. At a safepoint, or when no thread allocates.
   void WalkAll();
@@ -194,6 +194,8 @@ class Session final : public EventSource {
   void BeginSyncPoint(const AntTracksGC& gc, bool next_file);
   bool WalkSpace(uint32_t index, const Stretch& space, bool concurrent);
   bool EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode);
+  void SyncEnd();
+  void WalkByVm();
   bool WalkYoung(bool concurrent);
   bool WalkOld(bool concurrent);
   void WalkSpaces();

@@ -12,14 +12,18 @@ constexpr uint64_t kOldBit = 1;
 
 }  // namespace
 
-void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
-  std::vector<trace::Space> spaces;
-  for (uint32_t i = 0; i < gc.nspaces; i++) {
-    const AntTracksSpace& space = gc.spaces[i];
-    spaces.push_back({static_cast<trace::SpaceKind>(space.kind), space.collected != 0,
-                      space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
-                      space.end / trace::kWordBytes});
+std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
+  std::vector<trace::Space> words;
+  for (const AntTracksSpace& space : spaces) {
+    words.push_back({static_cast<trace::SpaceKind>(space.kind), static_cast<trace::Collected>(space.collected),
+                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
+                     space.end / trace::kWordBytes});
   }
+  return words;
+}
+
+void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
+  const std::vector<trace::Space> spaces = InWords({gc.spaces, gc.nspaces});
   trace::Collection collection;
   collection.id = gc.id;
   collection.kind = static_cast<trace::GcKind>(gc.kind);

@@ -17,15 +17,7 @@ constexpr double kFillForWalk = 0.5;
 // The part of the heap that must have been read before its size in the trace is estimated.
 constexpr double kEnoughForEstimate = 0.02;
 
-std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
-  std::vector<trace::Space> words;
-  for (const AntTracksSpace& space : spaces) {
-    words.push_back({static_cast<trace::SpaceKind>(space.kind), space.collected != 0,
-                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
-                     space.end / trace::kWordBytes});
-  }
-  return words;
-}
+bool IsYoung(const AntTracksSpace& space) { return trace::IsYoung(static_cast<trace::SpaceKind>(space.kind)); }
 
 }  // namespace
 
@@ -69,10 +61,9 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
   for (const uint64_t address : addresses) {
     if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) &&
         !CloseSync(PushMode::kWait)) {
-      // A heap that is known in part only is worth nothing.
-      failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
-      return;
+      sync.lost = true;
     }
+    if (sync.lost) return;
     if (sync.buffer == nullptr && !OpenSync(space)) return;
     if (!ReadHeader(address, &header)) return;
     sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
@@ -81,6 +72,12 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
     sync.objects++;
     sync.words += header.words;
   }
+}
+
+// Of the first sync point: a heap that is known in part only is worth nothing.
+void Session::FirstSyncEnd() {
+  if (!sync_->lost) return SyncEnd();
+  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
 }
 
 void Session::SyncEnd() {
@@ -102,7 +99,7 @@ uint64_t Session::YoungSlides() const {
 // Not while another one is written; not if a young collection failed to promote: dead objects lie between those
 // that stayed.
 bool Session::MayBeSyncPoint(const AntTracksGC& gc) const {
-  if (background_.busy()) return false;
+  if (background_.busy() || gc.kind == ANTTRACKS_GC_REMARK) return false;
   return gc.kind == ANTTRACKS_GC_FULL || YoungSlides() == slides_before_;
 }
 
@@ -117,9 +114,14 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
     queue_.PushMark(kNextFile);
   }
   trace::ByteBuffer segment;
-  trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), InWords(spaces));
+  std::vector<trace::Space> in_words = InWords(spaces);
+  if (vm_.walk != nullptr) {
+    for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
+  }
+  trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
   queue_.PushSegments(segment.span(), PushMode::kForce);
   sync.objects = sync.words = 0;
+  sync.lost = false;
   sync.stop.store(false);
   uint64_t all_words = 0;
   for (const AntTracksSpace& space : spaces) all_words += (space.top - space.bottom) / trace::kWordBytes;
@@ -129,6 +131,10 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   sync.spaces.assign(spaces.begin(), spaces.end());
   sync.hurry.store(false);
   sync.young_done.store(false);
+  if (vm_.walk != nullptr) {
+    WalkByVm();
+    return;
+  }
   if (!sync_in_pause_) {
     background_.Start([this] { WalkSpaces(); });
     return;
@@ -141,11 +147,24 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   }
 }
 
+// In the pause: the VM knows which of the objects can be read.
+void Session::WalkByVm() {
+  Sync& sync = *sync_;
+  vm_.walk();
+  sync.words_read.store(sync.all_words.load());
+  sync.young_done.store(true);
+  if (!sync.lost) {
+    SyncEnd();
+  } else if (failure_.active()) {
+    AbandonSyncPoint("the trace could not be written fast enough");
+  }
+}
+
 // Young spaces, then the old one. False: stopped, or lost.
 bool Session::WalkYoung(bool concurrent) {
   for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
     const AntTracksSpace& space = sync_->spaces[i];
-    if (space.kind != ANTTRACKS_SPACE_OLD && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+    if (IsYoung(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
   return CloseSync(PushMode::kTry);
 }
@@ -153,7 +172,7 @@ bool Session::WalkYoung(bool concurrent) {
 bool Session::WalkOld(bool concurrent) {
   for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
     const AntTracksSpace& space = sync_->spaces[i];
-    if (space.kind == ANTTRACKS_SPACE_OLD && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+    if (!IsYoung(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
   return CloseSync(PushMode::kTry);
 }

@@ -14,12 +14,16 @@
 
 namespace anttracks::core {
 
+// Spaces as the VM gives them, in words.
+std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces);
+
 struct Session::Sync {
   Buffer* buffer = nullptr;  // of the open segment
   uint8_t* out = nullptr;
   uint8_t* limit = nullptr;
   uint32_t space = 0;
   uint64_t objects = 0, words = 0;
+  bool lost = false;  // what the VM has listed could not be written
   trace::ObjectEncoder encoder;
   KindCache kinds;
   Scratch scratch;

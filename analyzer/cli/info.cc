@@ -18,6 +18,8 @@
 namespace anttracks::analyzer {
 namespace {
 
+constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull, GcKind::kRemark};
+
 constexpr const char* kSegmentNames[kSegmentKinds] = {
     "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
     "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
@@ -204,7 +206,7 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["depth"] = summary.meta.depth;
   json["duration_ns"] = summary.duration_ns;
   json["gcs"] = sampled.gcs().size();
-  json["gc_ns"] = overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull);
+  json["gc_ns"] = overview.gc_ns();
   for (const auto& [name, estimate] : {std::pair("allocated", totals.allocated), std::pair("live_at_end", totals.live)}) {
     nlohmann::ordered_json part = nlohmann::ordered_json::object();
     AddEstimate(&part, estimate);
@@ -227,9 +229,8 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["heap_start"] = meta.heap_start;
   json["heap_end"] = meta.heap_end;
   json["duration_ns"] = summary.duration_ns;
-  json["young_gcs"] = overview.gcs(GcKind::kYoung);
-  json["full_gcs"] = overview.gcs(GcKind::kFull);
-  json["gc_ns"] = overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull);
+  for (const GcKind kind : kTracedKinds) json[fmt::format("{}_gcs", GcLabel(kind))] = overview.gcs(kind);
+  json["gc_ns"] = overview.gc_ns();
   json["sync_points"] = overview.syncs(SyncState::kNone);
   json["abandoned_sync_points"] = overview.syncs(SyncState::kAbandoned);
   json["incomplete_sync_points"] = overview.syncs(SyncState::kIncomplete);
@@ -346,14 +347,23 @@ void AddEnd(Lines* lines, const PassSummary& summary, const Overview& overview) 
   lines->Add("ended", EndText(summary, overview));
 }
 
+// Young and full ones always, others where there are any: only G1 has them.
+std::string CollectionsText(const Overview& overview) {
+  std::string text;
+  for (const GcKind kind : kTracedKinds) {
+    const bool always = kind == GcKind::kYoung || kind == GcKind::kFull;
+    if (!always && overview.gcs(kind) == 0) continue;
+    text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", Count(overview.gcs(kind)), GcLabel(kind),
+                        Duration(overview.gc_ns(kind)));
+  }
+  return text;
+}
+
 void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
                const Overview& overview) {
   const HeapTotals all{overview.tlab().objects + overview.outside().objects,
                        overview.tlab().words + overview.outside().words};
-  lines->Add("collections",
-             fmt::format("{} young in {}, {} full in {}", Count(overview.gcs(GcKind::kYoung)),
-                         Duration(overview.gc_ns(GcKind::kYoung)), Count(overview.gcs(GcKind::kFull)),
-                         Duration(overview.gc_ns(GcKind::kFull))));
+  lines->Add("collections", CollectionsText(overview));
   lines->Add("sync points", SyncsText(overview));
   lines->Add("allocated", TotalsText(all));
   lines->Add("  in TLABs", TotalsText(overview.tlab()));
@@ -373,7 +383,7 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
   lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.interval()),
                                  Plural(summary.meta.depth, "frame")));
   lines->Add("collections", fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"),
-                                        Duration(overview.gc_ns(GcKind::kYoung) + overview.gc_ns(GcKind::kFull))));
+                                        Duration(overview.gc_ns())));
   lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples), Count(totals.live.samples)));
   lines->Add("est. allocated", About(totals.allocated));
   lines->Add("est. live", About(totals.live) + " at the end");

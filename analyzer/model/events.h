@@ -13,6 +13,7 @@
 
 namespace anttracks::analyzer {
 
+using trace::Collected;
 using trace::GcKind;
 using trace::Space;
 using trace::SpaceKind;

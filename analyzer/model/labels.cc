@@ -69,6 +69,8 @@ std::string_view SpaceLabel(trace::SpaceKind kind) {
     case trace::SpaceKind::kEden: return "eden";
     case trace::SpaceKind::kSurvivor: return "survivor";
     case trace::SpaceKind::kOld: return "old";
+    case trace::SpaceKind::kHumongous: return "humongous";
+    case trace::SpaceKind::kArchive: return "archive";
   }
   return "?";
 }
@@ -78,6 +80,8 @@ std::string_view GcLabel(trace::GcKind kind) {
     case trace::GcKind::kYoung: return "young";
     case trace::GcKind::kFull: return "full";
     case trace::GcKind::kUnknown: return "unknown";
+    case trace::GcKind::kRemark: return "remark";
+    case trace::GcKind::kMixed: return "mixed";
   }
   return "?";
 }

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "analyzer/model/heap.h"
@@ -82,7 +84,7 @@ class Overview : public SinkBase {
   void Filler(uint64_t, uint32_t shape) { Count(&fillers_, shape); }
   void GcBegin(const GcEvent& event) { begin_ = event.time; }
   void GcEnd(const GcEvent& event) {
-    const size_t kind = event.kind == GcKind::kFull ? 1 : 0;
+    const auto kind = static_cast<size_t>(event.kind);
     gcs_[kind]++;
     gc_ns_[kind] += event.time > begin_ ? event.time - begin_ : 0;
     if (current_->gcs++ == 0) current_->first_gc = event.id;
@@ -103,6 +105,7 @@ class Overview : public SinkBase {
   const HeapTotals& fillers() const { return fillers_; }
   uint64_t gcs(GcKind kind) const { return gcs_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns(GcKind kind) const { return gc_ns_[static_cast<size_t>(kind)]; }
+  uint64_t gc_ns() const { return std::accumulate(std::begin(gc_ns_), std::end(gc_ns_), uint64_t{0}); }
   // Sync points that ended like this, kNone: all.
   uint64_t syncs(SyncState state) const {
     return state == SyncState::kNone ? syncs_[1] + syncs_[2] + syncs_[3] : syncs_[static_cast<size_t>(state)];
@@ -128,7 +131,7 @@ class Overview : public SinkBase {
   std::vector<FileOverview> files_ = std::vector<FileOverview>(1);
   FileOverview* current_ = &files_[0];
   HeapTotals tlab_, outside_, sync_, fillers_;
-  uint64_t gcs_[2] = {}, gc_ns_[2] = {};
+  uint64_t gcs_[trace::kGcKinds] = {}, gc_ns_[trace::kGcKinds] = {};
   uint64_t begin_ = 0;
   uint64_t syncs_[4] = {};  // by SyncState
   std::vector<LossEvent> losses_;

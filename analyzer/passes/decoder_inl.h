@@ -268,15 +268,17 @@ bool Decoder<Sink>::Spaces(trace::WireReader& in, std::vector<Space>* spaces) {
   for (uint64_t i = 0; i < count; i++) {
     Space space;
     const uint64_t kind = in.Uv();
-    space.collected = in.Uv() != 0;
+    const uint64_t collected = in.Uv();
     space.bottom = in.Uv();
     space.top = space.bottom + in.Uv();
     space.end = space.bottom + in.Uv();
     if (!in.ok()) return Malformed("list of spaces is cut short");
-    if (kind > 2 || space.top < space.bottom || space.end < space.top) {
+    if (kind > static_cast<uint64_t>(SpaceKind::kArchive) || collected > static_cast<uint64_t>(Collected::kOptional) ||
+        space.top < space.bottom || space.end < space.top) {
       return Malformed("space of unknown kind or with top outside its bounds");
     }
     space.kind = static_cast<SpaceKind>(kind);
+    space.collected = static_cast<Collected>(collected);
     spaces->push_back(space);
   }
   return true;
@@ -290,7 +292,7 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
   const uint64_t kind = in.Uv();
   event.cause = in.Str();
   event.time = in.Uv();
-  if (!in.ok() || kind > (sampled_ ? 2 : 1)) {
+  if (!in.ok() || kind >= trace::kGcKinds || (static_cast<GcKind>(kind) == GcKind::kUnknown) != sampled_) {
     Malformed("collection event is cut short or of unknown kind");
     return;
   }

@@ -35,6 +35,7 @@ const std::string& Rebuild::ClassName(uint32_t shape) const {
 }
 
 void Rebuild::Refused(uint64_t word, uint32_t shape, bool filler) {
+  refused_ = true;
   const uint32_t words = symbols_->shapes().words(shape);
   if (word < heap_->start() || word >= heap_->end() || words > heap_->end() - word) {
     Report(ProblemKind::kOutsideHeap, "{} at {:#x} with {} bytes is outside the heap", ClassName(shape),
@@ -59,6 +60,7 @@ void Rebuild::CheckCollected(uint64_t from) {
     last_collected_ = static_cast<size_t>(behind - collected_.begin()) - 1;
     if (contains(last_collected_)) return;
   }
+  refused_ = true;
   Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", from * 8);
 }
 
@@ -128,9 +130,11 @@ void Rebuild::GcBegin(const GcEvent& event) {
   Sort(&spaces_);
   collected_.clear();
   for (const Space& space : spaces_) {
-    if (space.collected && space.top > space.bottom) collected_.push_back(space);
+    if (space.collected != Collected::kNo && space.top > space.bottom) collected_.push_back(space);
   }
   last_collected_ = 0;
+  before_ = heap_->totals();
+  refused_ = false;
   stay_.clear();
   next_->Clear();
   if (options_.check_spaces) CheckSpaces(fmt::format("before collection {}", gc_.id));
@@ -151,18 +155,21 @@ void Rebuild::GcEnd(const GcEvent& event) {
   }
   collected_.clear();
   gc_.live = heap_->totals();
+  CheckTotals();
   gc_.exact = exact();
   if (options_.check_spaces) CheckSpaces(fmt::format("after collection {}", gc_.id));
-  if (unloaded_in_gc_) CheckUnloaded();
+  // G1's marking unloads classes of dead objects that stay in their regions for a while.
+  if (unloaded_in_gc_ && gc_.kind == GcKind::kFull) CheckUnloaded();
   unloaded_in_gc_ = false;
   gcs_.push_back(gc_);
 }
 
 void Rebuild::DropYoung() {
   for (const Space& space : collected_) {
-    const HeapTotals died = heap_->Drop(space.bottom, space.top);
-    gc_.died.objects += died.objects;
-    gc_.died.words += died.words;
+    if (space.collected == Collected::kYes) gc_.died.Add(heap_->Drop(space.bottom, space.top));
+  }
+  for (const Space& space : spaces_) {
+    if (space.collected == Collected::kOptional) gc_.died.Add(heap_->Drop(space.bottom, space.end));
   }
   for (const HeapObject& object : stay_) {
     if (heap_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
@@ -173,11 +180,7 @@ void Rebuild::DropYoung() {
 }
 
 void Rebuild::SwapFull() {
-  for (const Space& space : collected_) {
-    const HeapTotals died = heap_->Drop(space.bottom, space.top);
-    gc_.died.objects += died.objects;
-    gc_.died.words += died.words;
-  }
+  for (const Space& space : collected_) gc_.died.Add(heap_->Drop(space.bottom, space.top));
   // What is left lies in spaces that were not collected.
   heap_->ForEach([&](const HeapObject& object, bool taken) {
     if (taken) return;
@@ -187,6 +190,16 @@ void Rebuild::SwapFull() {
   });
   heap_->Swap(*next_);
   next_->Clear();
+}
+
+// What was moved away from a space that was not collected would be in the heap twice, or not at all.
+void Rebuild::CheckTotals() {
+  if (!exact() || refused_) return;
+  const uint64_t objects = before_.objects - gc_.died.objects + gc_.fillers.objects;
+  const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words;
+  if (gc_.live.objects == objects && gc_.live.words == words) return;
+  Report(ProblemKind::kTotals, "collection {} leaves {} objects with {} bytes where {} with {} bytes should live",
+         gc_.id, gc_.live.objects, gc_.live.words * 8, objects, words * 8);
 }
 
 void Rebuild::CheckSpaces(const std::string& when) {
@@ -251,7 +264,7 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
            word * 8, space);
-  } else if (gcs_.size() != sync_epoch_ && sync_spaces_[space].kind != SpaceKind::kOld) {
+  } else if (gcs_.size() != sync_epoch_ && trace::IsYoung(sync_spaces_[space].kind)) {
     Report(ProblemKind::kOrder, "{} at {:#x} of a young space is listed after a collection", ClassName(shape),
            word * 8);
     return;
@@ -276,6 +289,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
+    for (const HeapObject& object : check_->Dead()) heap_->Drop(object.word, object.word + 1);
     check_.reset();
     syncs_.checked++;
   } else {

@@ -4,7 +4,8 @@
 // A young collection's copies go into the same heap: their destinations are free. A full collection's slides
 // go into a second heap, as destinations overlap sources that other workers have yet to report; it takes the
 // place of the first at the collection's end. What lies in a collected space by then and was neither moved
-// nor stays is dead.
+// nor stays is dead. G1's remark pause is a collection that moves nothing; which of the optional spaces were collected is
+// known at the end.
 //
 // A sync point gives the heap to a reader that does not know it: the first one of the files, or behind a loss.
 // To one that knows it, a rotation's sync point is a check (sync_check.h).
@@ -124,6 +125,7 @@ class Rebuild : public SinkBase {
   void DropYoung();
   void SwapFull();
   void CheckSpaces(const std::string& when);
+  void CheckTotals();
   void CheckUnloaded();
   void Lose();
   void SetSyncState(SyncState state);
@@ -142,6 +144,8 @@ class Rebuild : public SinkBase {
   size_t last_collected_ = 0;
   std::vector<HeapObject> stay_;  // in a young collection
   GcRecord gc_;
+  HeapTotals before_;    // the collection that is under way
+  bool refused_ = false;  // one of its events could not be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;
   std::vector<Space> sync_spaces_;   // of the last sync point, in its order

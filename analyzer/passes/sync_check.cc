@@ -59,14 +59,29 @@ std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
   return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), word * 8, Describe(known.shape));
 }
 
+bool SyncCheck::MayLeaveOut(const Space& space) const {
+  return space.collected == Collected::kOptional && !trace::IsYoung(space.kind);
+}
+
+std::vector<HeapObject> SyncCheck::Dead() const {
+  std::vector<HeapObject> dead;
+  for (const Counted& counted : spaces_) {
+    if (counted.found == counted.expected || !MayLeaveOut(counted.space)) continue;
+    heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
+      if (!IsMarked(object.word)) dead.push_back(object);
+    });
+  }
+  return dead;
+}
+
 std::vector<std::string> SyncCheck::Missing() const {
   std::vector<std::string> texts;
   for (size_t i = 0; i < spaces_.size(); i++) {
     const Counted& counted = spaces_[i];
-    if (counted.found == counted.expected) continue;
+    if (counted.found == counted.expected || MayLeaveOut(counted.space)) continue;
     std::string first;
-    // Only the old space still has what it had at SYNC_BEGIN.
-    if (counted.space.kind == SpaceKind::kOld) {
+    // Only old spaces still have what they had at SYNC_BEGIN.
+    if (!trace::IsYoung(counted.space.kind)) {
       heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
         if (!first.empty() || IsMarked(object.word)) return;
         first = fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), object.word * 8);

@@ -28,8 +28,10 @@ class SyncCheck {
 
   // One listed object; space is an index of spaces. Empty if the heap has the same, otherwise what disagrees.
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
-  // Everything was listed: a sentence for each space of which objects were left out.
+  // Everything was listed: a sentence for each space of which objects were left out that should not be.
   std::vector<std::string> Missing() const;
+  // The objects that were left out as dead: of spaces that are Collected::kOptional in SYNC_BEGIN.
+  std::vector<HeapObject> Dead() const;
 
  private:
   using Bits = std::array<uint64_t, kPageWords / 64>;
@@ -41,6 +43,7 @@ class SyncCheck {
   // False if the word was marked before.
   bool Mark(uint64_t word);
   bool IsMarked(uint64_t word) const;
+  bool MayLeaveOut(const Space& space) const;
   std::string Describe(uint32_t shape) const;
 
   const Heap* heap_;

@@ -63,13 +63,25 @@ enum {
 /* Site flags. */
 enum { ANTTRACKS_SITE_REMATERIALIZED = 1 /* deoptimization recreated it: bci is the deoptimization's */ };
 
-enum { ANTTRACKS_SPACE_EDEN = 0, ANTTRACKS_SPACE_SURVIVOR = 1, ANTTRACKS_SPACE_OLD = 2 };
-enum { ANTTRACKS_GC_YOUNG = 0, ANTTRACKS_GC_FULL = 1 };
+/* The last two are G1's: objects of at least half a region, and objects of the shared archive. */
+enum {
+  ANTTRACKS_SPACE_EDEN = 0,
+  ANTTRACKS_SPACE_SURVIVOR = 1,
+  ANTTRACKS_SPACE_OLD = 2,
+  ANTTRACKS_SPACE_HUMONGOUS = 3,
+  ANTTRACKS_SPACE_ARCHIVE = 4
+};
+/* The last two are G1's: the pause at the end of marking, in which nothing moves but regions without a live object
+ * are freed, and a young collection that takes old regions, too. 2 is not used. */
+enum { ANTTRACKS_GC_YOUNG = 0, ANTTRACKS_GC_FULL = 1, ANTTRACKS_GC_REMARK = 3, ANTTRACKS_GC_MIXED = 4 };
+enum { ANTTRACKS_NOT_COLLECTED = 0, ANTTRACKS_COLLECTED = 1, ANTTRACKS_OPTIONAL = 2 };
 
 /* A contiguous space of the heap: objects in [bottom, top), room up to end. */
 typedef struct AntTracksSpace {
   uint32_t kind;      /* ANTTRACKS_SPACE_* */
-  uint32_t collected; /* gc_begin: 1 if what lies here and is not reported by moves or slides dies */
+  /* gc_begin: COLLECTED: what lies here and is not reported by moves or slides dies; OPTIONAL: gc_end says whether.
+   * gc_end: OPTIONAL: it was: what lay in [bottom, end) at gc_begin and was not reported died. */
+  uint32_t collected;
   uint64_t bottom, top, end;
 } AntTracksSpace;
 
@@ -223,6 +235,11 @@ typedef struct AntTracksVM {
   /* Called like start: a young collection, now. 0: done; -1: another
    * collection came first, or critical native code (GCLocker) prevented it. */
   int32_t (*collect)(void);
+
+  /* NULL: objects of the spaces that gc_end gives lie one behind the other, all with their class. Otherwise not: some
+   * dead ones have lost it. To be called from gc_end, then: all objects but those come through sync_objects before
+   * it returns; what is known to be dead is left out. */
+  void (*walk)(void);
 } AntTracksVM;
 
 #ifdef __cplusplus

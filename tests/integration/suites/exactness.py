@@ -7,7 +7,7 @@ from judge.exact import judge
 from judge.world import add, expect, run_traced
 
 # Of what is tested with each collector; the first one is that of a test's plain name.
-COLLECTORS = ("Parallel", "Serial")
+COLLECTORS = ("Parallel", "Serial", "G1")
 
 
 # When a collection's outcome depends on the timing of its workers, the program runs until the log shows it.
@@ -19,16 +19,17 @@ def says(log, words):
         return re.search(words, file.read())
 
 
-def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, collectors=COLLECTORS):
+def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, log="gc*", collectors=COLLECTORS):
+    """log_says: what the GC log, of the tags in log, must say for the test to have tested something."""
     for collector in collectors:
         _exact(name if collector == COLLECTORS[0] else f"with {collector} {name}", collector, main, arguments, flags,
-               slow, log_says)
+               slow, log_says, log)
 
 
-def _exact(name, collector, main, arguments, flags, slow, log_says):
+def _exact(name, collector, main, arguments, flags, slow, log_says, tags):
     def body(test):
         log = test.path("gc.log")
-        all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:gc*:file={log}"] if log_says else [])]
+        all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:{tags}:file={log}"] if log_says else [])]
         for _ in range(ATTEMPTS):
             test.clear()
             trace, _ = run_traced(test, main, arguments, all_flags)
@@ -54,7 +55,9 @@ exact("when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:S
 exact("when survivors overflow at the first copy", "Survivors",
       flags=("-Xmx64m", "-Xmn12m", "-XX:SurvivorRatio=4", "-XX:MaxTenuringThreshold=1", "-XX:-UseAdaptiveSizePolicy"))
 exact("when promotion fails", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      log_says="Promotion failed")
+      log_says="Promotion failed", collectors=("Parallel", "Serial"))
+exact("when objects cannot be evacuated", "PromotionFailure", (20, 300_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+      log_says="To-space exhausted", collectors=("G1",))
 exact("after many full collections of a dense old generation", "DenseOld")
 exact("after many full collections with a large dead wood allowance", "DenseOld",
       flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"))
@@ -90,3 +93,19 @@ exact("for eight threads with tiny TLABs", "Threads", flags=("-Xmx64m", "-XX:TLA
 exact("for eight threads in the interpreter", "Threads", flags=("-Xmx64m", "-Xint"), slow=True)
 exact("for locked objects without compressed references", "Locks", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
 exact("for a heap above 32 GB of addresses", "Mix", flags=("-Xmx33g", "-Xmn16m"), slow=True)
+
+# What only G1 does. Its log shows that it was done.
+REGIONS = ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:G1MixedGCLiveThresholdPercent=95",
+           "-XX:G1HeapWastePercent=1")
+for name, flags, tags, words in (
+        ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
+        ("when remark frees regions and unloads classes", (), "gc=trace", r"Reclaimed empty old gen region"),
+        ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Dead humongous region"),
+        ("when old regions are left for the time that remains", ("-XX:MaxGCPauseMillis=1",), "gc+ergo+cset=trace",
+         r"Prepared \d+ regions out of \d+ for optional evacuation"),
+        ("with strings deduplicated", ("-XX:+UseStringDeduplication",), "gc", r"Pause Remark"),
+        ("with a heap that grows and shrinks", ("-Xms8m", "-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10"), "gc",
+         r"Pause Remark"),
+        ("with one GC worker and mixed pauses", ("-XX:ParallelGCThreads=1",), "gc", r"Pause Young \(Mixed\)"),
+):
+    exact(name, "Regions", (6,), (*REGIONS, *flags), log_says=words, log=tags, collectors=("G1",))

@@ -45,9 +45,10 @@ refused("An interval that is no size is refused", "interval=often", ("interval",
 refused("-XX:+UseBiasedLocking is refused by name", lambda t: f"file={t.path('trace')}", ("UseBiasedLocking",),
         (*PARALLEL, "-XX:+UseBiasedLocking"))
 refused("-XX:-UseTLAB is refused by name", lambda t: f"file={t.path('trace')}", ("UseTLAB",), (*PARALLEL, "-XX:-UseTLAB"))
-for flag, collector in (("UseG1GC", "G1"), ("UseSerialGC", "Serial"), ("UseZGC", "Z"), ("UseShenandoahGC", "Shenandoah")):
-    refused(f"-XX:+{flag} is refused, with the collector to use", lambda t: f"file={t.path('trace')}",
-            (collector, "-XX:+UseParallelGC", "mode=sample"), (f"-XX:+{flag}", "-Xmx64m"))
+for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
+    refused(f"-XX:+{flag} is refused, with the collectors to use", lambda t: f"file={t.path('trace')}",
+            (flag, "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
+            ("-XX:+UnlockExperimentalVMOptions", f"-XX:+{flag}", "-Xmx64m"))
 
 
 @test("An existing file is not overwritten unless overwrite=yes")

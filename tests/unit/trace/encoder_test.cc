@@ -148,15 +148,16 @@ TEST_CASE("fillers are relative to the one before") {
 }
 
 TEST_CASE("collections list their spaces") {
-  const Space spaces[] = {{SpaceKind::kEden, true, 8, 10, 24}, {SpaceKind::kOld, false, 100, 100, 300}};
+  const Space spaces[] = {{SpaceKind::kEden, Collected::kYes, 8, 10, 24},
+                          {SpaceKind::kOld, Collected::kOptional, 100, 100, 300}};
   ByteBuffer out;
   AppendCollection(&out, SegmentKind::kGcBegin, {3, GcKind::kFull, "Why", 5, spaces});
   CHECK(ToBytes(out.span()) ==
-        B({5, 0, 19, 3, 1, 3, 'W', 'h', 'y', 5, 2, 0, 1, 8, 2, 16, 2, 0, 100, 0, 0xC8, 0x01}));
+        B({5, 0, 19, 3, 1, 3, 'W', 'h', 'y', 5, 2, 0, 1, 8, 2, 16, 2, 2, 100, 0, 0xC8, 0x01}));
 }
 
 TEST_CASE("sync points, unloading, ends and losses have their fields in order") {
-  const Space spaces[] = {{SpaceKind::kSurvivor, false, 1, 2, 4}};
+  const Space spaces[] = {{SpaceKind::kSurvivor, Collected::kNo, 1, 2, 4}};
   ByteBuffer out;
   AppendSyncBegin(&out, SyncReason::kAttach, 9, spaces);
   AppendSyncEnd(&out, 3, 48);

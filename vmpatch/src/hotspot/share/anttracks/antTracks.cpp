@@ -10,14 +10,9 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksForwarding.hpp"
+#include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.hpp"
-#include "gc/parallel/parallelScavengeHeap.hpp"
-#include "gc/parallel/psOldGen.hpp"
-#include "gc/parallel/psYoungGen.hpp"
-#include "gc/serial/defNewGeneration.hpp"
-#include "gc/serial/serialHeap.hpp"
-#include "gc/serial/tenuredGeneration.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
 #include "gc/shared/threadLocalAllocBuffer.inline.hpp"
@@ -33,7 +28,8 @@
 volatile bool AntTracks::_recording = false;
 bool AntTracks::_gc_active = false;
 AntTracksCallbacks AntTracks::_callbacks;
-AntTracksSerialEvents* AntTracks::_serial = NULL;
+AntTracksEvents* AntTracks::_events = NULL;
+const AntTracksSpaces* AntTracks::_spaces = NULL;
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
 uintptr_t AntTracksForwarding::_before = 0;
@@ -112,65 +108,51 @@ void AntTracks::thread_exit(JavaThread* thread) {
   }
 }
 
-template <class Space>
-static void describe(AntTracksSpace* out, uint32_t kind, bool collected, const Space* space) {
-  out->kind = kind;
-  out->collected = collected;
-  out->bottom = (uint64_t)space->bottom();
-  out->top = (uint64_t)space->top();
-  out->end = (uint64_t)space->end();
-}
-
-uint32_t AntTracks::describe_spaces(AntTracksSpace* spaces, Collected collected) {
-  const bool young = collected != none, old = collected == all;
-  if (UseSerialGC) {
-    SerialHeap* const heap = SerialHeap::heap();
-    describe(&spaces[0], ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden());
-    describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from());
-    describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, old, heap->young_gen()->to());
-    describe(&spaces[3], ANTTRACKS_SPACE_OLD, old, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
-  } else {
-    ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
-    describe(&spaces[0], ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden_space());
-    describe(&spaces[1], ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from_space());
-    describe(&spaces[2], ANTTRACKS_SPACE_SURVIVOR, old, heap->young_gen()->to_space());
-    describe(&spaces[3], ANTTRACKS_SPACE_OLD, old, heap->old_gen()->object_space());
-  }
-  return 4;
-}
-
-void AntTracks::report_gc(void (*callback)(void*, const AntTracksGC*), bool full) {
-  AntTracksSpace spaces[4];
+void AntTracks::report_gc(bool begin, uint32_t kind) {
+  ResourceMark rm;
+  AntTracksSpaces spaces;
+  AntTracksHeap::describe(&spaces, begin ? AntTracksHeap::at_begin : AntTracksHeap::at_end, kind);
   AntTracksGC gc;
   gc.size = sizeof(gc);
   gc.id = GCId::current();
-  gc.kind = full ? ANTTRACKS_GC_FULL : ANTTRACKS_GC_YOUNG;
-  gc.nspaces = describe_spaces(spaces, full ? all : young);
+  gc.kind = kind;
+  gc.nspaces = spaces.count();
   gc.cause = GCCause::to_string(Universe::heap()->gc_cause());
-  gc.spaces = spaces;
-  callback(_callbacks.context, &gc);
+  gc.spaces = spaces.data();
+  _spaces = &spaces;
+  (begin ? _callbacks.gc_begin : _callbacks.gc_end)(_callbacks.context, &gc);
+  _spaces = NULL;
 }
 
-void AntTracks::gc_begin(bool full) {
-  if (full && UseSerialGC) AntTracksForwarding::initialize(SerialHeap::heap()->reserved_region().start());
+void AntTracks::gc_begin(uint32_t kind) {
+  if (kind == ANTTRACKS_GC_FULL && UseSerialGC) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
   if (!recording()) return;
-  report_gc(_callbacks.gc_begin, full);
+  report_gc(true, kind);
   _gc_active = true;
 }
 
-void AntTracks::gc_end(bool full) {
+void AntTracks::gc_end(uint32_t kind) {
   if (!recording()) return;
   for (AntTracksBatchBase* b = AntTracksBatchBase::_all; b != NULL; b = b->_next) {
     b->flush();
   }
   _gc_active = false;
-  report_gc(_callbacks.gc_end, full);
+  report_gc(false, kind);
 }
 
-// Fillers outside of collections end TLABs, or lie in eden: they die with it and are not reported.
+void AntTracks::report_tlabs() {
+  if (!recording()) return;
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    ThreadLocalAllocBuffer& tlab = thread->tlab();
+    if (tlab.end() != NULL) report_tlab(thread, tlab.start(), tlab.top());
+  }
+}
+
+// Fillers outside of collections end TLABs, or lie in eden: they die with it and are not reported. Nor are G1's:
+// where a heap dump could find them nothing marks them as alive.
 void AntTracks::filler(HeapWord* start, size_t words) {
   if (sites()) cast_to_oop(start)->set_mark(filler_mark());
-  if (!_gc_active) return;
+  if (!_gc_active || UseG1GC) return;
   AntTracksFiller event;
   event.address = (uint64_t)start;
   event.words = words;

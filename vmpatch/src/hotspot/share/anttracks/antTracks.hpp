@@ -19,7 +19,8 @@
 #include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
-class AntTracksSerialEvents;
+class AntTracksEvents;
+class AntTracksSpaces;
 class ClassLoaderData;
 class JavaThread;
 class Thread;
@@ -85,14 +86,18 @@ class AntTracks : AllStatic {
   static volatile bool _recording;
   static bool _gc_active;
   static AntTracksCallbacks _callbacks;
-  static AntTracksSerialEvents* _serial;
+  static AntTracksEvents* _events;  // by worker, of collectors whose workers do not hold them
+  static const AntTracksSpaces* _spaces;  // as told to the agent in its callback
 
   static bool in_stretches();
   static void report_tlab(Thread* thread, HeapWord* start, HeapWord* top);
-  static void report_gc(void (*callback)(void*, const AntTracksGC*), bool full);
+  static void report_gc(bool begin, uint32_t kind);
 
  public:
-  static bool sites()     { return (UseParallelGC || (UseSerialGC && MaxHeapSize <= most_forwarding_heap)) && !UseBiasedLocking && UseTLAB; }
+  static bool sites() {
+    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= most_forwarding_heap;
+    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB;
+  }
   static bool recording() { return _recording; }
   static const AntTracksCallbacks& callbacks() { return _callbacks; }
 
@@ -114,19 +119,18 @@ class AntTracks : AllStatic {
   static void allocated_outside_tlab(Thread* thread, oop obj);
   static void thread_exit(JavaThread* thread);
 
-  // Collections.
-  static void gc_begin(bool full);
-  static void gc_end(bool full);
+  // Collections. kind: ANTTRACKS_GC_*.
+  static void gc_begin(uint32_t kind);
+  static void gc_end(uint32_t kind);
+  // At a safepoint: what TLABs hold so far.
+  static void report_tlabs();
   static void filler(HeapWord* start, size_t words);
   static void class_loader_unloading(ClassLoaderData* cld);
 
-  // Spaces of the heap, young ones first, at most four. collected: what a young or full collection collects, if any.
-  enum Collected { none, young, all };
-  static uint32_t describe_spaces(AntTracksSpace* spaces, Collected collected);
-  // For a collector with one thread.
-  static inline void copied(oop from, oop to, size_t words, bool promoted);
-  static inline void slid(oop from, HeapWord* to, size_t words);
-  static inline void stayed(oop obj);
+  // For Serial, and G1's workers.
+  static inline void copied(oop from, oop to, size_t words, bool promoted, uint worker = 0);
+  static inline void slid(oop from, HeapWord* to, size_t words, uint worker = 0);
+  static inline void stayed(oop obj, size_t words, uint worker = 0);
 };
 
 // A batch of events of one GC worker, handed to the agent when full and at the
@@ -192,23 +196,24 @@ class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallback
   }
 };
 
-// Of the Serial collector, made by its first collection that is recorded.
-class AntTracksSerialEvents : public CHeapObj<mtGC> {
+// Of one GC worker. Made when an agent asks for the interface.
+class AntTracksEvents : public CHeapObj<mtGC> {
  public:
   AntTracksMoves  _moves;
   AntTracksSlides _slides;
 };
 
-inline void AntTracks::copied(oop from, oop to, size_t words, bool promoted) {
-  if (recording()) _serial->_moves.copied(from, to, words, promoted);
+inline void AntTracks::copied(oop from, oop to, size_t words, bool promoted, uint worker) {
+  if (recording()) _events[worker]._moves.copied(from, to, words, promoted);
 }
 
-inline void AntTracks::stayed(oop obj) {
-  if (recording()) _serial->_slides.slid(cast_from_oop<HeapWord*>(obj), cast_from_oop<HeapWord*>(obj));
+inline void AntTracks::stayed(oop obj, size_t words, uint worker) {
+  HeapWord* const at = cast_from_oop<HeapWord*>(obj);
+  if (recording()) _events[worker]._slides.slid(at, at, words);
 }
 
-inline void AntTracks::slid(oop from, HeapWord* to, size_t words) {
-  if (recording()) _serial->_slides.slid_unless_filler(from, to, words);
+inline void AntTracks::slid(oop from, HeapWord* to, size_t words, uint worker) {
+  if (recording()) _events[worker]._slides.slid_unless_filler(from, to, words);
 }
 
 #endif // SHARE_ANTTRACKS_ANTTRACKS_HPP

@@ -14,7 +14,7 @@
 #include "memory/allStatic.hpp"
 #include "oops/oop.hpp"
 
-// Forwarding in a sliding collection (Serial's mark-compact) that leaves the site in the mark: the
+// Forwarding in a sliding collection (Serial's and G1's mark-compact) that leaves the site in the mark: the
 // destination is kept as its distance from the heap's start, in the bits below the site. So no mark has to be
 // preserved because of its site, and no object loses it. Without sites the distance has all bits.
 //
@@ -26,10 +26,13 @@ class AntTracksForwarding : AllStatic {
 
  public:
   static void initialize(HeapWord* heap_start);
-  // A live object's mark while it waits for phase 2: its site, if the mark has one.
-  static markWord marked(markWord mark) {
-    return markWord((mark.is_neutral() ? mark.value() & _site_bits : 0) | markWord::marked_value);
+  // The site, if it is in the mark itself: not that of a locked object, whose mark is restored afterwards.
+  static uintptr_t site_bits(markWord mark) {
+    return mark.is_neutral() || mark.is_marked() ? mark.value() & _site_bits : 0;
   }
+  // A live object's mark while it waits for phase 2.
+  static markWord marked(markWord mark) { return markWord(site_bits(mark) | markWord::marked_value); }
+  static markWord without_site(markWord mark) { return markWord(mark.value() & ~_site_bits); }
   static inline void forward(oop obj, HeapWord* to);
   // NULL: it stays where it is.
   static inline oop forwardee(oop obj);

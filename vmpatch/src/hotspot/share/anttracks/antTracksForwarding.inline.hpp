@@ -14,8 +14,7 @@
 #include "oops/oop.inline.hpp"
 
 inline void AntTracksForwarding::forward(oop obj, HeapWord* to) {
-  const uintptr_t site = obj->mark().value() & _site_bits;
-  obj->set_mark(markWord(site | ((uintptr_t)to - _before) | markWord::marked_value));
+  obj->set_mark(markWord(site_bits(obj->mark()) | ((uintptr_t)to - _before) | markWord::marked_value));
   assert(forwardee(obj) == cast_to_oop(to), "the distance has run into the site");
 }
 
@@ -30,7 +29,7 @@ inline void AntTracksForwarding::unmark(oop obj) {
   if (UseBiasedLocking) {
     obj->init_mark();
   } else {
-    obj->set_mark(markWord((obj->mark().value() & _site_bits) | markWord::unlocked_value));
+    obj->set_mark(markWord(site_bits(obj->mark()) | markWord::unlocked_value));
   }
 }
 

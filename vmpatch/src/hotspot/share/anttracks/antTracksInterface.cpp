@@ -9,13 +9,11 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
-#include "gc/parallel/parallelScavengeHeap.inline.hpp"
-#include "gc/serial/serialHeap.hpp"
-#include "gc/shared/gcVMOperations.hpp"
 #include "memory/resourceArea.hpp"
 #include "memory/universe.hpp"
 #include "oops/arrayOop.hpp"
@@ -51,48 +49,23 @@ class VM_AntTracks : public VM_Operation {
 
 namespace {
 
-// Hands the objects of a space to the agent in batches.
-class SyncClosure : public ObjectClosure {
-  const AntTracksCallbacks& _callbacks;
-  const uint32_t _space;
-  const bool _is_eden;
-  uint32_t _length;
-  uint64_t _addresses[1024];
- public:
-  SyncClosure(const AntTracksCallbacks& callbacks, uint32_t space, bool is_eden) :
-      _callbacks(callbacks), _space(space), _is_eden(is_eden), _length(0) {}
-  ~SyncClosure() { flush(); }
-  void flush() {
-    if (_length > 0) _callbacks.sync_objects(_callbacks.context, _space, _addresses, _length);
-    _length = 0;
-  }
-  virtual void do_object(oop obj) {
-    const markWord mark = obj->mark();
-    if (_is_eden && mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
-    if (_length == ARRAY_SIZE(_addresses)) flush();
-    _addresses[_length++] = cast_from_oop<uint64_t>(obj);
-  }
-};
-
-void walk_space(const AntTracksCallbacks& callbacks, uint32_t number, const AntTracksSpace& space) {
-  SyncClosure closure(callbacks, number, space.kind == ANTTRACKS_SPACE_EDEN);
-  for (HeapWord* at = (HeapWord*)space.bottom; at < (HeapWord*)space.top; at += cast_to_oop(at)->size()) {
-    closure.do_object(cast_to_oop(at));
-  }
-}
-
 void walk_heap(const AntTracksCallbacks& callbacks) {
-  AntTracksSpace spaces[4];
-  const uint32_t count = AntTracks::describe_spaces(spaces, AntTracks::none);
-  callbacks.sync_begin(callbacks.context, spaces, count);
-  for (uint32_t i = 0; i < count; i++) walk_space(callbacks, i, spaces[i]);
+  ResourceMark rm;
+  AntTracksSpaces spaces;
+  AntTracksHeap::describe(&spaces, AntTracksHeap::now);
+  callbacks.sync_begin(callbacks.context, spaces.data(), spaces.count());
+  AntTracksHeap::walk(callbacks, spaces);
   callbacks.sync_end(callbacks.context);
 }
 
 }  // namespace
 
 void AntTracksInterface::make_batches() {
-  if (UseSerialGC && AntTracks::_serial == NULL) AntTracks::_serial = new AntTracksSerialEvents();
+  if (AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
+}
+
+void AntTracksInterface::walk() {
+  AntTracksHeap::walk(AntTracks::_callbacks, *AntTracks::_spaces);
 }
 
 void VM_AntTracks::doit() {
@@ -135,23 +108,6 @@ void VM_AntTracks::stop() {
   AntTracks::_recording = false;
 }
 
-// A young collection that the agent asks for, with the Parallel collector.
-class VM_AntTracksCollect : public VM_GC_Operation {
-  const uint _collections;
-  bool _collected;
- public:
-  VM_AntTracksCollect(uint collections) :
-      VM_GC_Operation(collections, GCCause::_jvmti_force_gc), _collections(collections), _collected(false) {}
-  virtual VMOp_Type type() const { return VMOp_AntTracksCollect; }
-  virtual void doit() {
-    SvcGCMarker marker(SvcGCMarker::MINOR);
-    GCCauseSetter cause(Universe::heap(), _gc_cause);
-    ParallelScavengeHeap::heap()->invoke_scavenge();
-    _collected = Universe::heap()->total_collections() != _collections;
-  }
-  bool collected() const { return _collected; }
-};
-
 namespace {
 
 AntTracksVM the_vm;
@@ -177,20 +133,7 @@ int32_t stop() {
 
 int32_t collect() {
   ThreadInVMfromNative in_vm(JavaThread::current());
-  uint collections, full_collections;
-  {
-    MutexLocker ml(Heap_lock);
-    collections = Universe::heap()->total_collections();
-    full_collections = Universe::heap()->total_full_collections();
-  }
-  if (UseSerialGC) {
-    VM_GenCollectFull op(collections, full_collections, GCCause::_jvmti_force_gc, GenCollectedHeap::YoungGen);
-    VMThread::execute(&op);
-    return Universe::heap()->total_collections() != collections ? 0 : -1;
-  }
-  VM_AntTracksCollect op(collections);
-  VMThread::execute(&op);
-  return op.collected() ? 0 : -1;
+  return AntTracksHeap::collect_young() ? 0 : -1;
 }
 
 // The header word of a locked object. Its owner may unlock it at any time unless it is the
@@ -281,10 +224,9 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
 }
 
 const char* unsupported() {
-  if (UseG1GC)          return "the G1 collector is not supported yet: run with -XX:+UseParallelGC";
-  if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseParallelGC";
-  if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseParallelGC";
-  if (!UseParallelGC && !UseSerialGC) return "this collector is not supported: run with -XX:+UseParallelGC";
+  if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
+  if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
+  if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
   if (!AntTracks::sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
@@ -311,10 +253,11 @@ void fill_table() {
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
+  the_vm.walk = UseG1GC ? &AntTracksInterface::walk : NULL;
 }
 
 void fill_heap() {
-  const MemRegion heap = UseSerialGC ? SerialHeap::heap()->reserved_region() : ParallelScavengeHeap::heap()->reserved_region();
+  const MemRegion heap = AntTracksHeap::reserved();
   the_vm.heap_start = (uint64_t)heap.start();
   the_vm.heap_end = (uint64_t)heap.end();
   the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();

@@ -1,0 +1,135 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracksForwarding.hpp"
+#include "anttracks/antTracksG1.hpp"
+#include "gc/g1/g1CollectedHeap.inline.hpp"
+#include "gc/g1/g1ConcurrentMarkBitMap.inline.hpp"
+#include "gc/g1/heapRegion.inline.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/nonJavaThread.hpp"
+
+uint32_t AntTracksG1::_kind = ANTTRACKS_GC_YOUNG;
+bool* AntTracksG1::_optional = NULL;
+
+void AntTracksG1::young_begin() {
+  if (!AntTracks::recording()) return;
+  _kind = G1CollectedHeap::heap()->collector_state()->in_mixed_phase() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
+  AntTracks::gc_begin(_kind);
+}
+
+void AntTracksG1::young_end() {
+  if (AntTracks::recording()) AntTracks::gc_end(_kind);
+}
+
+void AntTracksG1::full_begin() {
+  AntTracksForwarding::initialize(G1CollectedHeap::heap()->reserved().start());
+  AntTracks::gc_begin(ANTTRACKS_GC_FULL);
+}
+
+void AntTracksG1::full_end() {
+  AntTracks::gc_end(ANTTRACKS_GC_FULL);
+}
+
+void AntTracksG1::remark_begin() {
+  AntTracks::report_tlabs();
+  AntTracks::gc_begin(ANTTRACKS_GC_REMARK);
+}
+
+void AntTracksG1::remark_end() {
+  AntTracks::gc_end(ANTTRACKS_GC_REMARK);
+}
+
+uint AntTracksG1::worker() {
+  Thread* const thread = Thread::current();
+  return thread->is_Worker_thread() ? WorkerThread::cast(thread)->id() : 0;
+}
+
+namespace {
+
+class StayedClosure : public StackObj {
+  const uint _worker;
+ public:
+  StayedClosure() : _worker(AntTracksG1::worker()) {}
+  size_t apply(oop obj) {
+    const size_t words = obj->size();
+    AntTracks::stayed(obj, words, _worker);
+    return words;
+  }
+};
+
+uint32_t kind_of(const HeapRegion* region) {
+  if (region->is_eden()) return ANTTRACKS_SPACE_EDEN;
+  if (region->is_survivor()) return ANTTRACKS_SPACE_SURVIVOR;
+  if (region->is_humongous()) return ANTTRACKS_SPACE_HUMONGOUS;
+  return region->is_archive() ? ANTTRACKS_SPACE_ARCHIVE : ANTTRACKS_SPACE_OLD;
+}
+
+}  // namespace
+
+void AntTracksG1::stayed_in(HeapRegion* region, G1CMBitMap* marked) {
+  if (!AntTracks::recording() || region->is_continues_humongous()) return;
+  StayedClosure stayed;
+  if (region->is_starts_humongous()) {
+    stayed.apply(cast_to_oop(region->bottom()));
+  } else {
+    region->apply_to_marked_objects(marked, &stayed);
+  }
+}
+
+bool AntTracksG1::may_be_collected(HeapRegion* region, uint32_t kind) {
+  if (kind == ANTTRACKS_GC_REMARK) return !region->is_young() && !region->is_closed_archive();
+  const HeapRegion* const first = region->is_humongous() ? region->humongous_start_region() : region;
+  const G1HeapRegionAttr attr = G1CollectedHeap::heap()->region_attr(first->hrm_index());
+  return attr.is_humongous() || attr.is_optional();
+}
+
+class AntTracksG1::Describe : public HeapRegionClosure {
+  AntTracksSpaces* const _out;
+  const AntTracksHeap::Moment _moment;
+  const uint32_t _kind;
+
+  uint32_t at_begin(HeapRegion* region) {
+    if (_kind == ANTTRACKS_GC_FULL) return region->is_closed_archive() ? ANTTRACKS_NOT_COLLECTED : ANTTRACKS_COLLECTED;
+    if (_kind != ANTTRACKS_GC_REMARK && region->in_collection_set()) return ANTTRACKS_COLLECTED;
+    const bool may = may_be_collected(region, _kind);
+    _optional[region->hrm_index()] = may;
+    return may ? ANTTRACKS_OPTIONAL : ANTTRACKS_NOT_COLLECTED;
+  }
+
+  uint32_t at_end(HeapRegion* region) {
+    const uint index = region->hrm_index();
+    if (_kind == ANTTRACKS_GC_FULL || !_optional[index]) return ANTTRACKS_NOT_COLLECTED;
+    const bool stayed = _kind != ANTTRACKS_GC_REMARK && G1CollectedHeap::heap()->evacuation_failed(index);
+    return region->is_free() || stayed ? ANTTRACKS_OPTIONAL : ANTTRACKS_NOT_COLLECTED;
+  }
+
+ public:
+  Describe(AntTracksSpaces* out, AntTracksHeap::Moment moment, uint32_t kind) : _out(out), _moment(moment), _kind(kind) {}
+
+  virtual bool do_heap_region(HeapRegion* region) {
+    uint32_t collected = ANTTRACKS_NOT_COLLECTED;
+    if (_moment == AntTracksHeap::at_end) collected = at_end(region);
+    if (region->is_free() && collected == ANTTRACKS_NOT_COLLECTED) return false;
+    if (_moment == AntTracksHeap::at_begin) collected = at_begin(region);
+    _out->add(kind_of(region), collected, region->bottom(), region->top(), region->end());
+    return false;
+  }
+};
+
+void AntTracksG1::describe(AntTracksSpaces* out, AntTracksHeap::Moment moment, uint32_t kind) {
+  G1CollectedHeap* const heap = G1CollectedHeap::heap();
+  if (moment == AntTracksHeap::at_begin) {
+    if (_optional == NULL) _optional = NEW_C_HEAP_ARRAY(bool, heap->max_regions(), mtGC);
+    memset(_optional, 0, heap->max_regions() * sizeof(bool));
+  }
+  Describe regions(out, moment, kind);
+  heap->heap_region_iterate(&regions);
+}

@@ -1,0 +1,174 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksHeap.hpp"
+#include "gc/g1/g1CollectedHeap.inline.hpp"
+#include "gc/g1/g1Policy.hpp"
+#include "gc/g1/g1VMOperations.hpp"
+#include "gc/g1/heapRegion.inline.hpp"
+#include "gc/parallel/parallelScavengeHeap.inline.hpp"
+#include "gc/parallel/psOldGen.hpp"
+#include "gc/parallel/psYoungGen.hpp"
+#include "gc/serial/defNewGeneration.hpp"
+#include "gc/serial/serialHeap.hpp"
+#include "gc/serial/tenuredGeneration.hpp"
+#include "gc/shared/gcVMOperations.hpp"
+#include "memory/iterator.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/mutexLocker.hpp"
+#include "runtime/vmThread.hpp"
+
+void AntTracksSpaces::add(uint32_t kind, uint32_t collected, HeapWord* bottom, HeapWord* top, HeapWord* end) {
+  AntTracksSpace next = { kind, collected, (uint64_t)bottom, (uint64_t)top, (uint64_t)end };
+  if (_list.length() > 0) {
+    AntTracksSpace& last = _list.last();
+    const bool both_full = last.top == last.end, both_empty = last.top == last.bottom && top == bottom;
+    if (last.kind == kind && last.collected == collected && last.end == next.bottom && (both_full || both_empty)) {
+      if (both_full) last.top = next.top;
+      last.end = next.end;
+      return;
+    }
+  }
+  _list.append(next);
+}
+
+uint32_t AntTracksSpaces::find(uint64_t address, uint32_t* at) const {
+  while (*at + 1 < count() && address >= _list.at(*at).end) (*at)++;
+  return *at;
+}
+
+namespace {
+
+template <class Space>
+void add(AntTracksSpaces* out, uint32_t kind, bool collected, const Space* space) {
+  out->add(kind, collected ? ANTTRACKS_COLLECTED : ANTTRACKS_NOT_COLLECTED, space->bottom(), space->top(), space->end());
+}
+
+// Hands the objects to the agent in batches.
+class SyncClosure : public ObjectClosure {
+  const AntTracksCallbacks& _callbacks;
+  uint32_t _space;
+  bool _skip_fillers;
+  uint32_t _length;
+  uint64_t _addresses[1024];
+ public:
+  SyncClosure(const AntTracksCallbacks& callbacks) :
+      _callbacks(callbacks), _space(0), _skip_fillers(false), _length(0) {}
+  ~SyncClosure() { flush(); }
+  void in_space(uint32_t space, bool skip_fillers) {
+    if (space != _space) flush();
+    _space = space;
+    _skip_fillers = skip_fillers;
+  }
+  void flush() {
+    if (_length > 0) _callbacks.sync_objects(_callbacks.context, _space, _addresses, _length);
+    _length = 0;
+  }
+  virtual void do_object(oop obj) {
+    const markWord mark = obj->mark();
+    if (_skip_fillers && mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
+    if (_length == ARRAY_SIZE(_addresses)) flush();
+    _addresses[_length++] = cast_from_oop<uint64_t>(obj);
+  }
+};
+
+// What HotSpot itself regards as objects: others may have lost their class.
+class SyncRegionClosure : public HeapRegionClosure {
+  const AntTracksSpaces& _spaces;
+  SyncClosure* const _objects;
+  uint32_t _at;
+ public:
+  SyncRegionClosure(const AntTracksSpaces& spaces, SyncClosure* objects) : _spaces(spaces), _objects(objects), _at(0) {}
+  virtual bool do_heap_region(HeapRegion* region) {
+    if (region->is_free() || region->is_continues_humongous()) return false;
+    _objects->in_space(_spaces.find((uint64_t)region->bottom(), &_at), !region->is_closed_archive());
+    region->object_iterate(_objects);
+    return false;
+  }
+};
+
+// A young collection that the agent asks for, with the Parallel collector.
+class VM_AntTracksCollect : public VM_GC_Operation {
+ public:
+  VM_AntTracksCollect(uint collections) : VM_GC_Operation(collections, GCCause::_jvmti_force_gc) {}
+  virtual VMOp_Type type() const { return VMOp_AntTracksCollect; }
+  virtual void doit() {
+    SvcGCMarker marker(SvcGCMarker::MINOR);
+    GCCauseSetter cause(Universe::heap(), _gc_cause);
+    ParallelScavengeHeap::heap()->invoke_scavenge();
+  }
+};
+
+}  // namespace
+
+void AntTracksHeap::describe(AntTracksSpaces* out, Moment moment, uint32_t gc_kind) {
+  const bool young = moment == at_begin, all = young && gc_kind == ANTTRACKS_GC_FULL;
+  if (UseG1GC) {
+    AntTracksG1::describe(out, moment, gc_kind);
+  } else if (UseSerialGC) {
+    SerialHeap* const heap = SerialHeap::heap();
+    add(out, ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, all, heap->young_gen()->to());
+    add(out, ANTTRACKS_SPACE_OLD, all, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
+  } else {
+    ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
+    add(out, ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden_space());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from_space());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, all, heap->young_gen()->to_space());
+    add(out, ANTTRACKS_SPACE_OLD, all, heap->old_gen()->object_space());
+  }
+}
+
+void AntTracksHeap::walk(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces) {
+  SyncClosure objects(callbacks);
+  if (UseG1GC) {
+    SyncRegionClosure regions(spaces, &objects);
+    G1CollectedHeap::heap()->heap_region_iterate(&regions);
+    return;
+  }
+  for (uint32_t i = 0; i < spaces.count(); i++) {
+    const AntTracksSpace& space = spaces.data()[i];
+    objects.in_space(i, space.kind == ANTTRACKS_SPACE_EDEN);
+    for (HeapWord* at = (HeapWord*)space.bottom; at < (HeapWord*)space.top; at += cast_to_oop(at)->size()) {
+      objects.do_object(cast_to_oop(at));
+    }
+  }
+}
+
+MemRegion AntTracksHeap::reserved() {
+  if (UseG1GC) return G1CollectedHeap::heap()->reserved();
+  return UseSerialGC ? SerialHeap::heap()->reserved_region() : ParallelScavengeHeap::heap()->reserved_region();
+}
+
+bool AntTracksHeap::collect_young() {
+  const GCCause::Cause cause = GCCause::_jvmti_force_gc;
+  uint collections, full_collections;
+  {
+    MutexLocker ml(Heap_lock);
+    collections = Universe::heap()->total_collections();
+    full_collections = Universe::heap()->total_full_collections();
+  }
+  if (UseG1GC) {
+    VM_G1CollectForAllocation op(0, collections, cause, G1CollectedHeap::heap()->policy()->max_pause_time_ms());
+    VMThread::execute(&op);
+    return op.gc_succeeded();
+  }
+  if (UseSerialGC) {
+    VM_GenCollectFull op(collections, full_collections, cause, GenCollectedHeap::YoungGen);
+    VMThread::execute(&op);
+  } else {
+    VM_AntTracksCollect op(collections);
+    VMThread::execute(&op);
+  }
+  return Universe::heap()->total_collections() != collections;
+}
