@@ -100,7 +100,7 @@ REGIONS = ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurr
 for name, flags, tags, words in (
         ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
         ("when remark frees regions and unloads classes", (), "gc=trace", r"Reclaimed empty old gen region"),
-        ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Dead humongous region"),
+        ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Reclaimed humongous region"),
         ("when old regions are left for the time that remains", ("-XX:MaxGCPauseMillis=1",), "gc+ergo+cset=trace",
          r"Prepared \d+ regions out of \d+ for optional evacuation"),
         ("with strings deduplicated", ("-XX:+UseStringDeduplication",), "gc", r"Pause Remark"),
