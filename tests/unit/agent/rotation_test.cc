@@ -309,6 +309,38 @@ TEST_CASE("a young collection finds the young spaces listed, whether the walk ha
   }
 }
 
+TEST_CASE("where only the VM can walk the heap it does so in the pause, and says that the dead may be missing") {
+  FakeVm vm;
+  static Recording* current = nullptr;
+  static Spaces* heap = nullptr;
+  vm.vm().walk = [] {
+    const uint64_t survivor[] = {heap->survivor}, old[] = {heap->old};  // the others are dead
+    current->callbacks().sync_objects(current->context(), 0, survivor, 1);
+    current->callbacks().sync_objects(current->context(), 1, old, 1);
+  };
+  Recording recording(vm);
+  Spaces spaces(vm);
+  current = &recording;
+  heap = &spaces;
+  recording.session().WantSyncPoint();
+  spaces.Collect(recording, ANTTRACKS_GC_REMARK);  // collects little: the next one will be better
+  CHECK(recording.session().sync_point_wanted());
+  spaces.Collect(recording);
+  CHECK_FALSE(recording.session().background().busy());
+  CHECK_FALSE(recording.session().sync_point_wanted());
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(trace::SegmentKind::kSyncEnd) == 1);
+  REQUIRE(trace.sync_objects.size() == 2);
+  CHECK(trace.sync_objects[0].address == spaces.survivor);
+  CHECK(trace.sync_objects[1].address == spaces.old);
+  for (const ReadSegment& segment : trace.segments) {
+    if (segment.kind != trace::SegmentKind::kSyncBegin) continue;
+    trace::WireReader in(segment.payload);
+    for (int i = 0; i < 4; i++) in.Uv();  // reason, time, number of spaces, kind of the first
+    CHECK(in.Uv() == static_cast<uint64_t>(trace::Collected::kOptional));
+  }
+}
+
 TEST_CASE("a young collection that failed to promote is no sync point, the next one is") {
   FakeVm vm;
   Recording recording(vm);
