@@ -70,7 +70,9 @@ inline constexpr uint64_t kAllocReset = 1;
 enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;
 
-inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3, kFirstSite = 16;
+inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3;
+// kSiteArchive: of an object in an archive space that has no site of its own.
+inline constexpr uint32_t kSiteArchive = 4, kFirstSite = 16;
 enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3, kUnknown = 4 };
 inline constexpr uint64_t kSiteRematerialized = 1;
 

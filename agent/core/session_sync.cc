@@ -22,6 +22,7 @@ bool IsYoung(const AntTracksSpace& space) { return trace::IsYoung(static_cast<tr
 }  // namespace
 
 void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
+  sync_->spaces.assign(spaces.begin(), spaces.end());
   trace::ByteBuffer segment;
   trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
   queue_.PushSegments(segment.span(), PushMode::kForce);
@@ -57,6 +58,7 @@ bool Session::CloseSync(PushMode mode) {
 
 void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
   Sync& sync = *sync_;
+  const bool archive = space < sync.spaces.size() && sync.spaces[space].kind == ANTTRACKS_SPACE_ARCHIVE;
   Header header;
   for (const uint64_t address : addresses) {
     if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) &&
@@ -66,6 +68,9 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
     if (sync.lost) return;
     if (sync.buffer == nullptr && !OpenSync(space)) return;
     if (!ReadHeader(address, &header)) return;
+    if (archive && header.site == trace::kSiteUnknown) {
+      header.kind = ResolveKind(trace::kSiteArchive, header.klass, address);
+    }
     sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
     sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
     sync.encoder.Advance(header.words);

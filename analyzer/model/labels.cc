@@ -17,6 +17,7 @@ std::string SiteLabel(const Symbols& symbols, uint32_t id) {
     case kSiteVm: return "<vm>";
     case kSiteFiller: return "<filler>";
     case kSiteOverflow: return "<overflow>";
+    case trace::kSiteArchive: return "<archive>";
     default: break;
   }
   const SiteInfo& site = symbols.site(id);

@@ -9,7 +9,7 @@ import time
 
 from .world import TIMEOUT, Failure, analyze_json, expect, java_command, run, tail
 
-EMERGENCY = re.compile(r"Pause Young \(JvmtiEnv ForceGarbageCollection\) .*->")
+EMERGENCY = re.compile(r"Pause Young (?:\(Normal\) )?\(JvmtiEnv ForceGarbageCollection\) .*->")
 
 
 def data_files(trace):

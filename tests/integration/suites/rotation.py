@@ -26,11 +26,11 @@ class Bound:
         self.options = f",maxsize={size // KB}K" + (f",dev={dev}" if dev != 0.1 else "")  # 0.1 is the default
 
 
-def traced(test, bound, main, arguments, flags, options=""):
+def traced(test, bound, main, arguments, flags, options="", collector=PARALLEL):
     """Runs a program with a bound and a watch on it; returns (trace, the finished process, the GC log)."""
     log = test.path("gc.log")
     with SizeWatch(test.path("trace"), bound.limit) as watch:
-        trace, done = run_traced(test, main, arguments, [PARALLEL, f"-Xlog:gc:file={log}", *flags], bound.options + options)
+        trace, done = run_traced(test, main, arguments, [collector, f"-Xlog:gc:file={log}", *flags], bound.options + options)
     files = data_files(trace)
     expect(watch.most_files <= bound.files, f"{watch.most_files} data files at a time, not at most {bound.files}")
     expect(list(files) == list(range(min(files), max(files) + 1)), f"data files {list(files)}")
@@ -68,10 +68,10 @@ def without_oldest(trace):
         os.remove(path)
 
 
-def exact(name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False):
+def exact(name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False, collector=PARALLEL):
     """judged, cut_judged: how many heaps of the JVM must be compared, before and after the older half is deleted."""
     def body(test):
-        trace, done, log = traced(test, bound, main, arguments, flags, options)
+        trace, done, log = traced(test, bound, main, arguments, flags, options, collector)
         expect(min(data_files(trace)) > 0, f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing")
         check_whole(test, trace, judged, keep=True)
         check_undisturbed(done, log, trace)
@@ -106,6 +106,17 @@ exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "Re
       UNCOMPRESSED, judged=1, slow=True)
 exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(12 * MB, 0.25),
       UNCOMPRESSED, judged=1, slow=True)
+for name in ("Serial", "G1"):
+    flag = f"-XX:+Use{name}GC"
+    exact(f"with {name} {FAST}16 MB", "FastAllocation", (8_000_000,), ("-Xmx48m", "-Xmn8m"), Bound(16 * MB), judged=4,
+          cut_judged=4, collector=flag)
+    exact(f"with {name} for a large old generation", "LargeOld", (200_000, 4_000_000), ("-Xmx128m", "-Xmn8m"), Bound(24 * MB),
+          judged=4, collector=flag)
+    exact(f"with {name} when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"),
+          Bound(4 * MB), collector=flag)
+exact("with G1 when mixed pauses take old regions", "Regions", (12,),
+      ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:G1MixedGCLiveThresholdPercent=95",
+       "-XX:G1HeapWastePercent=1"), Bound(24 * MB), collector="-XX:+UseG1GC")
 
 
 def tight(bound):

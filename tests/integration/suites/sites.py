@@ -63,9 +63,9 @@ def check_inlined_chain(rows, lines):
     expect(callers == {place(lines, "callerA"), place(lines, "callerB")}, f"callers of inner(): {callers}")
 
 
-def true_sites(name, flags, tiers, rounds=15_000, inlined=False):
+def true_sites(name, flags, tiers, rounds=15_000, inlined=False, collector="Parallel"):
     def body(test):
-        trace, done = run_traced(test, "Sites", (rounds,), ("-XX:+UseParallelGC", "-Xmx256m", "-Xbatch", *flags))
+        trace, done = run_traced(test, "Sites", (rounds,), (f"-XX:+Use{collector}GC", "-Xmx256m", "-Xbatch", *flags))
         verified(trace)
         lines = marked_lines()
         rows = analyze_json("sites", trace, "--tiers", "--callers", "--top", "0")["sites"]
@@ -88,3 +88,6 @@ true_sites("in C2", ("-XX:-TieredCompilation",), {"C2"}, inlined=True)
 true_sites("in C1 with profiling", ("-XX:TieredStopAtLevel=3",), {"C1"})
 true_sites("in all tiers together", (), {"C1", "C2"}, rounds=40_000, inlined=True)
 true_sites("without compressed references", ("-XX:-UseCompressedOops", "-XX:-TieredCompilation"), {"C2"}, inlined=True)
+for collector in ("Serial", "G1"):
+    true_sites(f"with {collector} in the interpreter", ("-Xint",), {"interpreter"}, rounds=3000, collector=collector)
+    true_sites(f"with {collector} in all tiers together", (), {"C1", "C2"}, rounds=40_000, inlined=True, collector=collector)

@@ -6,9 +6,9 @@ import re
 from judge.world import add, analyze_json, expect, run_traced, verified
 
 
-def same_bytes(name, flags):
+def same_bytes(name, flags, collector="Parallel"):
     def body(test):
-        trace, done = run_traced(test, "ThreadBytes", flags=("-XX:+UseParallelGC", "-Xmx64m", *flags))
+        trace, done = run_traced(test, "ThreadBytes", flags=(f"-XX:+Use{collector}GC", "-Xmx64m", *flags))
         verified(trace)
         jvm = {int(m[1]): (int(m[2]), m[3]) for m in re.finditer(r"^thread (\d+) (\d+) (.+)$", done.stdout, re.M)}
         expect(len(jvm) == 6, f"the program printed {done.stdout!r}")
@@ -21,3 +21,5 @@ def same_bytes(name, flags):
 same_bytes("with the default compilers", ())
 same_bytes("in the interpreter", ("-Xint",))
 same_bytes("with tiny TLABs", ("-XX:TLABSize=2k", "-XX:-ResizeTLAB"))
+same_bytes("with Serial", (), "Serial")
+same_bytes("with G1", (), "G1")
