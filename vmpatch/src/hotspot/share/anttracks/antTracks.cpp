@@ -16,6 +16,7 @@
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
 #include "gc/shared/threadLocalAllocBuffer.inline.hpp"
+#include "memory/resourceArea.hpp"
 #include "memory/universe.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
@@ -24,6 +25,7 @@
 #include "runtime/os.inline.hpp"
 #include "runtime/safepoint.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/threadSMR.hpp"
 
 volatile bool AntTracks::_recording = false;
 bool AntTracks::_gc_active = false;
@@ -117,7 +119,7 @@ void AntTracks::report_gc(bool begin, uint32_t kind) {
   gc.id = GCId::current();
   gc.kind = kind;
   gc.nspaces = spaces.count();
-  gc.cause = GCCause::to_string(Universe::heap()->gc_cause());
+  gc.cause = kind == ANTTRACKS_GC_REMARK ? "Concurrent Mark" : GCCause::to_string(Universe::heap()->gc_cause());
   gc.spaces = spaces.data();
   _spaces = &spaces;
   (begin ? _callbacks.gc_begin : _callbacks.gc_end)(_callbacks.context, &gc);

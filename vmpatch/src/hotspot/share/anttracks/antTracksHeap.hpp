@@ -12,6 +12,7 @@
 
 #include "anttracks/anttracks_abi.h"
 #include "memory/allStatic.hpp"
+#include "memory/allocation.hpp"
 #include "memory/memRegion.hpp"
 #include "utilities/growableArray.hpp"
 

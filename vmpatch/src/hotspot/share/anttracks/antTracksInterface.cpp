@@ -61,7 +61,7 @@ void walk_heap(const AntTracksCallbacks& callbacks) {
 }  // namespace
 
 void AntTracksInterface::make_batches() {
-  if (AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
+  if (!UseParallelGC && AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
 }
 
 void AntTracksInterface::walk() {
