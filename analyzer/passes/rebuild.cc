@@ -98,7 +98,7 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
   const uint32_t words = symbols_->shapes().words(object.shape);
   if (again) return 0;
   Count(&gc_.stayed, words);
-  if (gc_.kind == GcKind::kYoung) {
+  if (gc_.kind != GcKind::kFull) {
     stay_.push_back(object);
   } else if (next_->Insert(to, object.shape, object.origin) != InsertResult::kOk) {
     Refused(to, object.shape);
@@ -159,7 +159,7 @@ void Rebuild::GcEnd(const GcEvent& event) {
   gc_.exact = exact();
   if (options_.check_spaces) CheckSpaces(fmt::format("after collection {}", gc_.id));
   // G1's marking unloads classes of dead objects that stay in their regions for a while.
-  if (unloaded_in_gc_ && gc_.kind == GcKind::kFull) CheckUnloaded();
+  if (unloaded_in_gc_ && gc_.kind != GcKind::kRemark) CheckUnloaded();
   unloaded_in_gc_ = false;
   gcs_.push_back(gc_);
 }

@@ -110,13 +110,14 @@ for name in ("Serial", "G1"):
     flag = f"-XX:+Use{name}GC"
     exact(f"with {name} {FAST}16 MB", "FastAllocation", (8_000_000,), ("-Xmx48m", "-Xmn8m"), Bound(16 * MB), judged=4,
           cut_judged=4, collector=flag)
-    exact(f"with {name} for a large old generation", "LargeOld", (200_000, 4_000_000), ("-Xmx128m", "-Xmn8m"), Bound(24 * MB),
+    exact(f"with {name} for a large old generation", "LargeOld", (150_000, 3_000_000), ("-Xmx128m", "-Xmn8m"), Bound(36 * MB),
           judged=4, collector=flag)
-    exact(f"with {name} when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"),
-          Bound(4 * MB), collector=flag)
+    exact(f"with {name} when classes are unloaded by the hundred", "Repeat", (10, "Unloading"), ("-Xmx64m", "-Xmn8m"),
+          Bound(2 * MB), collector=flag)
 exact("with G1 when mixed pauses take old regions", "Regions", (12,),
-      ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:G1MixedGCLiveThresholdPercent=95",
-       "-XX:G1HeapWastePercent=1"), Bound(24 * MB), collector="-XX:+UseG1GC")
+      ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+UnlockExperimentalVMOptions",
+       "-XX:G1MixedGCLiveThresholdPercent=95",
+       "-XX:G1HeapWastePercent=1"), Bound(4 * MB), collector="-XX:+UseG1GC")
 
 
 def tight(bound):

@@ -225,7 +225,10 @@ TEST_CASE("VerifyAllocationWithinACollection") {
   b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(0, 0, 0, 17));
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 1).Tlab(kOld + 17).Fixed(1));
   EndYoung(&b, 0, 20);
-  CheckOnly(b, "event in the wrong place");
+  const Verdict verdict = Verify(b.Flush().file());
+  CHECK(verdict.count("event in the wrong place") == 1);
+  CHECK(verdict.count("totals that disagree") == 1);
+  CHECK(verdict.errors() == 2);
 }
 
 TEST_CASE("VerifyEventsBehindTheEnd") {

@@ -30,7 +30,7 @@
 void AntTracksSpaces::add(uint32_t kind, uint32_t collected, HeapWord* bottom, HeapWord* top, HeapWord* end) {
   AntTracksSpace next = { kind, collected, (uint64_t)bottom, (uint64_t)top, (uint64_t)end };
   if (_list.length() > 0) {
-    AntTracksSpace& last = _list.last();
+    AntTracksSpace& last = *_list.adr_at(_list.length() - 1);
     const bool both_full = last.top == last.end, both_empty = last.top == last.bottom && top == bottom;
     if (last.kind == kind && last.collected == collected && last.end == next.bottom && (both_full || both_empty)) {
       if (both_full) last.top = next.top;
