@@ -35,7 +35,7 @@ const std::string& Rebuild::ClassName(uint32_t shape) const {
 }
 
 void Rebuild::Refused(uint64_t word, uint32_t shape, bool filler) {
-  refused_ = true;
+  counts_ = false;
   const uint32_t words = symbols_->shapes().words(shape);
   if (word < heap_->start() || word >= heap_->end() || words > heap_->end() - word) {
     Report(ProblemKind::kOutsideHeap, "{} at {:#x} with {} bytes is outside the heap", ClassName(shape),
@@ -60,7 +60,7 @@ void Rebuild::CheckCollected(uint64_t from) {
     last_collected_ = static_cast<size_t>(behind - collected_.begin()) - 1;
     if (contains(last_collected_)) return;
   }
-  refused_ = true;
+  counts_ = false;
   Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", from * 8);
 }
 
@@ -134,7 +134,7 @@ void Rebuild::GcBegin(const GcEvent& event) {
   }
   last_collected_ = 0;
   before_ = heap_->totals();
-  refused_ = false;
+  counts_ = exact();  // a sync point that ends within the collection adds objects
   stay_.clear();
   next_->Clear();
   if (options_.check_spaces) CheckSpaces(fmt::format("before collection {}", gc_.id));
@@ -194,7 +194,7 @@ void Rebuild::SwapFull() {
 
 // What was moved away from a space that was not collected would be in the heap twice, or not at all.
 void Rebuild::CheckTotals() {
-  if (!exact() || refused_) return;
+  if (!exact() || !counts_) return;
   const uint64_t objects = before_.objects - gc_.died.objects + gc_.fillers.objects;
   const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words;
   if (gc_.live.objects == objects && gc_.live.words == words) return;

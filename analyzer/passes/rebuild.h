@@ -145,7 +145,7 @@ class Rebuild : public SinkBase {
   std::vector<HeapObject> stay_;  // in a young collection
   GcRecord gc_;
   HeapTotals before_;    // the collection that is under way
-  bool refused_ = false;  // one of its events could not be believed
+  bool counts_ = false;  // the heap was known before it, and all its events could be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;
   std::vector<Space> sync_spaces_;   // of the last sync point, in its order

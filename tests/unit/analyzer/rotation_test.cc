@@ -13,6 +13,23 @@ std::string HeapObjects(const Folder& folder, const std::vector<std::string>& na
   return folder.Run("heap", names, {"--objects"}).out;
 }
 
+TEST_CASE("a sync point whose end comes within a collection is not counted as its survivors") {
+  Folder folder;
+  folder.Write("app.trace", SymbolsFile().file());
+  TraceBuilder b = DataFile(2, kChunks1);
+  b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
+  b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
+  b.Gc(SegmentKind::kGcBegin, 2, 0, "x", 14000, SpacesOf(0, 3, 0, 27));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kFrom, kTo, 0, 3}}));
+  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {5, 240});
+  b.Gc(SegmentKind::kGcEnd, 2, 0, "x", 15000, SpacesOf(0, 0, 3, 27));
+  folder.Write("app.trace.2", b.Flush().file());
+  const CommandResult result = folder.Run("verify", {"app.trace"});
+  CHECK(result.code == 0);
+  CHECK(result.err == "");
+}
+
 TEST_CASE("RotationWholeTraceIsCheckedAtEachRotation") {
   Folder folder;
   WriteRotated(&folder);
