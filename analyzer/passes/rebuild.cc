@@ -289,7 +289,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
-    for (const HeapObject& object : check_->Dead()) heap_->Drop(object.word, object.word + 1);
+    for (const SyncCheck::Range& dead : check_->Dead()) heap_->Drop(dead.first, dead.end);
     check_.reset();
     syncs_.checked++;
   } else {

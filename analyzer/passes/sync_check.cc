@@ -63,12 +63,16 @@ bool SyncCheck::MayLeaveOut(const Space& space) const {
   return space.collected == Collected::kOptional && !trace::IsYoung(space.kind);
 }
 
-std::vector<HeapObject> SyncCheck::Dead() const {
-  std::vector<HeapObject> dead;
+std::vector<SyncCheck::Range> SyncCheck::Dead() const {
+  std::vector<Range> dead;
   for (const Counted& counted : spaces_) {
     if (counted.found == counted.expected || !MayLeaveOut(counted.space)) continue;
+    bool run = false;
     heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
-      if (!IsMarked(object.word)) dead.push_back(object);
+      const bool left_out = !IsMarked(object.word);
+      if (left_out && !run) dead.push_back({object.word, 0});
+      if (left_out) dead.back().end = object.word + symbols_->shapes().words(object.shape);
+      run = left_out;
     });
   }
   return dead;

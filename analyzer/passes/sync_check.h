@@ -30,8 +30,12 @@ class SyncCheck {
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
   // Everything was listed: a sentence for each space of which objects were left out that should not be.
   std::vector<std::string> Missing() const;
-  // The objects that were left out as dead: of spaces that are Collected::kOptional in SYNC_BEGIN.
-  std::vector<HeapObject> Dead() const;
+  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by address,
+  // from the first to the last object of each run.
+  struct Range {
+    uint64_t first = 0, end = 0;
+  };
+  std::vector<Range> Dead() const;
 
  private:
   using Bits = std::array<uint64_t, kPageWords / 64>;

@@ -142,6 +142,12 @@ TEST_CASE("a sync point may leave out the dead where it says so, and then they a
   CHECK(Errors(WithSync(kNo)) == 2);
 }
 
+TEST_CASE("what a sync point leaves out leaves its room, behind the page where it began, too") {
+  TraceBuilder b = WithSync(kOptional);
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 6000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
+  CHECK(Errors(b) == 0);
+}
+
 TEST_CASE("unknown kinds of collections and spaces are refused") {
   for (const auto& [gc_kind, space_kind, collected] : {std::tuple{5, 0, 0}, {2, 0, 0}, {0, 5, 0}, {0, 0, 3}}) {
     TraceBuilder b = Start();
