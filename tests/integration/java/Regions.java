@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -19,19 +18,6 @@ public final class Regions {
     public static final class Loaded {
         final long[] data = new long[3];
         Object other;
-    }
-
-    static final class OwnLoader extends ClassLoader {
-        private final byte[] bytes;
-
-        OwnLoader(byte[] bytes) {
-            super(null);
-            this.bytes = bytes;
-        }
-
-        @Override protected Class<?> findClass(String name) {
-            return defineClass(name, bytes, 0, bytes.length);
-        }
     }
 
     private static final int CHAINS = 400;
@@ -78,9 +64,7 @@ public final class Regions {
 
     public static void main(String[] args) throws Exception {
         int rounds = Integer.parseInt(args[0]);
-        try (InputStream in = Regions.class.getResourceAsStream("Regions$Loaded.class")) {
-            bytes = in.readAllBytes();
-        }
+        bytes = OwnLoader.bytesOf(Loaded.class);
         for (int round = 0; round < rounds; round++) {
             age(CHAINS);
             drop(2);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import java.io.InputStream;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,25 +85,9 @@ public final class Sampled {
         StringBuilder.class.getName();
     }
 
-    private static final class OwnLoader extends ClassLoader {
-        private final byte[] bytes;
-
-        OwnLoader(byte[] bytes) {
-            super(null);
-            this.bytes = bytes;
-        }
-
-        @Override protected Class<?> findClass(String name) {
-            return defineClass(name, bytes, 0, bytes.length);
-        }
-    }
-
     /** Loaders come and go; says how many are left when all should be gone. */
     private static void unload() throws Exception {
-        byte[] bytes;
-        try (InputStream in = Sampled.class.getResourceAsStream("Sampled$Loaded.class")) {
-            bytes = in.readAllBytes();
-        }
+        byte[] bytes = OwnLoader.bytesOf(Loaded.class);
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         for (int i = 0; i < 300; i++) {
             ClassLoader loader = new OwnLoader(bytes);

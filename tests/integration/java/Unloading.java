@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import java.io.ByteArrayOutputStream;
-import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -14,28 +12,7 @@ public final class Unloading {
         Object other;
     }
 
-    static final class OwnLoader extends ClassLoader {
-        private final byte[] bytes;
-
-        OwnLoader(byte[] bytes) {
-            super(null);
-            this.bytes = bytes;
-        }
-
-        @Override protected Class<?> findClass(String name) {
-            return defineClass(name, bytes, 0, bytes.length);
-        }
-    }
-
     private static final List<Object> kept = new ArrayList<>();
-
-    private static byte[] classBytes() throws Exception {
-        try (InputStream in = Unloading.class.getResourceAsStream("Unloading$Loaded.class")) {
-            ByteArrayOutputStream out = new ByteArrayOutputStream();
-            in.transferTo(out);
-            return out.toByteArray();
-        }
-    }
 
     private static Object[] instances(Class<?> type, int count) throws Exception {
         Object[] made = new Object[count];
@@ -65,7 +42,7 @@ public final class Unloading {
     }
 
     public static void main(String[] args) throws Exception {
-        byte[] bytes = classBytes();
+        byte[] bytes = OwnLoader.bytesOf(Loaded.class);
         URL[] path = {Unloading.class.getProtectionDomain().getCodeSource().getLocation()};
         for (int i = 0; i < 4; i++) {
             round(150, bytes, path);

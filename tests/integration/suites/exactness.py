@@ -105,9 +105,9 @@ for name, flags, tags, words in (
         ("when old regions are left for the time that remains",
          ("-Xmx256m", "-XX:MaxGCPauseMillis=4", "-XX:G1MixedGCCountTarget=100", "-XX:G1MixedGCLiveThresholdPercent=100",
           "-XX:G1HeapWastePercent=0"), "gc+ergo+cset=trace", r"Prepared [1-9]\d* regions out of \d+ for optional evacuation"),
-        ("with strings deduplicated", ("-XX:+UseStringDeduplication",), "gc", r"Pause Remark"),
-        ("with a heap that grows and shrinks", ("-Xms8m", "-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10"), "gc",
-         r"Pause Remark"),
+        ("with strings deduplicated", ("-XX:+UseStringDeduplication",), "stringdedup", r"Deduplication .*, [1-9]\d*/\S+ \(deduped\)"),
+        ("with a heap that grows and shrinks", ("-Xms8m", "-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10"),
+         "gc+ergo+heap=debug", r"(?s)Expand the heap.*Shrink the heap"),
         ("with one GC worker and mixed pauses", ("-XX:ParallelGCThreads=1",), "gc", r"Pause Young \(Mixed\)"),
 ):
     exact(name, "Regions", (4,), (*REGIONS, *flags), log_says=words, log=tags, collectors=("G1",))
