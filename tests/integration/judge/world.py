@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import threading
+import zlib
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 HERE = os.path.join(ROOT, "tests", "integration")
@@ -33,7 +34,8 @@ class Skip(Exception):
 class Test:
     def __init__(self, name, function, slow):
         self.name, self.function, self.slow = name, function, slow
-        self.folder = os.path.join(OUT, re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:100])
+        words = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
+        self.folder = os.path.join(OUT, f"{words[:100]}-{zlib.crc32(name.encode()):08x}")
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -4,7 +4,7 @@
 import re
 
 from judge.exact import judge
-from judge.world import add, expect, run_traced
+from judge.world import Skip, add, expect, run_traced
 
 # Of what is tested with each collector; the first one is that of a test's plain name.
 COLLECTORS = ("Parallel", "Serial", "G1")
@@ -19,15 +19,24 @@ def says(log, words):
         return re.search(words, file.read())
 
 
-def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, log="gc*", collectors=COLLECTORS):
-    """log_says: what the GC log, of the tags in log, must say for the test to have tested something."""
+def reserved_huge_pages():
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        free = int(re.search(r"HugePages_Free: +(\d+)", file.read())[1])
+    if free < 80:
+        raise Skip(f"the machine has {free} reserved huge pages free, 80 are needed (sysctl vm.nr_hugepages)")
+
+
+def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, log="gc*", collectors=COLLECTORS, needs=None):
+    """log_says: what the GC log, of the tags in log, must say for the test to have tested something. needs raises Skip."""
     for collector in collectors:
         _exact(name if collector == COLLECTORS[0] else f"with {collector} {name}", collector, main, arguments, flags,
-               slow, log_says, log)
+               slow, log_says, log, needs)
 
 
-def _exact(name, collector, main, arguments, flags, slow, log_says, tags):
+def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs):
     def body(test):
+        if needs:
+            needs()
         log = test.path("gc.log")
         all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:{tags}:file={log}"] if log_says else [])]
         for _ in range(ATTEMPTS):
@@ -93,6 +102,15 @@ exact("for eight threads with tiny TLABs", "Threads", flags=("-Xmx64m", "-XX:TLA
 exact("for eight threads in the interpreter", "Threads", flags=("-Xmx64m", "-Xint"), slow=True)
 exact("for locked objects without compressed references", "Locks", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
 exact("for a heap above 32 GB of addresses", "Mix", flags=("-Xmx33g", "-Xmn16m"), slow=True)
+exact("for a heap above 32 GB with references compressed by alignment", "Mix",
+      flags=("-Xmx40g", "-Xmn16m", "-XX:ObjectAlignmentInBytes=16"), slow=True)
+exact("with transparent huge pages", "Mix", flags=("-Xmx64m", "-XX:+UseTransparentHugePages"), log="gc+init",
+      log_says=r"Large Page Support: Enabled \(Transparent\)")
+exact("with reserved huge pages", "Mix", flags=("-Xmx64m", "-XX:+UseHugeTLBFS", "-XX:+UseLargePages"), log="gc+init",
+      log_says=r"Large Page Support: Enabled \(Explicit\)", needs=reserved_huge_pages)
+SHRINKS = ("-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10")
+exact("with an old generation that grows and shrinks", "Regions", (3,), ("-Xms8m", "-Xmx256m", *SHRINKS), log="gc=debug,gc+heap=trace",
+      log_says=r"(?s)Expanding .*Shrinking ", collectors=("Parallel", "Serial"))
 
 # What only G1 does. Its log shows that it was done.
 REGIONS = ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+UnlockExperimentalVMOptions",

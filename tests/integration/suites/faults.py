@@ -49,6 +49,8 @@ for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
     refused(f"-XX:+{flag} is refused, with the collectors to use", lambda t: f"file={t.path('trace')}",
             (flag, "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
             ("-XX:+UnlockExperimentalVMOptions", f"-XX:+{flag}", "-Xmx64m"))
+refused("A heap above 512 GB is refused with a collector that cannot keep the site in it", lambda t: f"file={t.path('trace')}",
+        ("512 GB", "-XX:+UseParallelGC"), ("-XX:+UseG1GC", "-Xms64m", "-Xmx600g"))
 
 
 @test("An existing file is not overwritten unless overwrite=yes")
