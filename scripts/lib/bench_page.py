@@ -32,12 +32,13 @@ def head(data):
         "Traces\" or, for techniques, \"Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java Applications\": other benchmarks, another "
         "machine, another JVM; only ratios compare.", "",
         f"- {place['machine']}; JDK {place['patched']}, stock {place['stock']}; Parallel collector",
-        *bench_tables.meanings(CONFIGURATIONS),
+        *bench_tables.meanings([name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel"]),
         "- figures are the median over the runs (lowest to highest); ratios are of medians; GC time is that of safepoints with a collection, the sum over a whole "
         "run; CPU time includes JVM start, compilers, GC workers and the agent's threads and processes",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
-        "- workloads: [harness.md](harness.md); heap sizes: " + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items()), ""]
+        "- workloads: [harness.md](harness.md); heap sizes: " + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items()),
+        "- the other collectors: [benchmarks-collectors.md](benchmarks-collectors.md)", ""]
 
 
 def rotation_part(data):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts/bench runs: studies, each of which is a table of configurations that take turns on some workloads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import workloads
 
@@ -21,6 +21,7 @@ class Configuration:
     options: str = ""       # of the agent, with {wide} and {narrow}; empty: no agent
     rotates: bool = False
     java_agent: str = ""    # a jar in build/java and its options, with {folder}
+    collector: str = "Parallel"
     whole: bool = True      # False: a baseline that may die or run into the time limit, which is then its result
 
     def agent(self, workload):
@@ -34,6 +35,7 @@ class Study:
     base: str             # configuration that the others are compared with
     configurations: tuple
     workloads: tuple
+    page: str = "benchmarks"  # in docs/
 
 
 SETTINGS = {
@@ -67,6 +69,18 @@ CONFIGURATIONS = {
     "deaths": Configuration("as counted, with deaths by phantom references (`mode=deaths`)", patched=False,
                             java_agent="instrument.jar=mode=deaths,out={folder}/instrument.json", whole=False),
 }
+COLLECTORS = ("Parallel", "Serial", "G1")
+
+
+def of_collector(name, collector):
+    """The name of patched, traced or narrow with that collector."""
+    return name if collector == "Parallel" else f"{collector.lower()}-{name}"
+
+
+for collector in COLLECTORS[1:]:
+    CONFIGURATIONS |= {of_collector(name, collector): replace(CONFIGURATIONS[name], collector=collector,
+                                                              meaning=f"as {name}, with the {collector} collector")
+                       for name in ("patched", "traced", "narrow")}
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
     "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS)),
@@ -74,6 +88,9 @@ STUDIES = {
     "techniques": Study("other ways to monitor memory", "stock",
                         ("stock", "traced", "sampled", "sampled-fine", "dumps", "counted", "deaths"),
                         ("javac", "xml.validation", "jython", "h2", "scalac", "longlived")),
+    "collectors": Study("what tracing and rotation cost with each collector", "patched",
+                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "narrow")),
+                        ("javac", "h2", "lusearch", "longlived"), "benchmarks-collectors"),
 }
 
 

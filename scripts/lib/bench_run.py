@@ -18,7 +18,7 @@ BUILD = os.path.join(ROOT, "build")
 AGENT = os.path.join(BUILD, "libanttracks.so")
 ANALYZER = os.path.join(BUILD, "anttracks")
 COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench")
-COLLECTION = re.compile(r"GC\((\d+)\) Pause (Young|Full) \((.*?)\) .*->")
+COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->")
 SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
 ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
@@ -30,7 +30,7 @@ class Failed(Exception):
 
 def command(name, configuration, home, iterations, warmup, folder):
     agent = configuration.agent(name)
-    flags = [f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
+    flags = [f"-XX:+Use{configuration.collector}GC", f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
     if configuration.java_agent:
         flags.append("-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder)))
     return workloads.start(name, home, "large", iterations, warmup, flags=flags,

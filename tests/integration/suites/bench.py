@@ -5,6 +5,7 @@ import copy
 import json
 import os
 
+import bench_collectors
 import bench_goals
 import bench_page
 import bench_plan
@@ -117,6 +118,18 @@ def page(t):
         missed = [goal for goal, _, reached, _ in bench_goals.judged(worse) if not reached]
         expect(any(word in goal for goal in missed), f"{word} is not missed: {missed}")
         expect("| missed |" in bench_page.page(worse), "the page does not say so")
+
+
+@test("The page of collectors has a line for each of them, and ratios to the same collector")
+def collectors_page(t):
+    data = made_up()
+    slowed(data, "collectors", "h2", "g1-patched", "wall_ms", 2)
+    slowed(data, "collectors", "h2", "g1-traced", "wall_ms", 3)
+    lines = bench_collectors.page(data).splitlines()
+    line = next(line for line in lines if line.startswith("| h2 | G1 |"))
+    expect([cell.strip() for cell in line.split("|")][4:6] == ["2.000", "1.500"], f"twice the time of Parallel, and 1.5 times that when traced: {line}")
+    for collector in bench_plan.COLLECTORS:
+        expect(sum(f"| {collector} |" in text for text in lines) == 2 * (len(data["studies"]["collectors"]) + 1), f"lines of {collector}")
 
 
 @test("A baseline that dies or does not end is a result, and the page says so")

@@ -110,7 +110,7 @@ exact("with reserved huge pages", "Mix", flags=("-Xmx64m", "-XX:+UseHugeTLBFS", 
       log_says=r"Large Page Support: Enabled \(Explicit\)", needs=reserved_huge_pages)
 SHRINKS = ("-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10")
 exact("with an old generation that grows and shrinks", "Regions", (3,), ("-Xms8m", "-Xmx256m", *SHRINKS), log="gc=debug,gc+heap=trace",
-      log_says=r"(?s)Expanding .*Shrinking ", collectors=("Parallel", "Serial"))
+      log_says=r"(?s)Expanding .*Shrinking ", collectors=("Parallel", "Serial"), slow=True)
 
 # What only G1 does. Its log shows that it was done.
 REGIONS = ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+UnlockExperimentalVMOptions",

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/benchmarks-collectors.md: what tracing and rotation cost with each collector."""
+
+import statistics
+
+import workloads
+from bench_page import study_head
+from bench_plan import COLLECTORS, STUDIES, of_collector, settings_of
+from bench_rotation import sync_pause
+from bench_tables import mean_ratio, meanings, median, ratio, runs_of, spread
+
+VALUES = ("wall_ms", "gc_ms", "cpu_s")
+HEADS = ("run time", "GC time", "CPU time")
+
+
+def text(value):
+    return f"{value:.3f}" if value is not None else "-"
+
+
+def traced(results):
+    """One line a workload and collector, then the means."""
+    lines = ["| workload | collector | patched: ms an iteration | to Parallel | " + " | ".join(f"traced to patched: {h}" for h in HEADS)
+             + " | bytes an object: raw | stored |", "|---|---|" + "---:|" * 7]
+    for workload, by in results.items():
+        for collector in COLLECTORS:
+            base, runs = (by[of_collector(c, collector)] for c in ("patched", "traced"))
+            objects = median(runs, "objects")
+            cells = [spread(base, "wall_ms"), text(ratio(base, by["patched"], "wall_ms")), *(text(ratio(runs, base, v)) for v in VALUES),
+                     *(f"{median(runs, key) / objects:.2f}" for key in ("raw_bytes", "stored_bytes"))]
+            lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
+    return lines + means(results, "traced", "patched", before=2, after=2)
+
+
+def rotated(results):
+    lines = ["| workload | collector | bound | " + " | ".join(f"rotating to traced: {h}" for h in HEADS)
+             + " | collections | sync points | sync pause to plain | asked for |", "|---|---|---|" + "---:|" * 7]
+    for workload, by in results.items():
+        for collector in COLLECTORS:
+            base, runs = (by[of_collector(c, collector)] for c in ("traced", "narrow"))
+            cells = [settings_of(workload).narrow, *(text(ratio(runs, base, v)) for v in VALUES), f"{median(runs, 'collections'):.0f}",
+                     f"{median(runs, 'sync_points') - 1:.0f}", f"{statistics.median(sync_pause(run) for run in runs):.2f}",
+                     f"{median(runs, 'requested_collections'):.0f}"]
+            lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
+    return lines + means(results, "narrow", "traced", before=1, after=4)
+
+
+def means(results, name, base, before, after):
+    """before, after: empty cells around the means."""
+    return [f"| geometric mean of {len(results)} | {collector} | " + "| " * before
+            + " | ".join(text(mean_ratio(results, of_collector(name, collector), of_collector(base, collector), v)) for v in VALUES)
+            + " |" * (after + 1) for collector in COLLECTORS]
+
+
+def page(data):
+    results, place = runs_of(data["studies"]["collectors"]), data["where"]
+    return "\n".join([
+        "# What tracing costs with each collector", "",
+        "Written by `scripts/bench collectors`; do not edit. How it is measured: [benchmarks.md](benchmarks.md).", "",
+        f"- {place['machine']}; JDK {place['patched']}", *study_head(data, "collectors"),
+        *meanings(("patched", "traced", "narrow")),
+        "- GC time is that of safepoints with a collection or, with G1, a remark; the sum over a whole run",
+        "- heap sizes: " + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads), "",
+        "## Tracing", "", *traced(results), "",
+        "## Rotation within a tight bound", "",
+        "Sync pause: a collection that is a sync point to one that is none. With G1 the VM lists the heap in that pause "
+        "([decision 9](decisions/0009-regions.md)), with the others the agent's thread does it afterwards. Asked for: collections that the agent "
+        "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results)]).rstrip() + "\n"
