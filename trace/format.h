@@ -78,6 +78,8 @@ inline constexpr uint64_t kSiteRematerialized = 1;
 
 enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2, kHumongous = 3, kArchive = 4 };
 constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind == SpaceKind::kSurvivor; }
+// Young collections free humongous objects, too.
+constexpr bool YoungMayTake(SpaceKind kind) { return IsYoung(kind) || kind == SpaceKind::kHumongous; }
 enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2, kRemark = 3, kMixed = 4 };
 inline constexpr size_t kGcKinds = 5;
 // Of a space. kOptional in GC_BEGIN: GC_END says whether it was collected; there: it was, all of [bottom, end) of then.

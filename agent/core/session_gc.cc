@@ -39,8 +39,10 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 void Session::CollectionBegin(const AntTracksGC& gc) {
   if (gc.kind == ANTTRACKS_GC_FULL) {
     StopSyncPoint("a full collection came");
-  } else {
+  } else if (gc.kind == ANTTRACKS_GC_YOUNG) {
     FinishYoungSpaces();
+  } else {
+    FinishSyncPoint();
   }
   HandOverAll(PushMode::kTry);
   collections_.Add(1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sync points: the heap as it stands, object for object. The first one comes from the VM, object by object; those
-// of a rotation follow a collection and are read from the spaces' own linear layout (ICPE'16, section 3.3). The
-// agent's thread reads the young spaces first, then the old one, while the program runs: nothing in them moves before the
-// next collection. A young one waits for the young spaces if it must; a full one stops the walk.
+// of a rotation follow a collection and are read from the spaces' own linear layout (ICPE'16, section 3.3; with G1 the VM
+// tells where in it objects are). The agent's thread reads what a young collection may take first, then the rest, while
+// the program runs: nothing in it moves before the next collection. A young one waits for the former if it must, one that
+// takes old regions for all of it; a full one stops the walk.
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
 #include "trace/object_encoder.h"
@@ -17,7 +18,9 @@ constexpr double kFillForWalk = 0.5;
 // The part of the heap that must have been read before its size in the trace is estimated.
 constexpr double kEnoughForEstimate = 0.02;
 
-bool IsYoung(const AntTracksSpace& space) { return trace::IsYoung(static_cast<trace::SpaceKind>(space.kind)); }
+bool YoungMayTake(const AntTracksSpace& space) {
+  return trace::YoungMayTake(static_cast<trace::SpaceKind>(space.kind));
+}
 
 }  // namespace
 
@@ -56,26 +59,35 @@ bool Session::CloseSync(PushMode mode) {
   return queue_.Push(buffer, mode);
 }
 
-void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
+bool Session::IsArchive(uint32_t space) const {
+  return space < sync_->spaces.size() && sync_->spaces[space].kind == ANTTRACKS_SPACE_ARCHIVE;
+}
+
+// One object; its bytes. 0: it is lost, or tracing has failed.
+uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode) {
   Sync& sync = *sync_;
-  const bool archive = space < sync.spaces.size() && sync.spaces[space].kind == ANTTRACKS_SPACE_ARCHIVE;
+  if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) && !CloseSync(mode)) {
+    sync.lost = true;
+    return 0;
+  }
+  if (sync.buffer == nullptr && !OpenSync(space)) return 0;
   Header header;
+  if (!ReadHeader(address, &header)) return 0;
+  if (archive && header.site == trace::kSiteUnknown) {
+    header.kind = ResolveKind(trace::kSiteArchive, header.klass, address);
+  }
+  sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
+  sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
+  sync.encoder.Advance(header.words);
+  sync.objects++;
+  sync.words += header.words;
+  return header.words * trace::kWordBytes;
+}
+
+void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
+  const bool archive = IsArchive(space);
   for (const uint64_t address : addresses) {
-    if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) &&
-        !CloseSync(PushMode::kWait)) {
-      sync.lost = true;
-    }
-    if (sync.lost) return;
-    if (sync.buffer == nullptr && !OpenSync(space)) return;
-    if (!ReadHeader(address, &header)) return;
-    if (archive && header.site == trace::kSiteUnknown) {
-      header.kind = ResolveKind(trace::kSiteArchive, header.klass, address);
-    }
-    sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
-    sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
-    sync.encoder.Advance(header.words);
-    sync.objects++;
-    sync.words += header.words;
+    if (sync_->lost || ListObject(space, address, archive, PushMode::kWait) == 0) return;
   }
 }
 
@@ -120,7 +132,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   }
   trace::ByteBuffer segment;
   std::vector<trace::Space> in_words = InWords(spaces);
-  if (vm_.walk != nullptr) {
+  if (vm_.next_objects != nullptr) {
     for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
   }
   trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
@@ -134,42 +146,32 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   sync.words_read.store(0);
   sync.bytes_written.store(0);
   sync.spaces.assign(spaces.begin(), spaces.end());
-  sync.hurry.store(false);
+  sync.hurry.store(Hurry::kNot);
   sync.young_done.store(false);
-  if (vm_.walk != nullptr) {
-    WalkByVm();
-    return;
-  }
   if (!sync_in_pause_) {
     background_.Start([this] { WalkSpaces(); });
     return;
   }
   sync_in_pause_ = false;
-  if (WalkYoung(false) && WalkOld(false)) {
-    SyncEnd();
-  } else {
-    AbandonSyncPoint("the trace could not be written fast enough");
-  }
+  WalkInPause();
 }
 
-// In the pause: the VM knows which of the objects can be read.
-void Session::WalkByVm() {
-  Sync& sync = *sync_;
-  vm_.walk();
-  sync.words_read.store(sync.all_words.load());
-  sync.young_done.store(true);
-  if (!sync.lost) {
+// What is left of it.
+void Session::WalkInPause() {
+  const bool young = sync_->young_done.load() || WalkYoung(false);
+  sync_->young_done.store(true);
+  if (young && WalkOld(false)) {
     SyncEnd();
   } else if (failure_.active()) {
     AbandonSyncPoint("the trace could not be written fast enough");
   }
 }
 
-// Young spaces, then the old one. False: stopped, or lost.
+// What a young collection may take, then the rest. False: stopped, or lost.
 bool Session::WalkYoung(bool concurrent) {
   for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
     const AntTracksSpace& space = sync_->spaces[i];
-    if (IsYoung(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+    if (YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
   return CloseSync(PushMode::kTry);
 }
@@ -177,7 +179,7 @@ bool Session::WalkYoung(bool concurrent) {
 bool Session::WalkOld(bool concurrent) {
   for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
     const AntTracksSpace& space = sync_->spaces[i];
-    if (!IsYoung(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+    if (!YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
   return CloseSync(PushMode::kTry);
 }
@@ -187,25 +189,48 @@ bool Session::WalkSpace(uint32_t index, const Stretch& space, bool concurrent) {
   Sync& sync = *sync_;
   uint64_t at = space.start;
   while (at < space.top) {
-    while (concurrent && !sync.stop.load() && !sync.hurry.load() && failure_.active() && queue_.fill() > kFillForWalk) {
+    while (concurrent && !sync.stop.load() && sync.hurry.load() == Hurry::kNot && failure_.active() &&
+           queue_.fill() > kFillForWalk) {
       std::this_thread::sleep_for(kPause);
     }
     if (concurrent && (sync.stop.load() || !failure_.active())) return false;
-    Stretch blocks[kLanes];
-    blocks[0] = {at, std::min(space.top, at + kBlockBytes)};
-    if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return false;
-    const Stretch block{at, sync.scratch.ends[0]};
-    if (block.top > space.top) {
-      failure_.Fail("internal error: the objects of a space do not end where it ends");
-      return false;
+    Stretch run{at, space.top};
+    if (vm_.next_objects != nullptr) run.top = vm_.next_objects(&run.start, space.top);
+    if (run.start < run.top) {
+      const uint64_t end = IsArchive(index) ? ListArchive(index, run) : ListRun(index, run);
+      if (end == 0) return false;
+      if (end > run.top) {
+        failure_.Fail("internal error: the objects of a space do not end where it ends");
+        return false;
+      }
+      run.top = end;
     }
-    if (!EncodeSync(index, block, {sync.scratch.objects[0].data(), sync.scratch.counts[0]}, PushMode::kTry)) {
-      return false;
-    }
-    sync.words_read.fetch_add((block.top - at) / trace::kWordBytes, std::memory_order_relaxed);
-    at = block.top;
+    sync.words_read.fetch_add((run.top - at) / trace::kWordBytes, std::memory_order_relaxed);
+    at = run.top;
   }
   return true;
+}
+
+// Lists objects that lie one behind the other, a block at most; where they end. 0: lost.
+uint64_t Session::ListRun(uint32_t index, const Stretch& run) {
+  Sync& sync = *sync_;
+  Stretch blocks[kLanes];
+  blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
+  if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return 0;
+  const Stretch block{run.start, sync.scratch.ends[0]};
+  const std::span<const PlainObject> objects{sync.scratch.objects[0].data(), sync.scratch.counts[0]};
+  return EncodeSync(index, block, objects, PushMode::kTry) ? block.top : 0;
+}
+
+// The same for objects of the shared archive, which have a site of their own.
+uint64_t Session::ListArchive(uint32_t index, const Stretch& run) {
+  uint64_t at = run.start;
+  while (at < run.top) {
+    const uint64_t bytes = ListObject(index, at, true, PushMode::kTry);
+    if (bytes == 0) return 0;
+    at += bytes;
+  }
+  return at;
 }
 
 bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode) {
@@ -234,7 +259,8 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 void Session::WalkSpaces() {
   try {
     const bool young = sync_->young_done.load() || WalkYoung(true);
-    sync_->hurry.store(false);
+    Hurry young_only = Hurry::kYoung;
+    sync_->hurry.compare_exchange_strong(young_only, Hurry::kNot);
     background_.Notify([this] { sync_->young_done.store(true); });
     if (young && WalkOld(true)) {
       SyncEnd();
@@ -263,8 +289,19 @@ void Session::FinishYoungSpaces() {
     }
     return;
   }
-  sync.hurry.store(true);
+  sync.hurry.store(Hurry::kYoung);
   background_.WaitUntil([&sync] { return sync.young_done.load(); });
+}
+
+// Before a collection takes old regions, or classes are unloaded.
+void Session::FinishSyncPoint() {
+  if (!background_.busy()) return;
+  if (background_.Withdraw()) {
+    WalkInPause();
+    return;
+  }
+  sync_->hurry.store(Hurry::kAll);
+  background_.WaitIdle();
 }
 
 void Session::AbandonSyncPoint(std::string_view reason) {

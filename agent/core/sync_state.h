@@ -17,6 +17,9 @@ namespace anttracks::core {
 // Spaces as the VM gives them, in words.
 std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces);
 
+// What a collection waits for.
+enum class Hurry { kNot, kYoung, kAll };
+
 struct Session::Sync {
   Buffer* buffer = nullptr;  // of the open segment
   uint8_t* out = nullptr;
@@ -31,7 +34,7 @@ struct Session::Sync {
   std::vector<AntTracksSpace> spaces;  // of SYNC_BEGIN, in its order
 
   std::atomic<bool> stop{false};      // the walk shall end
-  std::atomic<bool> hurry{false};     // a young collection waits for the young spaces
+  std::atomic<Hurry> hurry{Hurry::kNot};
   std::atomic<bool> young_done{true};  // the young spaces are listed, or never will be
   std::atomic<bool> complete{false};  // it was not stopped
   std::atomic<bool> again{false};     // it was abandoned: another sync point is due, in the same file

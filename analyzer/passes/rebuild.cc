@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/model/labels.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -169,7 +171,9 @@ void Rebuild::DropYoung() {
     if (space.collected == Collected::kYes) gc_.died.Add(heap_->Drop(space.bottom, space.top));
   }
   for (const Space& space : spaces_) {
-    if (space.collected == Collected::kOptional) gc_.died.Add(heap_->Drop(space.bottom, space.end));
+    if (space.collected != Collected::kOptional) continue;
+    gc_.died.Add(heap_->Drop(space.bottom, space.end));
+    if (check_) check_->Freed(space.bottom, space.end);
   }
   for (const HeapObject& object : stay_) {
     if (heap_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
@@ -264,9 +268,9 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
            word * 8, space);
-  } else if (gcs_.size() != sync_epoch_ && trace::IsYoung(sync_spaces_[space].kind)) {
-    Report(ProblemKind::kOrder, "{} at {:#x} of a young space is listed after a collection", ClassName(shape),
-           word * 8);
+  } else if (gcs_.size() != sync_epoch_ && trace::YoungMayTake(sync_spaces_[space].kind)) {
+    Report(ProblemKind::kOrder, "{} at {:#x} of a {} space is listed after a collection", ClassName(shape), word * 8,
+           SpaceLabel(sync_spaces_[space].kind));
     return;
   }
   if (check_) {
@@ -289,7 +293,10 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
-    for (const SyncCheck::Range& dead : check_->Dead()) heap_->Drop(dead.first, dead.end);
+    for (const SyncCheck::Range& dead : check_->Dead()) {
+      heap_->Drop(dead.first, dead.end);
+      counts_ = false;  // of a collection that has begun
+    }
     check_.reset();
     syncs_.checked++;
   } else {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyzer/model/labels.h"
 
 namespace anttracks::analyzer {
@@ -32,6 +34,10 @@ bool SyncCheck::Mark(uint64_t word) {
 bool SyncCheck::IsMarked(uint64_t word) const {
   const auto at = listed_.find(word / kPageWords);
   return at != listed_.end() && ((at->second[word % kPageWords / 64] >> (word % 64)) & 1);
+}
+
+bool SyncCheck::IsFreed(uint64_t word) const {
+  return std::any_of(freed_.begin(), freed_.end(), [word](const Range& range) { return word >= range.first && word < range.end; });
 }
 
 std::string SyncCheck::Describe(uint32_t shape) const {
@@ -69,7 +75,7 @@ std::vector<SyncCheck::Range> SyncCheck::Dead() const {
     if (counted.found == counted.expected || !MayLeaveOut(counted.space)) continue;
     bool run = false;
     heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
-      const bool left_out = !IsMarked(object.word);
+      const bool left_out = !IsMarked(object.word) && !IsFreed(object.word);
       if (left_out && !run) dead.push_back({object.word, 0});
       if (left_out) dead.back().end = object.word + symbols_->shapes().words(object.shape);
       run = left_out;

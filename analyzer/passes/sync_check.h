@@ -3,7 +3,7 @@
 // length and site of each. Kinds may differ as long as they stand for the same site and class.
 //
 // The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come before
-// SYNC_END may then change the heap elsewhere.
+// SYNC_END may then change the heap elsewhere, and free humongous objects.
 //
 // Thread safety: none. Ownership: heap and symbols are borrowed. Units: words of 8 bytes.
 // Memory: a bit a word of each 4 KiB page of the heap in which an object was listed.
@@ -28,13 +28,15 @@ class SyncCheck {
 
   // One listed object; space is an index of spaces. Empty if the heap has the same, otherwise what disagrees.
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
+  // A young collection freed what lay in [bottom, end): what is there now was not there at SYNC_BEGIN.
+  void Freed(uint64_t bottom, uint64_t end) { freed_.push_back({bottom, end}); }
   // Everything was listed: a sentence for each space of which objects were left out that should not be.
   std::vector<std::string> Missing() const;
-  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by address,
-  // from the first to the last object of each run.
   struct Range {
     uint64_t first = 0, end = 0;
   };
+  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by address,
+  // from the first to the last object of each run.
   std::vector<Range> Dead() const;
 
  private:
@@ -47,12 +49,14 @@ class SyncCheck {
   // False if the word was marked before.
   bool Mark(uint64_t word);
   bool IsMarked(uint64_t word) const;
+  bool IsFreed(uint64_t word) const;
   bool MayLeaveOut(const Space& space) const;
   std::string Describe(uint32_t shape) const;
 
   const Heap* heap_;
   const Symbols* symbols_;
   std::vector<Counted> spaces_;
+  std::vector<Range> freed_;
   std::unordered_map<uint64_t, Bits> listed_;  // by page
   Bits* last_bits_ = nullptr;  // of last_page_
   uint64_t last_page_ = 0;

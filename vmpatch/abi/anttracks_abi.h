@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 1
+#define ANTTRACKS_ABI_VERSION 2
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -237,9 +237,11 @@ typedef struct AntTracksVM {
   int32_t (*collect)(void);
 
   /* NULL: objects of the spaces that gc_end gives lie one behind the other, all with their class. Otherwise not: some
-   * dead ones have lost it. To be called from gc_end, then: all objects but those come through sync_objects before
-   * it returns; what is known to be dead is left out. */
-  void (*walk)(void);
+   * dead ones have lost it. Then this finds, in [*from, top) of such a space, the next objects that do so: they begin
+   * at *from afterwards and end at the address that it returns, which is the next from; both are top when there are none left. The
+   * first from is the space's bottom. Fillers, and what is known to be dead, are left out. Not later than gc_begin of a
+   * full or mixed collection or of a remark returns, of any collection for eden, survivor and humongous spaces. */
+  uint64_t (*next_objects)(uint64_t* from, uint64_t top);
 } AntTracksVM;
 
 #ifdef __cplusplus

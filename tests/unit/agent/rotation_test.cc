@@ -2,6 +2,7 @@
 // The files of a rotated trace, and the sync points that begin them.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -309,35 +310,86 @@ TEST_CASE("a young collection finds the young spaces listed, whether the walk ha
   }
 }
 
-TEST_CASE("where only the VM can walk the heap it does so in the pause, and says that the dead may be missing") {
-  FakeVm vm;
-  static Recording* current = nullptr;
-  static Spaces* heap = nullptr;
-  vm.vm().walk = [] {
-    const uint64_t survivor[] = {heap->survivor}, old[] = {heap->old};  // the others are dead
-    current->callbacks().sync_objects(current->context(), 0, survivor, 1);
-    current->callbacks().sync_objects(current->context(), 1, old, 1);
+// Of every five objects of the old space the first, an int[], is dead.
+uint64_t NextObjects(uint64_t* from, uint64_t top) {
+  static_assert(FakeVm::kInts != FakeVm::kPoint);
+  const auto is_ints = [](uint64_t at) {
+    uint32_t narrow = 0;
+    std::memcpy(&narrow, reinterpret_cast<const void*>(at + 8), sizeof narrow);
+    return narrow == (FakeVm::kInts - FakeVm::kBase) >> 3;
   };
+  const auto bytes = [&](uint64_t at) {
+    uint32_t length = 0;
+    std::memcpy(&length, reinterpret_cast<const void*>(at + 12), sizeof length);
+    return is_ints(at) ? (16 + uint64_t{length} * 4 + 7) / 8 * 8 : uint64_t{24};
+  };
+  uint64_t at = *from;
+  while (at < top && is_ints(at)) at += bytes(at);
+  *from = at;
+  while (at < top && !is_ints(at)) at += bytes(at);
+  return at;
+}
+
+TEST_CASE("where only the VM knows what is an object it is asked, and the dead are left out") {
+  FakeVm vm;
+  vm.vm().next_objects = NextObjects;
   Recording recording(vm);
+  Background& background = recording.session().background();
+  std::thread thread([&] { background.Loop(vm.vm()); });
   Spaces spaces(vm);
-  current = &recording;
-  heap = &spaces;
   recording.session().WantSyncPoint();
   spaces.Collect(recording, ANTTRACKS_GC_REMARK);  // collects little: the next one will be better
   CHECK(recording.session().sync_point_wanted());
   spaces.Collect(recording);
-  CHECK_FALSE(recording.session().background().busy());
+  background.WaitIdle();
   CHECK_FALSE(recording.session().sync_point_wanted());
+  background.Stop();
+  thread.join();
   const ReadTrace trace = recording.End();
   CHECK(trace.Count(trace::SegmentKind::kSyncEnd) == 1);
-  REQUIRE(trace.sync_objects.size() == 2);
-  CHECK(trace.sync_objects[0].address == spaces.survivor);
-  CHECK(trace.sync_objects[1].address == spaces.old);
+  REQUIRE(trace.sync_objects.size() == 1601);
+  uint64_t last = 0;
+  for (const ReadObject& object : trace.sync_objects) {
+    CHECK(object.address > last);
+    CHECK(object.class_name == "Point");
+    last = object.address;
+  }
   for (const ReadSegment& segment : trace.segments) {
     if (segment.kind != trace::SegmentKind::kSyncBegin) continue;
     trace::WireReader in(segment.payload);
     for (int i = 0; i < 4; i++) in.Uv();  // reason, time, number of spaces, kind of the first
     CHECK(in.Uv() == static_cast<uint64_t>(trace::Collected::kOptional));
+  }
+}
+
+TEST_CASE("a collection that takes old regions, or unloads classes, finds the whole sync point listed, begun or not") {
+  for (const uint32_t kind : {ANTTRACKS_GC_MIXED, ANTTRACKS_GC_REMARK}) {
+    for (const bool begun : {false, true}) {
+      CAPTURE(kind);
+      CAPTURE(begun);
+      FakeVm vm;
+      Recording recording(vm);
+      Background& background = recording.session().background();
+      Spaces spaces(vm);
+      recording.session().WantSyncPoint();
+      std::thread thread;
+      const auto start = [&] { thread = std::thread([&] { background.Loop(vm.vm()); }); };
+      if (begun) start();
+      spaces.Collect(recording);
+      spaces.Collect(recording, kind);
+      if (!begun) start();
+      background.Stop();
+      thread.join();
+      const ReadTrace trace = recording.End();
+      CHECK(trace.Count(trace::SegmentKind::kSyncAbandoned) == 0);
+      CHECK(trace.sync_objects.size() == 2001);
+      size_t collections = 0, ends = 0;
+      for (const ReadSegment& segment : trace.segments) {
+        ends += segment.kind == trace::SegmentKind::kSyncEnd;
+        if (segment.kind == trace::SegmentKind::kGcBegin && ++collections == 2) break;
+      }
+      CHECK(ends == 1);
+    }
   }
 }
 

@@ -142,6 +142,27 @@ TEST_CASE("a sync point may leave out the dead where it says so, and then they a
   CHECK(Errors(WithSync(kNo)) == 2);
 }
 
+// The dead array's regions are freed, and in use again, before the end of the sync point that leaves it out, which comes
+// within another collection.
+TEST_CASE("a sync point drops nothing that came into regions which were freed since it began") {
+  TraceBuilder b = Start();
+  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000, {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
+  b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kOptional)});
+  b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 5200).Tlab(static_cast<int64_t>(kBig)).Fixed(1).Fixed(1));
+  b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 6000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kEdenKind, kYes, 4, 6)});
+  b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
+  b.Segment(SegmentKind::kMoves, 0, Moves({{Region(4), Region(3), 0, 3}}));
+  b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 6100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kSurvivorKind, kNo, 3, 3)});
+  const auto gc = Json(b, "gcs")["gcs"][2];
+  CHECK(gc["moved"]["objects"] == 1);
+  CHECK(gc["live"]["objects"] == 2);
+  CHECK(Errors(b) == 0);
+}
+
 TEST_CASE("what a sync point leaves out leaves its room, behind the page where it began, too") {
   TraceBuilder b = WithSync(kOptional);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 6000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));

@@ -31,7 +31,6 @@ volatile bool AntTracks::_recording = false;
 bool AntTracks::_gc_active = false;
 AntTracksCallbacks AntTracks::_callbacks;
 AntTracksEvents* AntTracks::_events = NULL;
-const AntTracksSpaces* AntTracks::_spaces = NULL;
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
 uintptr_t AntTracksForwarding::_before = 0;
@@ -121,9 +120,7 @@ void AntTracks::report_gc(bool begin, uint32_t kind) {
   gc.nspaces = spaces.count();
   gc.cause = kind == ANTTRACKS_GC_REMARK ? "Concurrent Mark" : GCCause::to_string(Universe::heap()->gc_cause());
   gc.spaces = spaces.data();
-  _spaces = &spaces;
   (begin ? _callbacks.gc_begin : _callbacks.gc_end)(_callbacks.context, &gc);
-  _spaces = NULL;
 }
 
 void AntTracks::gc_begin(uint32_t kind) {

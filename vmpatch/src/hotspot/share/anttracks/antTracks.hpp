@@ -20,7 +20,6 @@
 #include "utilities/globalDefinitions.hpp"
 
 class AntTracksEvents;
-class AntTracksSpaces;
 class ClassLoaderData;
 class JavaThread;
 class Thread;
@@ -87,7 +86,6 @@ class AntTracks : AllStatic {
   static bool _gc_active;
   static AntTracksCallbacks _callbacks;
   static AntTracksEvents* _events;  // by worker, of collectors whose workers do not hold them
-  static const AntTracksSpaces* _spaces;  // as told to the agent in its callback
 
   static bool in_stretches();
   static void report_tlab(Thread* thread, HeapWord* start, HeapWord* top);
@@ -106,6 +104,7 @@ class AntTracks : AllStatic {
   static markWord with_site(uint32_t site) {
     return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
   }
+  static bool is_filler(markWord mark) { return mark.is_neutral() && site_of(mark) == ANTTRACKS_SITE_FILLER; }
   // The mark of an object that the runtime is about to create at mem, with its site.
   static markWord runtime_mark(Klass* klass, HeapWord* mem);
   static markWord filler_mark() { return sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }

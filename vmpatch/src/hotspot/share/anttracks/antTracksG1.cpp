@@ -84,6 +84,35 @@ void AntTracksG1::stayed_in(HeapRegion* region, G1CMBitMap* marked) {
   }
 }
 
+uint64_t AntTracksG1::next_objects(uint64_t* from, uint64_t top) {
+  const size_t most_words = 64 * K / HeapWordSize;
+  HeapWord* at = (HeapWord*)*from;
+  HeapWord* start = NULL;
+  while (at < (HeapWord*)top) {
+    const HeapRegion* const region = G1CollectedHeap::heap()->heap_region_containing(at);
+    HeapWord* const end = MIN2(region->end(), (HeapWord*)top);
+    if (region->is_continues_humongous()) {  // of an object that is dead
+      at = end;
+      continue;
+    }
+    while (at < end) {
+      if (region->block_is_obj(at) && (region->is_closed_archive() || !AntTracks::is_filler(cast_to_oop(at)->mark()))) {
+        if (start == NULL) start = at;
+      } else if (start != NULL) {
+        *from = (uint64_t)start;
+        return (uint64_t)at;
+      }
+      at += region->block_size(at);
+      if (start != NULL && pointer_delta(at, start) >= most_words) {
+        *from = (uint64_t)start;
+        return (uint64_t)at;
+      }
+    }
+  }
+  *from = start != NULL ? (uint64_t)start : top;
+  return top;
+}
+
 bool AntTracksG1::may_be_collected(HeapRegion* region, uint32_t kind) {
   if (kind == ANTTRACKS_GC_REMARK) return !region->is_young() && !region->is_closed_archive();
   const HeapRegion* const first = region->is_humongous() ? region->humongous_start_region() : region;

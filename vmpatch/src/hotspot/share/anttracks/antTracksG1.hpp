@@ -38,6 +38,9 @@ class AntTracksG1 : AllStatic {
   // The marked objects of a region that is not compacted.
   static void stayed_in(HeapRegion* region, G1CMBitMap* marked);
 
+  // AntTracksVM::next_objects. HotSpot itself must tell what is an object: others may have lost their class.
+  static uint64_t next_objects(uint64_t* from, uint64_t top);
+
   static void describe(AntTracksSpaces* out, AntTracksHeap::Moment moment, uint32_t kind);
   static uint worker();
 };

@@ -74,8 +74,7 @@ class SyncClosure : public ObjectClosure {
     _length = 0;
   }
   virtual void do_object(oop obj) {
-    const markWord mark = obj->mark();
-    if (_skip_fillers && mark.is_neutral() && AntTracks::site_of(mark) == ANTTRACKS_SITE_FILLER) return;
+    if (_skip_fillers && AntTracks::is_filler(obj->mark())) return;
     if (_length == ARRAY_SIZE(_addresses)) flush();
     _addresses[_length++] = cast_from_oop<uint64_t>(obj);
   }

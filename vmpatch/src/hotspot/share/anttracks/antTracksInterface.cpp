@@ -9,6 +9,7 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksG1.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksSites.hpp"
@@ -62,10 +63,6 @@ void walk_heap(const AntTracksCallbacks& callbacks) {
 
 void AntTracksInterface::make_batches() {
   if (!UseParallelGC && AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
-}
-
-void AntTracksInterface::walk() {
-  AntTracksHeap::walk(AntTracks::_callbacks, *AntTracks::_spaces);
 }
 
 void VM_AntTracks::doit() {
@@ -253,7 +250,7 @@ void fill_table() {
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
-  the_vm.walk = UseG1GC ? &AntTracksInterface::walk : NULL;
+  the_vm.next_objects = UseG1GC ? &AntTracksG1::next_objects : NULL;
 }
 
 void fill_heap() {

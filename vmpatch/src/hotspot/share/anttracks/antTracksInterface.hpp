@@ -19,8 +19,6 @@ class AntTracksInterface : AllStatic {
  public:
   // Batches of collectors that have no worker to hold them.
   static void make_batches();
-  // AntTracksVM::walk.
-  static void walk();
   static jvmtiExtensionFunctionInfo* extension_function();
 
   // Copies strings behind each other into a buffer of the caller's; counts on when it is full.
