@@ -37,6 +37,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
+  const uint64_t begin = Clock::Monotonic();
   if (gc.kind == ANTTRACKS_GC_FULL) {
     StopSyncPoint("a full collection came");
   } else if (gc.kind == ANTTRACKS_GC_YOUNG) {
@@ -44,6 +45,7 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
   } else {
     FinishSyncPoint();
   }
+  sync_pause_ns_.Add(Clock::Monotonic() - begin);
   HandOverAll(PushMode::kTry);
   collections_.Add(1);
   slides_before_ = YoungSlides();

@@ -62,5 +62,5 @@ def page(data):
         "- heap sizes: " + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads), "",
         "## Tracing", "", *traced(results), "",
         "## Rotation within a tight bound", "",
-        "Sync pause: a collection that is a sync point to one that is none, without what later collections wait for its end. Asked for: collections that the agent "
+        "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
         "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results)]).rstrip() + "\n"
