@@ -160,7 +160,7 @@ typedef struct AntTracksClass {
   uint64_t super_klass;     /* 0: none */
   uint64_t loader;          /* identity of the class loader's data, 0: the boot loader */
   const char* name;         /* as Class.getName(), but arrays as in Java source: "int[]", "java.lang.String[][]" */
-  const char* loader_name;  /* "bootstrap", "app", "platform", or name or class of the loader */
+  const char* loader_name;  /* "bootstrap", "app", "platform", or name or class of the loader; "": not loaded yet */
 } AntTracksClass;
 
 /* An instance field that a class declares itself, injected ones (which have no Java name) left out. */

@@ -176,13 +176,13 @@ void describe_layout(Klass* k, AntTracksClass* out) {
 int32_t describe_class(uint64_t klass, AntTracksClass* out, char* text, size_t text_bytes) {
   Klass* const k = (Klass*)klass;
   describe_layout(k, out);
-  ClassLoaderData* const cld = k->class_loader_data();
+  ClassLoaderData* const cld = k->class_loader_data();  // NULL: of an archived object, and not loaded yet
   out->super_klass = (uint64_t)k->super();
-  out->loader = cld->is_boot_class_loader_data() ? 0 : (uint64_t)cld;
+  out->loader = cld == NULL || cld->is_boot_class_loader_data() ? 0 : (uint64_t)cld;
   ResourceMark rm;
   AntTracksInterface::Text strings(text, text_bytes);
   out->name = strings.add(AntTracksInterface::source_form(k->external_name()));
-  out->loader_name = strings.add(cld->loader_name());
+  out->loader_name = strings.add(cld == NULL ? "" : cld->loader_name());
   return strings.result();
 }
 
