@@ -137,9 +137,9 @@ void BufferQueue::Append(Buffer* buffer) {
   flushes_ += buffer->flush;
 }
 
-// True if there is room or the queue is discarded; false: stalled, or it may not wait.
+// True if there is room, or the queue is discarded or lets everything in; false: stalled, or it may not wait.
 bool BufferQueue::WaitForRoom(Lock& lock, size_t bytes, bool may_wait) {
-  const auto may_go = [this, bytes] { return HasRoom(bytes) || discard_; };
+  const auto may_go = [this, bytes] { return HasRoom(bytes) || discard_ || let_in_; };
   if (may_go()) return true;
   if (stalled_ || !may_wait) return false;
   const uint64_t begin = Clock::Monotonic();
@@ -156,7 +156,7 @@ bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode) {
     case PushMode::kWait:
       return WaitForRoom(lock, bytes, true);
     case PushMode::kTry:
-      return queued() < 2 * bound_bytes_;
+      return let_in_ || queued() < 2 * bound_bytes_;
     case PushMode::kForce:
       break;
   }
@@ -280,6 +280,12 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   last->next = nullptr;
   if (head_ == nullptr) tail_ = nullptr;
   return list;
+}
+
+void BufferQueue::LetIn() {
+  const Lock lock(mutex_);
+  let_in_ = true;
+  room_.notify_all();
 }
 
 void BufferQueue::Close() {

@@ -12,7 +12,7 @@
 // top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which may be
 // less than the bound (wait_bytes: what waits here has its place in the file whatever the writer decides), for at
 // most the time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped
-// at once until the writer takes something. A stall raises the epoch; LOSS is queued at the place where the
+// at once until the writer takes something, or LetIn. A stall raises the epoch; LOSS is queued at the place where the
 // dropped segments would have been. A continued stream that was begun in an older epoch cannot be decoded any
 // more and is dropped too, so its owner must begin the next segment with a reset.
 //
@@ -101,6 +101,9 @@ class BufferQueue {
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
+  // From now on everything is let in, and who waits for room goes on: at the end nobody may wait in the VM, and what is
+  // left is not much.
+  void LetIn();
   // Nothing is pushed any more; Pop no longer waits.
   void Close();
   // From now on everything pushed is recycled uncounted, nobody waits: the writer is gone.
@@ -167,6 +170,7 @@ class BufferQueue {
   size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
   bool stalled_ = false;
   bool discard_ = false;
+  bool let_in_ = false;
   Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began
   uint64_t stall_segments_ = 0, stall_bytes_ = 0;
   uint64_t stall_time_ = 0;

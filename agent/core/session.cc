@@ -50,7 +50,8 @@ void Session::Begin(trace::SyncReason reason) {
   failure_.Activate();
 }
 
-void Session::StopSyncPoints() {
+void Session::PrepareStop() {
+  queue_.LetIn();
   background_.Close();
   if (sync_) sync_->stop.store(true);
   if (!background_.Withdraw()) background_.WaitIdle();

@@ -54,8 +54,9 @@ class Session final : public EventSource {
 
   // Before the VM's start. The heap and the GC workers are known now.
   void Begin(trace::SyncReason reason);
-  // Before the VM's stop: the walk of the old space ends, and none begins. Its sync point stays incomplete.
-  void StopSyncPoints();
+  // Before the VM's stop: the walk of the old space ends, and none begins; its sync point stays incomplete. Nobody waits
+  // for the writer any more: threads that did would keep the VM from its safepoint, and stop itself waits in one.
+  void PrepareStop();
   // After the VM's stop: hands over what is left and closes the queue.
   void Finish(std::string_view reason) override;
   // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.

@@ -1,50 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jvmti/agent.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <nlohmann/json.hpp>
-#include <random>
-#include <thread>
+#include <utility>
 
-#include "agent/core/callbacks.h"
 #include "agent/core/log.h"
-#include "agent/io/rotating_trace.h"
-#include "agent/io/trace_file.h"
-#include "agent/jvmti/meta.h"
-#include "trace/file_writer.h"
+#include "agent/io/reply.h"
 
 namespace anttracks::jvmti {
 namespace {
 
+using core::Command;
+using nlohmann::ordered_json;
 using trace::Status;
+using trace::SyncReason;
 
-constexpr std::chrono::seconds kEndWithoutProgress{30};
-
-using GetVm = jvmtiError(JNICALL*)(jvmtiEnv*, jint, const AntTracksVM**);
+// How long a stop waits for threads that are on their way out.
+constexpr std::chrono::seconds kSettleWithin{5};
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
 void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
 void JNICALL OnDataDump(jvmtiEnv*) { Agent::Get().DataDump(); }
 
-void FreeExtension(jvmtiEnv* env, jvmtiExtensionFunctionInfo& info) {
-  const auto free = [env](void* memory) { env->Deallocate(static_cast<unsigned char*>(memory)); };
-  for (jint i = 0; i < info.param_count; i++) free(info.params[i].name);
-  free(info.id);
-  free(info.short_description);
-  free(info.params);
-  free(info.errors);
+jvmtiEventCallbacks Callbacks() {
+  jvmtiEventCallbacks callbacks{};
+  callbacks.VMInit = OnVmInit;
+  callbacks.VMDeath = OnVmDeath;
+  callbacks.DataDumpRequest = OnDataDump;
+  return callbacks;
 }
 
-uint64_t RandomId() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
+// jcmd takes what it is given apart at blanks and at '=', and passes the first piece.
+std::string_view HintForJcmd(std::string_view options) {
+  if (options.empty() || options.find('=') != std::string_view::npos) return "";
+  return "; jcmd passes options whole only in quotes of their own, jcmd PID 'JVMTI.agent_load LIBRARY \"OPTIONS\"', and "
+         "anttracks attach PID OPTIONS needs none";
+}
+
+// Runs what may throw; whatever it throws is an error.
+template <class Call>
+Status Caught(Call&& call) noexcept {
+  try {
+    try {
+      return call();
+    } catch (const std::exception& e) {
+      return Status::Error(std::string("internal error: ") + e.what());
+    } catch (...) {
+      return Status::Error("internal error: unknown exception");
+    }
+  } catch (...) {
+    return {};  // no memory for words
+  }
 }
 
 }  // namespace
@@ -55,401 +65,262 @@ Agent& Agent::Get() {
   return *agent;
 }
 
-jint Agent::Load(JavaVM* vm, const char* options, bool attach) noexcept {
-  try {
+jint Agent::Load(JavaVM* vm, const char* options) noexcept {
+  bool loaded = false;
+  const Status outcome = Caught([&]() -> Status {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::kIdle) {
-      core::LogError("the agent is loaded already; it traces a JVM once");
-      return JNI_ERR;
+    if (recording_) return Status::Error("the agent is loaded already; one -agentpath is enough");
+    const auto parsed = core::ParseOptions(options);
+    if (parsed.ok() && parsed->help) {
+      std::fputs(core::OptionTable().c_str(), stdout);
+      std::fflush(stdout);
+      return {};
     }
-    const Status status = LoadLocked(vm, options, attach);
-    if (status.ok()) return JNI_OK;
-    if (!options_.help) core::LogError(status.message());
-    if (state_ == State::kLoaded) {
-      ForgetFile();
-      state_ = State::kIdle;
+    const Status made = MakeLocked(vm, options == nullptr ? "" : options, false);
+    if (!made.ok()) return made;
+    state_ = State::kLoaded;
+    loaded = true;
+    if (const std::string note = recording_->FallbackNote(); !note.empty()) core::LogWarn(note);
+    return {};
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
+  return loaded ? JNI_OK : JNI_ERR;
+}
+
+jint Agent::Attach(JavaVM* vm, const char* options) noexcept {
+  jint code = JNI_ERR;
+  const Status outcome = Caught([&]() -> Status {
+    const std::string text = options == nullptr ? "" : options;
+    const auto request = core::ParseRequest(text);
+    if (!request.ok()) return request.status();
+    if (request->command != Command::kNone) {
+      code = Answer(vm, *request);
+      return {};
     }
-    // Only one environment can have the right to sample: somebody may try again.
-    if (state_ == State::kIdle && samples_) env_->DisposeEnvironment();
-    samples_ = false;
-    options_ = core::Options();
-  } catch (const std::exception& e) {
-    core::LogError(e.what());
-  } catch (...) {
-    core::LogError("internal error: unknown exception");
+    const std::lock_guard lock(mutex_);
+    Notes notes;
+    Status started = StartLocked(vm, text, false, &notes);
+    for (const std::string& note : notes) core::LogWarn(note);
+    if (started.ok()) {
+      code = JNI_OK;
+      return started;
+    }
+    return Status::Error(started.message() + std::string(HintForJcmd(text)));
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
+  return code;
+}
+
+// Nobody reads a reply that has no file: errors are told on stderr then.
+jint Agent::Answer(JavaVM* vm, const core::Request& request) {
+  ordered_json reply;
+  reply["ok"] = false;
+  const Status done = Caught([&] { return Execute(vm, request, &reply); });
+  reply["ok"] = done.ok();
+  if (!done.ok()) reply["error"] = done.message();
+  if (request.reply.empty()) {
+    if (!done.ok()) core::LogError(done.message());
+    return done.ok() ? JNI_OK : JNI_ERR;
   }
+  const Status written =
+      io::WriteReply(request.reply, reply.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (written.ok()) return kAnswered;
+  core::LogError(written.message());
   return JNI_ERR;
 }
 
-Status Agent::LoadLocked(JavaVM* vm, const char* options, bool attach) {
-  auto parsed = core::ParseOptions(options);
+Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* reply) {
+  const std::lock_guard lock(mutex_);
+  Reap();
+  Notes notes;
+  Status done;
+  const bool running = state_ == State::kRunning;
+  switch (request.command) {
+    case Command::kAttach:
+    case Command::kStart:
+      done = StartLocked(vm, request.options, request.command == Command::kStart, &notes);
+      break;
+    case Command::kStop:
+      done = running ? StopLocked(&notes) : Status::Error("nothing is traced, so there is nothing to stop");
+      break;
+    case Command::kRotate:
+      done = running ? recording_->Rotate(dying_) : Status::Error("nothing is traced, so there is nothing to rotate");
+      break;
+    case Command::kDumpStats:
+      if (!running) return Status::Error("nothing is traced; the counters of a trace that has ended are in its END: anttracks info");
+      (*reply)["stats"] = recording_->Counters(recording_->failed() ? "failed" : "running");
+      return {};
+    default:
+      break;
+  }
+  reply->update(StateJson());
+  (*reply)["notes"] = notes;
+  return done;
+}
+
+ordered_json Agent::StateJson() const {
+  ordered_json json;
+  const bool running = state_ == State::kRunning;
+  json["state"] = running ? (recording_->failed() ? "failed" : "tracing") : state_ == State::kEnded ? "ended" : "stopped";
+  json["process_id"] = getpid();
+  json["traces"] = traces_;
+  if (running) {
+    json["trace"] = recording_->Describe();
+  } else if (!last_.is_null()) {
+    json["trace"] = last_;
+  }
+  return json;
+}
+
+trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const {
+  const bool same = again && options.empty() && traces_ != 0;
+  if (same) options = last_plan_.text;
+  auto parsed = core::ParseOptions(options.c_str());
   if (!parsed.ok()) return parsed.status();
-  options_ = *parsed;
-  option_text_ = options == nullptr ? "" : options;
-  if (options_.help) {
-    std::fputs(core::OptionTable().c_str(), stdout);
-    std::fflush(stdout);
-    return Status::Error("help was asked for");
-  }
-  core::SetLogLevel(options_.log);
-  java_vm_ = vm;
-  if (vm->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
-    return Status::Error("this JVM has no JVMTI 11");
-  }
-  Status status = ChooseMode();
-  if (status.ok()) status = OpenFile();
-  if (!status.ok()) return status;
-  state_ = State::kLoaded;
-  if (!options_.stats.empty()) {
-    auto stats = io::StatsFile::Create(core::ExpandFile(options_.stats, getpid()), options_.overwrite);
-    if (!stats.ok()) return stats.status();
-    stats_ = std::move(*stats);
-  }
-  MakeSession();
-  writer_ = std::make_unique<io::Writer>(*source_, *sink_,
-                                         io::WriterConfig{.compression = options_.compression,
-                                                          .threshold = options_.threshold,
-                                                          .compressors = options_.compressors});
+  if (parsed->help) return Status::Error(core::OptionTable());
+  RecordingPlan plan;
+  plan.options = *parsed;
+  plan.text = options;
+  const bool nameless = parsed->file == core::Options().file && traces_ != 0;
+  plan.name = nameless ? last_plan_.name : core::ExpandFile(parsed->file, getpid());
+  plan.file = same || nameless ? io::FreeName(plan.name) : plan.name;
+  if (!parsed->stats.empty()) plan.stats = core::ExpandFile(parsed->stats, getpid());
+  if (same && !plan.stats.empty()) plan.stats = io::FreeName(plan.stats);
+  return plan;
+}
+
+Status Agent::MakeLocked(JavaVM* vm, const std::string& options, bool again) {
+  auto plan = Plan(options, again);
+  if (!plan.ok()) return plan.status();
+  core::SetLogLevel(plan->options.log);
+  auto made = Recording::Create(vm, std::move(*plan), Callbacks());
+  if (!made.ok()) return made.status();
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
-  status = Subscribe();
-  if (!status.ok()) return status;
-  if (fallback_) TellFallback();
-  if (!attach) return {};
-  return BeginLocked(trace::SyncReason::kAttach);
-}
-
-void Agent::MakeSession() {
-  if (samples_) {
-    sample_session_ = std::make_unique<core::SampleSession>(
-        core::SampleConfig{.queue_bytes = options_.queue_bytes, .when_full = options_.when_full});
-    sampler_ = std::make_unique<Sampler>(env_, *sample_session_, SamplerConfig());
-    source_ = sample_session_.get();
-    return;
-  }
-  session_ = std::make_unique<core::Session>(
-      *vm_, core::SessionConfig{.buffer_bytes = options_.buffer_bytes,
-                                 .queue_bytes = options_.queue_bytes,
-                                 .wait_bytes = WaitBytes(),
-                                 .fuzz = options_.fuzz,
-                                 .when_full = options_.when_full,
-                                 .stretch_bytes = options_.stretch_bytes,
-                                 .readers = std::thread::hardware_concurrency() > 1 ? options_.readers : 0});
-  source_ = session_.get();
-}
-
-size_t Agent::WaitBytes() const {
-  if (options_.max_bytes == 0) return 0;
-  const io::RotationLimits limits{.max_bytes = options_.max_bytes, .deviation = options_.deviation};
-  return std::clamp<size_t>(limits.backlog(), 4 * options_.buffer_bytes, options_.queue_bytes);
-}
-
-jvmtiExtensionFunction Agent::FindExtension(jvmtiEnv* env) {
-  jint count = 0;
-  jvmtiExtensionFunctionInfo* infos = nullptr;
-  if (env->GetExtensionFunctions(&count, &infos) != JVMTI_ERROR_NONE) return nullptr;
-  jvmtiExtensionFunction found = nullptr;
-  for (jint i = 0; i < count; i++) {
-    if (std::strcmp(infos[i].id, ANTTRACKS_EXTENSION_ID) == 0) found = infos[i].func;
-    FreeExtension(env, infos[i]);
-  }
-  env->Deallocate(reinterpret_cast<unsigned char*>(infos));
-  return found;
-}
-
-Sampler::Config Agent::SamplerConfig() const { return {.interval = options_.interval, .depth = options_.depth}; }
-
-Status Agent::ChooseMode() {
-  fallback_ = options_.mode == core::Mode::kAuto && FindExtension(env_) == nullptr;
-  samples_ = fallback_ || options_.mode == core::Mode::kSample;
-  if (!samples_) return FindVm();
-  // Of the options that are ignored: one file, and nothing to keep.
-  options_.max_bytes = 0;
-  options_.keep = false;
-  return Sampler::Prepare(env_, SamplerConfig());
-}
-
-void Agent::TellFallback() const {
-  const uint64_t interval = options_.interval;
-  std::string text = "this JVM is not patched for AntTracks: samples (";
-  text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";
-  text +=
-      ") instead of every object, so estimates instead of exact numbers, and no addresses or moves; for all of that run "
-      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on that, mode=sample is silent)";
-  std::string ignored;
-  for (const std::string& name : options_.full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
-  core::LogWarn(text + ignored);
-}
-
-Status Agent::FindVm() {
-  const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env_)));
-  if (function == nullptr) {
-    return Status::Error(
-        "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
-        "scripts/quickstart (see README), or leave out mode=full to sample");
-  }
-  const jvmtiError error = function(env_, ANTTRACKS_ABI_VERSION, &vm_);
-  if (error != JVMTI_ERROR_NONE || vm_ == nullptr || vm_->version != ANTTRACKS_ABI_VERSION ||
-      vm_->size < sizeof(AntTracksVM)) {
-    return Status::Error(
-        "the patched JVM and this agent have different versions of their interface: build both from the same "
-        "sources (scripts/build)");
-  }
-  if (vm_->unsupported != nullptr) {
-    return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm_->unsupported) +
-                         "; mode=sample takes it as it is");
-  }
+  recording_ = std::move(*made);
+  visible_.store(recording_.get());
   return {};
 }
 
-Status Agent::OpenFile() {
-  path_ = core::ExpandFile(options_.file, getpid());
-  trace::FileHeader header;
-  header.wall_clock_ns = core::Clock::Wall();
-  header.trace_id = RandomId();
-  header.process_id = static_cast<uint64_t>(getpid());
-  if (options_.max_bytes != 0) {
-    const auto program = FoldProgram();
-    if (!program.ok()) return program.status();
-    auto rotating = io::RotatingTrace::Create(
-        path_, options_.overwrite, header,
-        {.max_bytes = options_.max_bytes, .deviation = options_.deviation, .fold_program = *program});
-    if (!rotating.ok()) return rotating.status();
-    sink_ = std::move(*rotating);
-    return {};
+Status Agent::TracedAlready() const {
+  const ordered_json trace = recording_->Describe();
+  return Status::Error("this JVM is traced already, to " + trace["file"].get<std::string>() +
+                        "; nothing was changed. To begin another trace stop this one first: anttracks ctl " +
+                        std::to_string(getpid()) + " stop");
+}
+
+Status Agent::StartLocked(JavaVM* vm, const std::string& options, bool again, Notes* notes) {
+  if (state_ == State::kEnded || dying_) return Status::Error("the JVM is ending");
+  if (recording_) return TracedAlready();
+  Status status = MakeLocked(vm, options, again);
+  if (status.ok()) status = BeginLocked(SyncReason::kAttach);
+  if (!status.ok()) return status;
+  if (const std::string note = recording_->FallbackNote(); !note.empty()) notes->push_back(note);
+  return {};
+}
+
+Status Agent::BeginLocked(SyncReason reason) {
+  Status status = recording_->Begin(reason);
+  if (!status.ok()) {
+    state_ = State::kStopped;
+    Retire();
+    return status;
   }
-  auto file = io::TraceFile::Create(path_, options_.overwrite);
-  if (!file.ok()) return file.status();
-  sink_ = std::move(*file);
-  const Status status = sink_->Write(trace::EncodeFileHeader(header));
-  if (!status.ok()) ForgetFile();
+  state_ = State::kRunning;
+  traces_++;
+  last_plan_ = recording_->plan();
+  core::LogInfo("tracing to " + last_plan_.file);
+  return {};
+}
+
+Status Agent::StopLocked(Notes* notes) {
+  Status status = recording_->End(true, "stopped on request", notes);
+  if (status.ok() && recording_->failed()) notes->push_back("tracing had stopped before, see \"failure\"");
+  state_ = State::kStopped;
+  last_ = recording_->Describe();
+  if (status.ok()) recording_->Settle(kSettleWithin);
+  Retire();
   return status;
 }
 
-// The analyzer is built beside the agent.
-trace::Result<std::string> Agent::FoldProgram() const {
-  if (!options_.keep) return std::string();
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&Agent::ForkedChild), &info) == 0 || info.dli_fname == nullptr) {
-    return Status::Error("keep=yes: the system does not tell where the agent's library is");
-  }
-  const std::string library = info.dli_fname;
-  const size_t slash = library.rfind('/');
-  const std::string program = (slash == std::string::npos ? "./" : library.substr(0, slash + 1)) + "anttracks";
-  if (access(program.c_str(), X_OK) == 0) return program;
-  return Status::Error("keep=yes needs the program anttracks beside the agent, but there is no " + program +
-                       "; copy or link it there");
+// Destroys the recording, or keeps it for as long as somebody may be in it.
+void Agent::Retire() {
+  visible_.store(nullptr);
+  retired_.push_back(std::move(recording_));
+  Reap();
 }
 
-void Agent::WriteStats(std::string_view state) {
-  if (!stats_) return;
-  nlohmann::ordered_json json;
-  json["trace"] = path_;
-  json["state"] = state;
-  json["duration_ns"] = source_->clock().Now();
-  json["counters"] = nlohmann::ordered_json::parse(source_->CountersJson());
-  const Status status = stats_->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  if (!status.ok()) core::LogWarn(status.message());
-}
-
-Status Agent::Subscribe() {
-  jvmtiEventCallbacks callbacks{};
-  callbacks.VMInit = OnVmInit;
-  callbacks.VMDeath = OnVmDeath;
-  callbacks.DataDumpRequest = OnDataDump;
-  if (samples_) Sampler::SetCallbacks(&callbacks);
-  jvmtiError error = env_->SetEventCallbacks(&callbacks, sizeof callbacks);
-  for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_DATA_DUMP_REQUEST}) {
-    if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
-  }
-  if (error != JVMTI_ERROR_NONE) return Status::Error("JVMTI refuses the agent's events");
-  return {};
-}
-
-// The thread that reads the old space of sync points and asks the VM for collections.
-Status Agent::StartBackground() {
-  JNIEnv* jni = nullptr;
-  if (java_vm_->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_10) != JNI_OK) {
-    return Status::Error("no JNI in this thread");
-  }
-  const jclass type = jni->FindClass("java/lang/Thread");
-  const jmethodID make = type == nullptr ? nullptr : jni->GetMethodID(type, "<init>", "(Ljava/lang/String;)V");
-  const jstring name = make == nullptr ? nullptr : jni->NewStringUTF("AntTracks");
-  const jobject thread = name == nullptr ? nullptr : jni->NewObject(type, make, name);
-  if (thread == nullptr) {
-    jni->ExceptionClear();
-    return Status::Error("cannot make the agent's thread");
-  }
-  const auto run = [](jvmtiEnv*, JNIEnv*, void* agent) {
-    Agent& self = *static_cast<Agent*>(agent);
-    self.session_->background().Loop(*self.vm_);
-  };
-  if (env_->RunAgentThread(thread, run, this, JVMTI_THREAD_NORM_PRIORITY) != JVMTI_ERROR_NONE) {
-    return Status::Error("JVMTI refuses the agent's thread");
-  }
-  return {};
-}
-
-Status Agent::BeginSampling() {
-  JNIEnv* jni = nullptr;
-  if (java_vm_->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_10) != JNI_OK) {
-    return Status::Error("no JNI in this thread");
-  }
-  Status status =
-      writer_->Start(SampleMetaJson(env_, options_.interval, options_.depth, option_text_.c_str()));
-  if (!status.ok()) return status;
-  sample_session_->Begin();
-  state_ = State::kRunning;
-  status = sampler_->Start(jni);
-  if (status.ok()) {
-    core::LogInfo("samples go to " + path_);
-    return {};
-  }
-  sampler_->Stop();
-  NeverBegan("the JVM refuses to be sampled");
-  return status;
-}
-
-Status Agent::BeginLocked(trace::SyncReason reason) {
-  if (samples_) return BeginSampling();
-  // At load the heap did not exist yet: fetch its place and the number of GC workers.
-  const Status found = FindVm();
-  if (!found.ok()) return found;
-  if (vm_->gc_workers == 0 || vm_->heap_end == 0) {
-    return Status::Error(
-        "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
-        "(scripts/build)");
-  }
-  const Status started = writer_->Start(MetaJson(env_, *vm_, option_text_.c_str()));
-  if (!started.ok()) return started;
-  session_->Begin(reason);
-  if (sink_->rotates()) {
-    const Status background = StartBackground();
-    if (!background.ok()) {
-      NeverBegan("the agent's thread could not be started");
-      return background;
-    }
-  }
-  const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
-  state_ = State::kRunning;
-  const int32_t error = vm_->start(&callbacks);
-  if (error == 0) {
-    core::LogInfo("tracing to " + path_);
-    return {};
-  }
-  NeverBegan(error == -1 ? "the JVM is being traced already" : "the JVM refuses to be traced");
-  return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
-}
-
-// The writer runs already.
-void Agent::NeverBegan(std::string_view why) {
-  state_ = State::kEnded;
-  source_->failure().Fail(std::string(why));
-  source_->Abandon("never started");
-  (void)writer_->Wait(kEndWithoutProgress);
-  ForgetFile();
+void Agent::Reap() {
+  if (dying_) return;
+  std::erase_if(retired_, [](const auto& recording) { return recording->Settle(std::chrono::milliseconds(0)); });
 }
 
 void Agent::VmInit() noexcept {
-  try {
+  const Status outcome = Caught([this]() -> Status {
     const std::lock_guard lock(mutex_);
-    if (state_ != State::kLoaded) return;
-    const Status status = BeginLocked(trace::SyncReason::kStart);
-    if (status.ok()) return;
-    core::LogError(status.message());
-    if (state_ == State::kLoaded) ForgetFile();
-    state_ = State::kEnded;
-  } catch (...) {
-    core::LogError("internal error: tracing could not be started");
-    state_ = State::kEnded;
-  }
+    return state_ == State::kLoaded ? BeginLocked(SyncReason::kStart) : Status();
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
 }
 
 void Agent::VmDeath() noexcept {
-  try {
+  dying_ = true;
+  const Status outcome = Caught([this]() -> Status {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kRunning) EndLocked(true, "the JVM ended");
-  } catch (...) {
-    core::LogError("internal error: the trace could not be completed");
-  }
+    state_ = State::kEnded;
+    return {};
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
 }
 
 // Asked for by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
 void Agent::DataDump() noexcept {
-  try {
+  const Status outcome = Caught([this]() -> Status {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kRunning) WriteStats(source_->failure().failed() ? "failed" : "running");
-  } catch (...) {
-    core::LogError("internal error: the counters could not be written");
-  }
+    if (state_ == State::kRunning) recording_->WriteStats(recording_->failed() ? "failed" : "running");
+    return {};
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
 }
 
 void Agent::Unload() noexcept {
-  try {
+  const Status outcome = Caught([this]() -> Status {
     const std::lock_guard lock(mutex_);
     if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded");
-    if (state_ == State::kLoaded) {
-      ForgetFile();
-      state_ = State::kEnded;
-    }
-  } catch (...) {
-    core::LogError("internal error: the trace could not be completed");
-  }
+    if (state_ == State::kLoaded) recording_->Forget();
+    state_ = State::kEnded;
+    return {};
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
 }
 
 void Agent::ProcessExit() noexcept {
-  try {
+  const Status outcome = Caught([this]() -> Status {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
-    if (state_ == State::kLoaded) ForgetFile();
+    if (!lock.owns_lock()) return {};
+    if (state_ == State::kLoaded) recording_->Forget();
     if (state_ == State::kRunning) EndLocked(false, "the process exited without the end of the JVM");
     state_ = State::kEnded;
-  } catch (...) {
-    core::LogError("internal error: the trace could not be completed");
-  }
+    return {};
+  });
+  if (!outcome.ok()) core::LogError(outcome.message());
 }
 
+// The recording stays: what is in it now may be there until the process is gone.
 void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
   state_ = State::kEnded;
-  if (!vm_is_alive) {
-    source_->Abandon(reason);
-  } else if (samples_) {
-    sampler_->Stop();
-    source_->Finish(reason);
-  } else {
-    session_->StopSyncPoints();
-    vm_->stop();
-    session_->Finish(reason);
-    session_->background().Stop();
-  }
-  const bool written = writer_->Wait(kEndWithoutProgress);
-  WriteStats(!written || source_->failure().failed() ? "failed" : "ended");
-  if (!written) {
-    core::LogError("the end of the trace could not be written: no progress for 30 s on " + path_);
-    return;
-  }
-  if (source_->queue().lost_segments() != 0) {
-    core::LogWarn(
-        "the trace " + path_ + " has losses: " + std::to_string(source_->queue().lost_segments()) +
-        " segments were dropped because the file could not be written fast enough; give a larger queue=");
-  }
-  if (const uint64_t dropped = source_->output().dropped_bytes; dropped != 0) {
-    core::LogWarn("the trace " + path_ + " has losses: " + std::to_string(dropped) +
-                  " bytes of events were dropped because maxsize was reached; give a larger maxsize=");
-  }
-  if (!source_->failure().failed()) core::LogInfo("trace written: " + source_->CountersJson());
-}
-
-void Agent::ForgetFile() {
-  if (sink_) sink_->Remove();
-  if (stats_) stats_->Remove();
+  Notes notes;
+  const Status ended = recording_->End(vm_is_alive, reason, &notes);
+  if (!ended.ok()) core::LogError(ended.message());
+  for (const std::string& note : notes) core::LogWarn(note);
+  if (ended.ok() && !recording_->failed()) core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());
 }
 
 // Only what is async-signal-safe: another thread may have held any lock.
 void Agent::ForkedChild() {
   Agent& agent = Get();
-  if (agent.source_ != nullptr) agent.source_->failure().Deactivate();
-  if (agent.sink_) agent.sink_->CloseInForkedChild();
+  if (Recording* const recording = agent.visible_.load()) recording->ForkedChild();
   agent.state_ = State::kEnded;
 }
 

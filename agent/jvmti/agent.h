@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent in its JVM: options, discovery of the VM interface, start and end.
+// The agent in its JVM: its life, and what a process that attached asks of it.
 //
-//     --Load--> loaded --VMInit--> running --VMDeath--> ended
-//       |          |                  `----Unload without VMDeath--> ended, with a LOSS
-//       |          `--Unload: the JVM never came up--> the empty file is removed
-//     Attach: Load and VMInit in one.
+//     --OnLoad--> loaded --VMInit--> running --VMDeath--> ended
+//     |             |                | ^  `----Unload without VMDeath--> ended, with a LOSS
+//     |             |             stop start
+//     |             |                v |
+//     `--OnAttach---+------------> stopped      (an attach is a start)
+//                   `--Unload: the JVM never came up--> the empty file is removed
 //
-// Thread safety: Load, Begin, End and Unload take one mutex. Ownership: one Agent a process; what threads of
-// the JVM or the writer may still touch is never freed.
+// Stopped costs nothing: no event, no thread, no buffer is left. Each start is a trace of its own (Recording).
+//
+// Thread safety: all under one mutex; ForkedChild without. Nobody waits while holding it for longer than the end of a trace
+// may take (30 s without progress), and VMDeath ends other waits. Ownership: one Agent a process; what threads of the
+// JVM or the writer may still touch is never freed.
 #pragma once
 
 #include <jvmti.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "agent/core/options.h"
-#include "agent/core/sample_session.h"
-#include "agent/core/session.h"
-#include "agent/io/sink.h"
-#include "agent/io/stats_file.h"
-#include "agent/io/writer.h"
-#include "agent/jvmti/sampler.h"
+#include "agent/core/request.h"
+#include "agent/jvmti/recording.h"
 #include "trace/status.h"
 
 namespace anttracks::jvmti {
@@ -31,8 +35,9 @@ class Agent {
  public:
   static Agent& Get();
 
-  // A return code for Agent_OnLoad and Agent_OnAttach; says why on stderr.
-  jint Load(JavaVM* vm, const char* options, bool attach) noexcept;
+  // Return codes for Agent_OnLoad and Agent_OnAttach; say why on stderr. Attach also takes requests (core/request.h).
+  jint Load(JavaVM* vm, const char* options) noexcept;
+  jint Attach(JavaVM* vm, const char* options) noexcept;
   void Unload() noexcept;
   // The process runs its exit handlers: the JVM did not come up, or native code called exit.
   void ProcessExit() noexcept;
@@ -43,51 +48,38 @@ class Agent {
   void DataDump() noexcept;
 
  private:
-  enum class State { kIdle, kLoaded, kRunning, kEnded };
+  enum class State { kStopped, kLoaded, kRunning, kEnded };
+  using Notes = std::vector<std::string>;
 
-  trace::Status LoadLocked(JavaVM* vm, const char* options, bool attach);
-  // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
-  trace::Status ChooseMode();
-  // nullptr: the JVM is not patched.
-  static jvmtiExtensionFunction FindExtension(jvmtiEnv* env);
-  trace::Status FindVm();
-  // How much may be queued before threads wait; 0: as much as queue= says.
-  size_t WaitBytes() const;
-  trace::Status OpenFile();
-  void MakeSession();
-  Sampler::Config SamplerConfig() const;
-  void TellFallback() const;
-  trace::Status Subscribe();
-  trace::Status StartBackground();
+  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents.
+  static constexpr jint kAnswered = 100;
+
+  jint Answer(JavaVM* vm, const core::Request& request);
+  trace::Status Execute(JavaVM* vm, const core::Request& request, nlohmann::ordered_json* reply);
+  // again: without options those of the trace before, in files of their own.
+  trace::Result<RecordingPlan> Plan(std::string options, bool again) const;
+  trace::Status MakeLocked(JavaVM* vm, const std::string& options, bool again);
+  trace::Status StartLocked(JavaVM* vm, const std::string& options, bool again, Notes* notes);
   trace::Status BeginLocked(trace::SyncReason reason);
-  trace::Status BeginSampling();
+  trace::Status StopLocked(Notes* notes);
+  trace::Status TracedAlready() const;
   void EndLocked(bool vm_is_alive, std::string_view reason);
-  // Empty: no keep=.
-  trace::Result<std::string> FoldProgram() const;
-  void WriteStats(std::string_view state);
-  void NeverBegan(std::string_view why);
-  void ForgetFile();
+  void Retire();
+  void Reap();
+  nlohmann::ordered_json StateJson() const;
 
   static void ForkedChild();
 
   std::mutex mutex_;
-  State state_ = State::kIdle;
-  JavaVM* java_vm_ = nullptr;
-  jvmtiEnv* env_ = nullptr;
-  const AntTracksVM* vm_ = nullptr;
-  core::Options options_;
-  std::string option_text_;
-  std::string path_;
-  std::unique_ptr<io::Sink> sink_;
-  std::unique_ptr<io::StatsFile> stats_;  // nullptr: none
-  bool samples_ = false;      // instead of tracing
-  bool fallback_ = false;     // because the JVM is not patched
-  // One of the two; source_ is that one.
-  std::unique_ptr<core::Session> session_;
-  std::unique_ptr<core::SampleSession> sample_session_;
-  core::EventSource* source_ = nullptr;
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<io::Writer> writer_;
+  State state_ = State::kStopped;
+  std::unique_ptr<Recording> recording_;         // loaded or running
+  std::atomic<Recording*> visible_{nullptr};     // the same, for a forked child
+  std::vector<std::unique_ptr<Recording>> retired_;  // ended, but somebody may still be in it
+  // Of the trace before.
+  RecordingPlan last_plan_;
+  nlohmann::ordered_json last_;
+  uint64_t traces_ = 0;  // begun
+  std::atomic<bool> dying_{false};
 };
 
 }  // namespace anttracks::jvmti

@@ -13,11 +13,11 @@ __attribute__((destructor)) void OnProcessExit() { anttracks::jvmti::Agent::Get(
 extern "C" {
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void*) {
-  return anttracks::jvmti::Agent::Get().Load(vm, options, false);
+  return anttracks::jvmti::Agent::Get().Load(vm, options);
 }
 
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM* vm, char* options, void*) {
-  return anttracks::jvmti::Agent::Get().Load(vm, options, true);
+  return anttracks::jvmti::Agent::Get().Attach(vm, options);
 }
 
 JNIEXPORT void JNICALL Agent_OnUnload(JavaVM*) { anttracks::jvmti::Agent::Get().Unload(); }

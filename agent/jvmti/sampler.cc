@@ -15,6 +15,9 @@ using core::SampleFrame;
 using trace::Status;
 
 std::atomic<Sampler*> current{nullptr};
+// Threads that may have a sampler from current. Counted before it is read and after they are done with it, so that a
+// sampler that is current no more has nobody in it once this was 0. Sequentially consistent, as current is.
+std::atomic<unsigned> inside{0};
 
 // What the agent does in an event may allocate, too.
 thread_local bool in_event = false;
@@ -48,15 +51,18 @@ std::string_view Text(const Owned<char>& text) {
 // Calls with the sampler while it samples; nothing escapes.
 template <class Call>
 void Guarded(Call&& call) noexcept {
-  Sampler* const sampler = current.load(std::memory_order_acquire);
-  if (sampler == nullptr || !sampler->session().failure().active()) return;
-  try {
-    call(*sampler);
-  } catch (const std::exception& e) {
-    sampler->session().failure().Fail(e.what());
-  } catch (...) {
-    sampler->session().failure().Fail("internal error: unknown exception");
+  inside.fetch_add(1);
+  Sampler* const sampler = current.load();
+  if (sampler != nullptr && sampler->session().failure().active()) {
+    try {
+      call(*sampler);
+    } catch (const std::exception& e) {
+      sampler->session().failure().Fail(e.what());
+    } catch (...) {
+      sampler->session().failure().Fail("internal error: unknown exception");
+    }
   }
+  inside.fetch_sub(1);
 }
 
 void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
@@ -117,7 +123,7 @@ Status Sampler::Start(JNIEnv* jni) {
   thread_id_ = type == nullptr ? nullptr : jni->GetFieldID(type, "tid", "J");
   if (thread_id_ == nullptr) jni->ExceptionClear();
   if (type != nullptr) jni->DeleteLocalRef(type);
-  current.store(this, std::memory_order_release);
+  current.store(this);
   return Enable(JVMTI_ENABLE);
 }
 
@@ -127,7 +133,10 @@ void Sampler::Stop() noexcept {
   } catch (...) {
     // The session closes all the same.
   }
+  current.store(nullptr);
 }
+
+bool Sampler::Idle() const { return current.load() != this && inside.load() == 0; }
 
 void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
   jvmtiFrameInfo frames[kMostFrames];

@@ -7,7 +7,7 @@
 //
 // Thread safety: Prepare, Start and Stop from one thread at a time. The events come in threads that allocate, in the VM's
 // service thread (ObjectFree) and in the VM thread within a pause (collections), where neither JNI nor JVM TI may be
-// used. No lock of the agent is held while the VM is asked. One Sampler a process, never destroyed.
+// used. No lock of the agent is held while the VM is asked. One Sampler at a time samples; it may be destroyed when it is idle.
 #pragma once
 
 #include <jvmti.h>
@@ -39,6 +39,8 @@ class Sampler {
   trace::Status Start(JNIEnv* jni);
   // What died before is told meanwhile. A thread that is about to hand over a sample finds the session closed.
   void Stop() noexcept;
+  // After Stop: no thread is in it any more, and none will be.
+  bool Idle() const;
 
   // The event: an object was allocated by this thread.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);

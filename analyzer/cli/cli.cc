@@ -17,18 +17,26 @@ constexpr const char* kFooter =
     "  2  wrong usage\n"
     "  3  a file cannot be read or is not a trace\n"
     "  4  damaged trace; the results cover what precedes the damage\n"
+    "  attach and ctl:\n"
+    "  5  no such process                     6  it is no HotSpot JVM\n"
+    "  7  it belongs to another user          8  it is in another namespace (a container), out of reach\n"
+    "  9  it forbids to attach               10  mode=full, but it is not the patched JDK\n"
+    " 11  it does not answer                 12  the agent refused: options, files, or traced already\n"
+    " 13  no agent: none in the process (ctl), or none to load (attach)\n"
     "\n"
     "First steps:\n"
     "  anttracks info app.trace               what the trace holds\n"
     "  anttracks sites app.trace --top 10     which code allocates most\n"
     "  anttracks heap app.trace --by site     where the memory of the last GC comes from\n"
-    "  anttracks classes app.trace --name HashMap --layout   what an object's bytes are\n";
+    "  anttracks classes app.trace --name HashMap --layout   what an object's bytes are\n"
+    "  anttracks attach 4711 maxsize=8G       begins to trace a program that runs\n";
 
 struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
   ClassesArguments classes;
   FoldArguments fold;
+  AttachArguments attach;
   uint64_t gc = 0;
   size_t max_errors = 20;
   size_t top = 0;
@@ -39,6 +47,26 @@ CLI::App* AddCommand(CLI::App& app, Session& session, const char* name, const ch
   command->add_option("TRACE", session.files, "A trace; of a rotated one its symbols file (app.trace), or some of its data files (app.trace.3)")->required();
   command->add_flag("--json", session.json, "Print JSON");
   return command;
+}
+
+void AddAttachCommands(CLI::App& app, Session& session, AttachArguments& arguments) {
+  CLI::App* attach = app.add_subcommand("attach", "Begin to trace a JVM that runs; what it holds already is the trace's first sync point");
+  CLI::App* ctl = app.add_subcommand("ctl", "Control the agent in a JVM: stop, start, rotate, status, dump-stats");
+  for (CLI::App* command : {attach, ctl}) {
+    command->add_option("PID", arguments.pid, "The process")->required()->check(CLI::PositiveNumber);
+    command->add_flag("--json", session.json, "Print JSON");
+    command->add_option("--lib", arguments.library,
+                        "The agent, as the process names it (default: the one that it has, or the one beside anttracks)");
+  }
+  attach->add_option("OPTIONS", arguments.options,
+                     "Options of the agent, such as maxsize=8G,dev=0.1 (docs/agent.md); file= is relative to this folder, by default "
+                     "anttracks-PID.trace in it");
+  ctl->add_option("ACTION", arguments.action,
+                  "stop: end the trace, nothing of it stays; start: begin another one; rotate: begin the next data file; status; "
+                  "dump-stats: the counters, JSON")
+      ->required()
+      ->check(CLI::IsMember({"stop", "start", "rotate", "status", "dump-stats"}));
+  ctl->add_option("OPTIONS", arguments.options, "Of start (default: those of the trace before, with the next free name)");
 }
 
 void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
@@ -84,6 +112,8 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   fold->add_option("--max-bytes", arguments.fold.max_bytes, "Write nothing if it would be more");
   fold->add_flag("-f,--force", arguments.fold.force, "Replace the file of origins if it exists");
 
+  AddAttachCommands(app, session, arguments.attach);
+
   CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace; each rotation, object by object");
   verify->add_option("--max-errors", arguments.max_errors, "Errors to print; all are counted (default 20)");
 }
@@ -105,6 +135,8 @@ int Run(CLI::App& app, Session& session, Arguments& arguments) {
   if (command->get_option_no_throw("--gc") != nullptr && command->count("--gc") != 0) {
     arguments.heap.gc = arguments.sites.gc = arguments.gc;
   }
+  if (name == "attach") return RunAttach(session, arguments.attach);
+  if (name == "ctl") return RunCtl(session, arguments.attach);
   if (name == "fold") return RunFold(session, arguments.fold);
   if (!session.Open()) return kExitUnreadable;
   if (name == "info") return RunInfo(session);

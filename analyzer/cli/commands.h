@@ -37,6 +37,13 @@ struct FoldArguments {
   bool force = false;      // replace it if it exists
 };
 
+struct AttachArguments {
+  int pid = 0;
+  std::string action;   // of ctl
+  std::string options;  // of the agent
+  std::string library;  // empty: the one that the process has, or the one beside this program
+};
+
 int RunInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
@@ -46,6 +53,8 @@ int RunThreads(Session& session);
 int RunQuality(Session& session);
 int RunVerify(Session& session, size_t max_errors);
 int RunFold(Session& session, const FoldArguments& arguments);
+int RunAttach(Session& session, const AttachArguments& arguments);
+int RunCtl(Session& session, const AttachArguments& arguments);
 
 // Parses the arguments (without the program's name) and runs the command.
 int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress);

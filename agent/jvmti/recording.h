@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One trace of this JVM, of all objects or of samples: its files, its session, its threads and its JVM TI environment.
+// A process makes one after the other.
+//
+//     Create --> made --Begin--> running --End--> ended --Settle--> nothing touches it: may be destroyed
+//                  `--Forget: its files are removed--^
+//
+// Thread safety: one thread at a time, but ForkedChild. Ownership: owns all it makes, the environment, too, which takes
+// its events and tags along. Until Settled what threads of the JVM or the writer may still touch must not be destroyed.
+#pragma once
+
+#include <jvmti.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/core/options.h"
+#include "agent/core/sample_session.h"
+#include "agent/core/session.h"
+#include "agent/io/sink.h"
+#include "agent/io/stats_file.h"
+#include "agent/io/writer.h"
+#include "agent/jvmti/sampler.h"
+#include "trace/status.h"
+
+namespace anttracks::jvmti {
+
+struct RecordingPlan {
+  core::Options options;
+  std::string text;   // of the options, as it was given
+  std::string name;   // file= of options, expanded
+  std::string file;   // the trace: the name, or if that is taken and another will do a free one after it
+  std::string stats;  // empty: none
+};
+
+class Recording {
+ public:
+  // The events are enabled, the files exist, nothing is recorded yet.
+  static trace::Result<std::unique_ptr<Recording>> Create(JavaVM* vm, RecordingPlan plan,
+                                                          const jvmtiEventCallbacks& callbacks);
+  ~Recording();
+  Recording(const Recording&) = delete;
+
+  // In the live phase, in a thread of the VM. After an error it has ended, and its files are gone.
+  trace::Status Begin(trace::SyncReason reason);
+  // What the user should know of how it ended goes to notes. An error: the end of the file could not be written.
+  trace::Status End(bool vm_is_alive, std::string_view reason, std::vector<std::string>* notes);
+  // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may be
+  // expected to take. False: try again later.
+  bool Settle(std::chrono::milliseconds wait);
+  // For a trace that never began.
+  void Forget();
+
+  // Begins the next data file with a collection, now. cancelled: ends the wait for it.
+  trace::Status Rotate(const std::atomic<bool>& cancelled);
+  // Into the file of stats=, if there is one.
+  void WriteStats(std::string_view state);
+  nlohmann::ordered_json Counters(std::string_view state) const;
+  // Mode, file, options, size, time, failure and counters.
+  nlohmann::ordered_json Describe() const;
+  // Empty, or the line that says that samples are taken because the JVM is not patched.
+  std::string FallbackNote() const;
+
+  const RecordingPlan& plan() const { return plan_; }
+  bool failed() const { return source_->failure().failed(); }
+  // Only what is async-signal-safe: another thread may have held any lock.
+  void ForkedChild();
+
+ private:
+  Recording(JavaVM* vm, RecordingPlan plan) : java_vm_(vm), plan_(std::move(plan)) {}
+
+  const core::Options& options() const { return plan_.options; }
+  trace::Status Prepare(const jvmtiEventCallbacks& callbacks);
+  // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
+  trace::Status ChooseMode();
+  // nullptr: the JVM is not patched.
+  static jvmtiExtensionFunction FindExtension(jvmtiEnv* env);
+  trace::Status FindVm();
+  // How much may be queued before threads wait; 0: as much as queue= says.
+  size_t WaitBytes() const;
+  trace::Status OpenFile();
+  void MakeSession();
+  Sampler::Config SamplerConfig() const;
+  trace::Status Subscribe(jvmtiEventCallbacks callbacks);
+  trace::Status StartBackground(JNIEnv* jni);
+  trace::Status BeginTracing(trace::SyncReason reason);
+  trace::Status BeginSampling();
+  bool BackgroundIsGone();
+  // Empty: no keep=.
+  trace::Result<std::string> FoldProgram() const;
+  void NeverBegan(std::string_view why);
+  void AddLosses(std::vector<std::string>* notes) const;
+
+  JavaVM* const java_vm_;
+  RecordingPlan plan_;
+  jvmtiEnv* env_ = nullptr;
+  const AntTracksVM* vm_ = nullptr;
+  std::unique_ptr<io::Sink> sink_;
+  std::unique_ptr<io::StatsFile> stats_;  // nullptr: none
+  bool samples_ = false;                  // instead of tracing
+  bool fallback_ = false;                 // because the JVM is not patched
+  // One of the two; source_ is that one.
+  std::unique_ptr<core::Session> session_;
+  std::unique_ptr<core::SampleSession> sample_session_;
+  core::EventSource* source_ = nullptr;
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<io::Writer> writer_;
+  jobject background_ = nullptr;  // global reference of the agent's Java thread
+  uint64_t ended_ns_ = 0;         // of the session's clock; 0: not yet
+};
+
+}  // namespace anttracks::jvmti

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/attach/connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+namespace anttracks::analyzer {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using trace::Result;
+using trace::Status;
+
+constexpr milliseconds kPause{20};
+constexpr size_t kArguments = 3;
+
+Status SystemError(const std::string& what) {
+  return Status::Error(what + ": " + std::generic_category().message(errno));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<Descriptor> Connect(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return Status::Error("the path " + path + " is too long for a socket");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return SystemError("cannot make a socket");
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return SystemError("cannot connect to " + path);
+  }
+  return fd;
+}
+
+// Waits until the socket is ready for what is asked.
+Status Await(int fd, short events, steady_clock::time_point until) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now()).count();
+    pollfd waiting{fd, events, 0};
+    const int ready = left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(left));
+    if (ready > 0) return {};
+    if (ready == 0) return Status::Error("the JVM does not answer");
+    if (errno != EINTR) return SystemError("cannot wait for the JVM");
+  }
+}
+
+Status Send(int fd, const std::string& bytes, steady_clock::time_point until) {
+  size_t sent = 0;
+  while (sent < bytes.size()) {
+    const Status status = Await(fd, POLLOUT, until);
+    if (!status.ok()) return status;
+    const ssize_t n = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return SystemError("the JVM closed its socket");
+    if (n > 0) sent += static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Result<std::string> Receive(int fd, steady_clock::time_point until) {
+  std::string text;
+  char part[4096];
+  while (true) {
+    const Status status = Await(fd, POLLIN, until);
+    if (!status.ok()) return status;
+    const ssize_t n = recv(fd, part, sizeof part, MSG_DONTWAIT);
+    if (n == 0) return text;
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return SystemError("the JVM closed its socket");
+    if (n > 0) text.append(part, static_cast<size_t>(n));
+  }
+}
+
+// Only one that the JVM's own user made: /tmp is everybody's.
+bool Listens(const Target& target) {
+  struct stat made {};
+  if (lstat(target.socket().c_str(), &made) != 0 || !S_ISSOCK(made.st_mode) || made.st_uid != target.uid) return false;
+  return Connect(target.socket()).ok();
+}
+
+// What tells the JVM that SIGQUIT means to listen. Gone with its owner.
+class AttachFile {
+ public:
+  explicit AttachFile(const Target& target) : path_(target.root + "/tmp/.attach_pid" + std::to_string(target.inner_pid)) {
+    const Descriptor fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    made_ = fd.get() >= 0;
+    if (!made_ && errno != EEXIST) error_ = SystemError("cannot make the file " + path_ + ", which tells the JVM to listen");
+  }
+  ~AttachFile() {
+    if (made_) unlink(path_.c_str());
+  }
+  AttachFile(const AttachFile&) = delete;
+  const Status& error() const { return error_; }
+
+ private:
+  const std::string path_;
+  bool made_ = false;
+  Status error_;
+};
+
+Obstacle MayBeSignalled(const Target& target) {
+  const std::string what = "process " + std::to_string(target.pid);
+  const std::optional<bool> forbidden = Forbidden(target);
+  if (forbidden == true) {
+    return {kExitForbidden, what + " was started with -XX:+DisableAttachMechanism: nobody can attach; start it without, or with "
+                                   "-agentpath:libanttracks.so"};
+  }
+  if (!forbidden) {
+    return {kExitForbidden, what + " keeps no performance data (-XX:-UsePerfData) and has options in files, so nobody can tell whether it "
+                                   "lets itself be attached to; if it does, jcmd " + std::to_string(target.pid) +
+                                   " VM.version first makes it listen (if not, that prints a thread dump into its output)"};
+  }
+  if (target.catches_quit) return {};
+  return {kExitForbidden, what + " would be ended by the signal that asks a JVM to listen: it is still starting (try again), or runs "
+                                 "with -Xrs"};
+}
+
+}  // namespace
+
+Obstacle Wake(const Target& target, milliseconds wait) {
+  if (Listens(target)) return {};
+  Obstacle obstacle = MayBeSignalled(target);
+  if (!obstacle.none()) return obstacle;
+  const AttachFile file(target);
+  if (!file.error().ok()) return {kExitNoAnswer, file.error().message()};
+  if (kill(target.pid, SIGQUIT) != 0) {
+    return {errno == ESRCH ? kExitNoProcess : kExitOtherUser, SystemError("cannot signal process " + std::to_string(target.pid)).message()};
+  }
+  for (const auto until = steady_clock::now() + wait; steady_clock::now() < until; std::this_thread::sleep_for(kPause)) {
+    if (Listens(target)) return {};
+    if (kill(target.pid, 0) != 0) return {kExitNoProcess, "process " + std::to_string(target.pid) + " has ended meanwhile"};
+  }
+  return {kExitNoAnswer, "process " + std::to_string(target.pid) +
+                             " did not open its socket in time: it hangs, or waits in a long pause; try again"};
+}
+
+Result<Answer> Execute(const std::string& socket, const std::vector<std::string>& words, milliseconds wait) {
+  const auto until = steady_clock::now() + wait;
+  std::string request("1\0", 2);
+  for (size_t i = 0; i <= kArguments; i++) request.append(i < words.size() ? words[i] : "").append(1, '\0');
+  auto fd = Connect(socket);
+  if (!fd.ok()) return fd.status();
+  const Status sent = Send(fd->get(), request, until);
+  if (!sent.ok()) return sent;
+  auto text = Receive(fd->get(), until);
+  if (!text.ok()) return text.status();
+  Answer answer;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, answer.code);
+  if (error != std::errc() || stop == end || *stop != '\n') return Status::Error("the JVM ended, or does not want us to attach");
+  answer.text = text->substr(static_cast<size_t>(stop + 1 - text->data()));
+  return answer;
+}
+
+}  // namespace anttracks::analyzer
