@@ -5,7 +5,7 @@ import json
 import os
 
 from judge.attached import Program, marked_line, until
-from judge.exact import judge, rebuilt_objects
+from judge.exact import judge, judge_rotated, rebuilt_objects
 from judge.rotated import check_quality, data_files
 from judge.world import AGENT, JDK, add, analyze_json, expect, run, stock_java, tail, test, verified
 
@@ -19,6 +19,10 @@ def flags_of(collector, heap="128m"):
 def each_collector(name, body):
     for collector in COLLECTORS:
         add(f"Attached to a program with {collector}: {name}", lambda t, collector=collector: body(t, collector))
+
+
+def sync_reasons(trace):
+    return [point["reason"] for file in analyze_json("info", trace)["files"] for point in file.get("sync_points", [])]
 
 
 def check_sites(trace, gc):
@@ -45,8 +49,7 @@ def exact_from_the_middle(t, collector):
         program.end()
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
     expect(judge(t.folder, trace) == 4, "not all was judged")
-    info = analyze_json("info", trace)
-    expect([point["reason"] for point in info["sync_points"]] == ["attach"], f"{info['sync_points']}")
+    expect(sync_reasons(trace) == ["attach"], f"{sync_reasons(trace)}")
     check_quality(trace)
     check_sites(trace, analyze_json("gcs", trace)["gcs"][-1]["id"])
 
@@ -79,8 +82,8 @@ def cycles(t, collector):
         program.end()
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
     for trace in traces:
-        result = verified(trace)
-        expect(analyze_json("info", trace)["sync_points"][0]["reason"] == "attach" and result["objects"] > 0, f"{trace}: {result}")
+        verified(trace)
+        expect(sync_reasons(trace) == ["attach"] and analyze_json("info", trace)["counters"]["objects"] > 0, f"{trace} is empty")
     expect(judge(t.folder, t.path("last.trace")) == 2, "the last one was not judged")
 
 
@@ -97,7 +100,6 @@ def rotated(t, collector):
         until(lambda: data_files(trace) and min(data_files(trace)) > 2, "no data file was deleted")
         program.tell("both")
         program.end()
-    from judge.exact import judge_rotated
     expect(judge_rotated(t.folder, trace) > 0, "nothing was judged")
     check_quality(trace)
 
@@ -129,8 +131,8 @@ def stopped(t):
         expect(os.path.getsize(trace) == size and program.status()["trace"]["counters"] == status["trace"]["counters"], "it went on")
         program.end()
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
-    result = verified(trace)
-    expect(analyze_json("info", trace)["end_reason"] == "stopped on request", f"{result}")
+    verified(trace)
+    expect(analyze_json("info", trace)["end_reason"] == "stopped on request", "it does not say why it ended")
 
 
 @test("Attaching twice says by what the JVM is traced, and changes nothing")
@@ -180,7 +182,7 @@ def from_the_start(t):
         program.tell("both")
         program.end()
     verified(t.path("first"))
-    expect(analyze_json("info", t.path("first"))["sync_points"][0]["reason"] == "start", "the first one began with the JVM")
+    expect(sync_reasons(t.path("first")) == ["start"], "the first one began with the JVM")
     expect(judge(t.folder, t.path("second")) == 2, "nothing was judged")
 
 
@@ -228,10 +230,9 @@ def stock(t):
         program.ctl("stop")
         expect(not program.open_files(), f"open: {program.open_files()}")
         until(lambda: not program.agent_threads(), "threads of the agent are left")
-        first = verified(t.path("samples"))
+        verified(t.path("samples"))
         program.ctl("start")
         until(lambda: program.status()["trace"]["counters"]["sample_deaths"] > 100, "too few deaths")
         program.end()
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
-    expect(first["errors"] == 0, f"{first}")
     verified(t.path("samples-2"))

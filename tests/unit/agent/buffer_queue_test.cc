@@ -108,6 +108,31 @@ TEST_CASE("a waiting thread goes on as soon as there is room") {
   CHECK(queue.lost_segments() == 0);
 }
 
+TEST_CASE("when the end comes everything is let in, and who waits goes on") {
+  Queue q(WaitingLong());
+  for (uint64_t i = 0; i < 4; i++) REQUIRE(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  bool queued = false;
+  std::thread waiting([&] { queued = q.queue.Push(q.Filled(4), PushMode::kBounded); });
+  AwaitWaiter(q.queue);
+  const auto begin = std::chrono::steady_clock::now();
+  q.queue.LetIn();
+  waiting.join();
+  CHECK(queued);
+  for (uint64_t i = 5; i < 12; i++) CHECK(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kTry : PushMode::kBounded));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));  // less than one wait
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  CHECK(q.queue.lost_segments() == 0);
+}
+
+TEST_CASE("what was dropped before the end was let in is told at its place") {
+  Queue q;
+  for (uint64_t i = 0; i < 4; i++) REQUIRE(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
+  q.queue.LetIn();
+  CHECK(q.queue.Push(q.Filled(5), PushMode::kBounded));
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999, 5});
+}
+
 TEST_CASE("a discarded queue takes everything, keeps nothing and lets waiters go") {
   Clock clock;
   BufferQueue queue(clock, WaitingLong());
