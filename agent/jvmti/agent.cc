@@ -235,9 +235,9 @@ Status Agent::BeginLocked(SyncReason reason) {
 
 Status Agent::StopLocked(Notes* notes) {
   Status status = recording_->End(true, "stopped on request", notes);
-  if (status.ok() && recording_->failed()) notes->push_back("tracing had stopped before, see \"failure\"");
   state_ = State::kStopped;
   last_ = recording_->Describe();
+  if (recording_->failed()) notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
   if (status.ok()) recording_->Settle(kSettleWithin);
   Retire();
   return status;

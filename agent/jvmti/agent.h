@@ -51,7 +51,8 @@ class Agent {
   enum class State { kStopped, kLoaded, kRunning, kEnded };
   using Notes = std::vector<std::string>;
 
-  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents.
+  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents; that it closes
+  // the library instead does no harm (-z nodelete).
   static constexpr jint kAnswered = 100;
 
   jint Answer(JavaVM* vm, const core::Request& request);

@@ -97,7 +97,7 @@ void ReadOptions(const std::string& folder, Target* target) {
   target->arguments = Strings(Read(folder + "/cmdline"));
   for (const std::string& variable : Strings(Read(folder + "/environ"))) {
     for (const std::string_view name : {"JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=", "_JAVA_OPTIONS="}) {
-      if (variable.rfind(name, 0) == 0) target->option_variables += " " + variable.substr(name.size());
+      if (variable.rfind(name, 0) == 0) target->option_variables.append(1, ' ').append(variable, name.size());
     }
   }
 }
@@ -216,7 +216,8 @@ Obstacle CheckLibrary(const Target& target, const std::string& library) {
 }
 
 Obstacle CheckMode(const Target& target, std::string_view options) {
-  const std::string all = "," + std::string(options) + ",";
+  std::string all(1, ',');
+  all.append(options).append(1, ',');
   if (target.patched != false || all.find(",mode=full,") == std::string::npos) return {};
   return {kExitNotPatched, Process(target) + " runs " + target.libjvm +
                                ", which is not patched for AntTracks, so mode=full cannot be: run the patched JDK instead, build/jdk/bin/java "

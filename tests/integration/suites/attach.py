@@ -59,7 +59,8 @@ each_collector("the heap is exact, and every live object has its site", exact_fr
 
 def cycles(t, collector):
     """Twenty traces of one program under load, one after the other."""
-    with Program(t, flags_of(collector), threads=4) as program:
+    marking = ("-XX:G1HeapRegionSize=1m", "-XX:InitiatingHeapOccupancyPercent=10") if collector == "G1" else ()
+    with Program(t, (*flags_of(collector), *marking), threads=4) as program:
         traces = []
         program.attach("file=cycle.trace")
         for number in range(1, 21):
