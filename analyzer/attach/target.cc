@@ -169,8 +169,7 @@ std::string Target::Collector() const {
   const std::string name = found == perf.end() ? "" : found->second;
   if (name == "PSScavenge") return "Parallel";
   if (name == "Copy") return "Serial";
-  if (name.rfind("G1", 0) == 0) return "G1";
-  if (!name.empty()) return name;
+  if (!name.empty()) return name.substr(0, name.find(' '));  // "G1 young collection pauses"
   for (const char* flag : {"Parallel", "Serial", "G1", "Z", "Shenandoah"}) {
     if (LastFlag(*this, "Use" + std::string(flag) + "GC") == true) return flag;
   }

@@ -149,6 +149,13 @@ int Show(Session& session, const std::string& name, const Target& target, ordere
   return Refuse(session, {kExitRefused, "tracing failed at once: " + reply["trace"].value("failure", "")});
 }
 
+// What went wrong because the process was ending meanwhile is not worth telling.
+Obstacle UnlessEnded(const Obstacle& obstacle, int pid) {
+  const auto now = Look(pid);
+  const bool ended = !now || now->state == 'Z' || now->state == 'X' || now->libjvm.empty();
+  return ended ? Obstacle{kExitNoProcess, fmt::format("process {} has ended meanwhile", pid)} : obstacle;
+}
+
 // Attaching and asking are the same; only the first may load the library.
 int RunRequest(Session& session, const AttachArguments& arguments, const std::string& name) {
   const auto target = Look(arguments.pid);
@@ -167,7 +174,7 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
   obstacle = Ask(*target, question, &reply);
   if (!obstacle.none()) {
     if (session.json && reply.is_object()) session.out << JsonText(reply);
-    return Refuse(session, obstacle);
+    return Refuse(session, UnlessEnded(obstacle, arguments.pid));
   }
   return Show(session, name, *target, std::move(reply));
 }

@@ -123,6 +123,7 @@ TEST_CASE("a process is looked at through /proc") {
   CHECK(target.socket() == proc.folder().path() + "/77/root/tmp/.java_pid7");
   CHECK(target.option_variables == " -Da=b -Dc=d");
   CHECK(FakeProc("a stock VM").Looked().patched == false);
+  CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}})).Looked().Collector() == "G1");
   CHECK_FALSE(Look(78, proc.folder().path()).has_value());
 }
 
