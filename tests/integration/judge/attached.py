@@ -102,8 +102,9 @@ class Program:
 
 
 def client(*arguments, code=0, cwd=None, before=()):
-    """anttracks with a library that is named, as tests may run it from elsewhere."""
-    done = run([*before, ANALYZER, *map(str, arguments), "--lib", AGENT], cwd=cwd)
+    """anttracks; its library is named, as tests may run it from elsewhere."""
+    library = () if "--lib" in arguments else ("--lib", AGENT)
+    done = run([*before, ANALYZER, *map(str, arguments), *library], cwd=cwd)
     expect(done.returncode == code,
            f"anttracks {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}")
     return done
