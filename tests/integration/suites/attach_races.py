@@ -2,6 +2,7 @@
 """Requests at the wrong moment: two at once, at the end of the JVM, while the disk stands still."""
 
 import glob
+import json
 import os
 import random
 import subprocess
@@ -9,8 +10,9 @@ import subprocess
 from judge.attached import Program, until
 from judge.exact import judge
 from judge.host import SmallDisk, StoppedThread
-from judge.world import AGENT, ANALYZER, analyze_json, expect, tail, test, verified
+from judge.world import AGENT, ANALYZER, analyze_json, expect, run, tail, test, verified
 
+LOSS_KINDS = {"events lost by the agent", "event that cannot be checked after a loss"}
 # Done; no process or JVM any more; it does not listen; no answer; refused by the agent.
 AT_THE_END = (0, 5, 6, 9, 11, 12)
 
@@ -79,7 +81,9 @@ def stalled(t):
         until(lambda: analyze_json("info", t.path("trace"))["ended_cleanly"], "the writer does not go on")
         program.tell("both")
         program.end()
-    verified(t.path("trace"))
+    # Threads waited for longer than they may: what was dropped is told, and nothing else is wrong.
+    report = json.loads(run([ANALYZER, "verify", t.path("trace"), "--json"]).stdout)
+    expect(set(report["by_kind"]) <= LOSS_KINDS and report["ended_cleanly"], f"{report['by_kind']}")
     expect(judge(t.folder, t.path("second")) == 2, "nothing was judged")
 
 
