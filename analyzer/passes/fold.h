@@ -23,11 +23,16 @@ class Fold : public Rebuild {
     Rebuild::SyncBegin(event);
     runs_.clear();
     known_ = in_next_ && exact();
-    if (known_) Collect();
+    epoch_ = epoch();
+  }
+  void SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
+    Rebuild::SyncObject(space, word, shape);
+    if (known_) Collect(word);
   }
   void SyncEnd(uint64_t objects, uint64_t bytes) {
     Rebuild::SyncEnd(objects, bytes);
     done_ = in_next_;
+    if (known_) Join();
   }
   void SyncAbandoned(const std::string& reason) {
     Rebuild::SyncAbandoned(reason);
@@ -41,10 +46,13 @@ class Fold : public Rebuild {
   const std::vector<OriginRun>& runs() const { return runs_; }
 
  private:
-  void Collect();
+  // The origin of a listed object: what a sync point leaves out is dead, and would be missed.
+  void Collect(uint64_t word);
+  void Join();
 
   const uint32_t next_;
   bool in_next_ = false, known_ = false, done_ = false;
+  int64_t epoch_ = 0;  // of the sync point
   std::vector<OriginRun> runs_;
 };
 

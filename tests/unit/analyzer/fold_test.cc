@@ -102,6 +102,27 @@ TEST_CASE("FoldOfAFoldKnowsWhatBothFilesKnew") {
   CHECK(Known(folder, {"3"}) != known);
 }
 
+// G1: the int[10] in the old space is dead, and was not yet collected.
+TEST_CASE("FoldHasNothingOfWhatASyncPointLeavesOut") {
+  Folder folder;
+  WriteRotated(&folder);
+  std::vector<TestSpace> spaces = Spaces(0, 0, 9, 24);
+  for (TestSpace& space : spaces) space.collected = 2;
+  const Listing listing;
+  TraceBuilder b = DataFile(1, kChunks0);
+  b.SyncBegin(2, 9500, spaces);
+  b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
+  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {5, listing.bytes - 7 * 8});
+  folder.Write("app.trace.1", b.Flush().file()).Remove("app.trace.2");
+  const CommandResult fold = FoldFile(folder, "app.trace.0");
+  CHECK(fold.code == 0);
+  CHECK(Has(fold.out, "thread and time of 40 B of "));
+  CHECK(Has(fold.out, " 2 runs, "));
+  folder.Remove("app.trace.0");
+  CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+}
+
 TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {
   Folder folder;
   WriteRotated(&folder);
