@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Ends by force in the way that the first argument names, while four threads allocate and, with a second argument, a
- * fifth one asks for collections all the time; `alone`: the heap is full, and no other thread runs. Prints the same
+ * fifth one asks for collections all the time; `alone`: before any other thread runs. Prints the same
  * lines with and without an agent.
  */
 public final class Ends {
@@ -20,13 +21,17 @@ public final class Ends {
 
     static volatile Object sink;
     private static Filled kept;
+    private static final AtomicInteger thousands = new AtomicInteger();
 
     private static native void end(String how);
 
     private static void churn() {
         List<Object> some = new ArrayList<>();
         for (int i = 0; ; i++) {
-            if (i % 5000 == 0) some.clear();
+            if (i % 5000 == 0) {
+                some.clear();
+                thousands.addAndGet(5);
+            }
             some.add(new Object[] {"churn" + i, new int[i % 100]});
             sink = some;
         }
@@ -38,35 +43,22 @@ public final class Ends {
         thread.start();
     }
 
-    /** All that fits. What is kept is what was counted, but for one that may have been in the making. */
+    /** Until nothing more fits. */
     private static void fill() {
-        int count = 0;
-        try {
-            while (true) {
-                kept = new Filled(kept, 500);
-                count++;
-            }
-        } catch (OutOfMemoryError e) {
-            int found = 0;
-            for (Filled f = kept; f != null; f = f.next) found++;
-            if (found < count || found > count + 1) Runtime.getRuntime().halt(99);
-        }
+        while (true) kept = new Filled(kept, 500);
     }
 
     public static void main(String[] args) throws Exception {
         System.load(System.getProperty("native.library"));
         System.out.println("begin");
-        if (args[0].equals("alone")) {
-            fill();
-            Runtime.getRuntime().halt(4);
-        }
+        if (args[0].equals("alone")) fill();
         for (int i = 0; i < 4; i++) start(Ends::churn);
         if (args.length > 1) {
             start(() -> {
                 while (true) System.gc();
             });
         }
-        Thread.sleep(700);
+        while (thousands.get() < 600) Thread.sleep(1);  // enough for some collections
         switch (args[0]) {
             case "exit": System.exit(7); break;
             case "halt": Runtime.getRuntime().halt(9); break;

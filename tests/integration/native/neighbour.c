@@ -14,7 +14,7 @@ enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTag
 
 static jvmtiEnv* env;
 static char out[4096];
-static volatile int ended;
+static volatile int begun, ended;
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* held during a round: who is suspended must be resumed before the JVM ends */
 static volatile long walked, tagged, followed, transformed, sampled, suspended, freed, rounds;
 
@@ -109,11 +109,13 @@ static void JNICALL Work(jvmtiEnv* jvmti, JNIEnv* jni, void* unused) {
   while (1) {
     pthread_mutex_lock(&busy);
     if (ended) break;
-    WalkHeap();
-    UseTags(jni);
-    Retransform(jni);
-    SuspendThreads(jni, self);
-    rounds++;
+    if (begun) {
+      WalkHeap();
+      UseTags(jni);
+      Retransform(jni);
+      SuspendThreads(jni, self);
+      rounds++;
+    }
     pthread_mutex_unlock(&busy);
     usleep(kPauseMicros);
   }
@@ -142,7 +144,9 @@ static void JNICALL OnVmDeath(jvmtiEnv* jvmti, JNIEnv* jni) {
 
 static void JNICALL OnClassFile(jvmtiEnv* jvmti, JNIEnv* jni, jclass redefined, jobject loader, const char* name, jobject domain,
                                 jint bytes, const unsigned char* data, jint* new_bytes, unsigned char** new_data) {
-  (void)jni, (void)loader, (void)name, (void)domain;
+  (void)jni;
+  /* The program has begun. Not before: JFR's start does not stand classes that are transformed at the same time. */
+  if (loader != NULL && domain != NULL && name != NULL && strcmp(name, "Instrument") != 0) begun = 1;
   if (redefined == NULL || (*jvmti)->Allocate(jvmti, bytes, new_data) != JVMTI_ERROR_NONE) return;
   memcpy(*new_data, data, bytes);
   *new_bytes = bytes;
