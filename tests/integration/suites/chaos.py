@@ -11,7 +11,7 @@ from suites.exactness import COLLECTORS
 from suites.host import FLIGHT_RECORDER, OTHER_AGENT, check_neighbour, check_recording
 from suites.rotation import MB, Bound
 
-SEED, STEPS = 17, 2500
+SEED, STEPS = 17, 1500
 BESIDE = (f"-javaagent:{JAVA_AGENT}", *FLIGHT_RECORDER, *OTHER_AGENT)
 BOUND = Bound(24 * MB, 0.25)
 

@@ -51,7 +51,7 @@ def beside(name, main, flags, check=None, heap="-Xmx64m"):
             if check:
                 check(t)
             expect(judge(t.folder, trace) > 0, "nothing was judged")
-        add(f"With {collector} the rebuilt heap is exact beside {name}", body)
+        add(f"With {collector} the heap of a program is exact with {name} running beside it", body)
 
 
 beside("JFR", "Mix", FLIGHT_RECORDER, check_recording)
