@@ -67,7 +67,7 @@ def forced(name, arguments, code, flags=(), end=CRASHED, report=False, collector
             expect(traced.returncode == code, f"ended with {traced.returncode}, without the agent with {code}")
             check_error_file(error_file, report)
             check_front(t.path("trace"), end)
-        add(f"With {collector} the trace is whole up to its end, and the end the program's own, {name}", body)
+        add(f"With {collector} program and trace end as they should {name}", body)
 
 
 forced("when System.exit comes in the middle of collections", ("exit", "gc"), 7, end=ENDED)
@@ -104,7 +104,7 @@ def crashes(collector):
         randomly = random.Random(collector)
         for _ in range(4):
             crash_once(t, collector, randomly.random() * 0.3)
-    add(f"With {collector} the trace is whole up to its end when the JVM crashes anywhere, in collections, too", body)
+    add(f"With {collector} program and trace end as they should when the JVM crashes anywhere", body)
 
 
 for collector_ in COLLECTORS:
