@@ -62,7 +62,7 @@ beside("another JVM TI agent, which walks the heap", "Locks", OTHER_AGENT, check
 beside("a Java agent, which transforms classes", "Lambdas", TRANSFORMER)
 
 
-def true_sites(name, flags, collector="Parallel", versions=12, objects=20_000):
+def true_sites(name, flags, collector="Parallel", versions=6, objects=20_000):
     def body(t):
         flags_ = (f"-XX:+Use{collector}GC", "-Xmx64m", f"-javaagent:{JAVA_AGENT}", *flags)
         trace, done = run_traced(t, "Redefine", (versions, objects), flags_, judged=False)
@@ -82,9 +82,9 @@ def true_sites(name, flags, collector="Parallel", versions=12, objects=20_000):
 
 
 true_sites("in the interpreter", ("-Xint",), objects=3000)
-true_sites("in C2", ("-XX:-TieredCompilation", "-Xbatch"))
+true_sites("in C2", ("-XX:-TieredCompilation",))
 for collector_ in COLLECTORS:
-    true_sites(f"in all tiers, with {collector_}", ("-Xbatch",), collector_)
+    true_sites(f"in all tiers, with {collector_}", (), collector_)
 
 
 LIMIT = 256 << 20
