@@ -171,7 +171,7 @@ def forks(name, options, collector, daemons=20):
 
 
 forks("the trace", "", "Parallel")
-forks("a rotated trace that is folded, and its counters,", ",maxsize=2M,keep=yes,stats=trace.json", "G1")
+forks("a rotated trace that is folded, and its counters,", ",maxsize=2M,keep=yes,stats=trace.json", "Serial")
 
 
 @test("Each of five thousand short threads is in the trace with what it allocated")
