@@ -86,7 +86,7 @@ void Session::Abandon(std::string_view reason) {
   }
   if (was_active) {
     trace::ByteBuffer loss;
-    trace::AppendLoss(&loss, clock_.Now(), 0, 0, "the agent was unloaded while threads were running");
+    trace::AppendLoss(&loss, clock_.Now(), 0, 0, std::string(reason) + " while threads were running");
     queue_.PushSegments(loss.span(), PushMode::kForce);
   }
   queue_.Close();

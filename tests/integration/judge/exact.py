@@ -13,16 +13,17 @@ _SHOWN = 12
 _LAST = 3
 
 
-def _show(lines):
+def show(lines):
     lines = sorted(lines)
     more = [f"... and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "\n".join("  " + line for line in lines[:_SHOWN] + more)
 
 
-def rebuilt_objects(trace, gc):
-    """address -> (class, bytes, site)"""
+def rebuilt_objects(trace, gc=None):
+    """address -> (class, bytes, site), after a collection, or at the end of the trace"""
     objects = {}
-    for line in analyze("heap", trace, "--gc", str(gc), "--objects").splitlines():
+    when = ("--end",) if gc is None else ("--gc", str(gc))
+    for line in analyze("heap", trace, *when, "--objects").splitlines():
         address, name, size, site = line.split("\t")
         expect(int(address, 16) not in objects, f"two objects at {address}")
         objects[int(address, 16)] = (name, int(size), site)
@@ -103,7 +104,7 @@ def _judge(folder, trace, keep, of_all):
         for path, gc in pairs:
             lines = compare(trace, gc["id"], path)
             if lines:
-                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{_show(lines)}")
+                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{show(lines)}")
             compared += 1
             if not keep:
                 os.remove(path)

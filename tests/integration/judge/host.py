@@ -53,6 +53,50 @@ class Unchangeable:
             os.chmod(self.folder, 0o755)
 
 
+class MemoryLimit:
+    """A memory control group (v1, or v2 where it can be had) inside of that of this process; what runs in it has so many bytes.
+
+    command: words in front of a command that is to run in it."""
+
+    def __init__(self, test, limit):
+        self.limit, self.folder = limit, None
+        self.name = f"anttracks-{os.getpid()}-{os.path.basename(test.folder)}"
+
+    def __enter__(self):
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            groups = [line.strip().split(":", 2) for line in file]
+        for root, path, self.files in (
+                *(("/sys/fs/cgroup/memory", path, ("memory.limit_in_bytes", "memory.max_usage_in_bytes"))
+                  for _, controllers, path in groups if "memory" in controllers.split(",")),
+                *(("/sys/fs/cgroup", path, ("memory.max", "memory.peak")) for number, _, path in groups if number == "0")):
+            if os.path.exists(os.path.join(root + path, "cgroup.procs")) and self._make(os.path.join(root + path, self.name)):
+                return self
+        raise Skip("no memory control group can be made here")
+
+    def _make(self, folder):
+        try:
+            os.mkdir(folder)
+        except OSError:
+            return False
+        try:
+            with open(os.path.join(folder, self.files[0]), "w", encoding="ascii") as file:
+                file.write(str(self.limit))
+        except OSError:  # v2: its parent does not hand on the controller
+            os.rmdir(folder)
+            return False
+        self.folder = folder
+        self.command = ("sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh")
+        return True
+
+    def peak(self):
+        """The most bytes that were ever used, of files in memory, too."""
+        with open(os.path.join(self.folder, self.files[1]), encoding="ascii") as file:
+            return int(file.read())
+
+    def __exit__(self, *_):
+        os.rmdir(self.folder)
+
+
 def cpu_seconds(pid):
     """The CPU time, user and system, that all threads of a process have used until now."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import threading
+import zipfile
 import zlib
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -17,7 +18,9 @@ CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.so")
 ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
-NATIVE = os.path.join(OUT, "libnative.so")
+NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
+NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
+JAVA_AGENT = os.path.join(OUT, "instrument.jar")  # java/Instrument.java, an agent in Java
 TIMEOUT = 300
 
 TESTS = []
@@ -94,11 +97,13 @@ def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), ag
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
 
 
-def run_traced(test_, main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), options="", judged=True):
-    """Runs a program under the agent; returns (the trace's path, the finished process); it must exit with 0."""
+def run_traced(test_, main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), options="", judged=True, before=()):
+    """Runs a program under the agent; returns (the trace's path, the finished process); it must exit with 0.
+
+    before: words of a command in front of java's."""
     trace = test_.path("trace")
     extra = [f"-Djudge.dir={test_.folder}"] if judged else []
-    done = run(java_command(main, arguments, [*flags, *extra], f"file={trace}" + options), cwd=test_.folder)
+    done = run([*before, *java_command(main, arguments, [*flags, *extra], f"file={trace}" + options)], cwd=test_.folder)
     expect(done.returncode == 0,
            f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 30)}")
     return trace, done
@@ -127,6 +132,12 @@ def verified(trace, clean_end=True):
 
 
 _prepared = threading.Lock()
+_MANIFEST = "Manifest-Version: 1.0\nPremain-Class: Instrument\nCan-Redefine-Classes: true\nCan-Retransform-Classes: true\n"
+
+
+def _compile_native(source, library):
+    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", "-o", library,
+                os.path.join(HERE, "native", source)])
 
 
 def prepare():
@@ -141,6 +152,10 @@ def prepare():
         done = run([JDK + "/bin/javac", "-nowarn", "-g", "-d", CLASSES, *sources])
         if done.returncode != 0:
             return "javac failed\n" + tail(done.stderr, 30)
-        done = run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", "-o", NATIVE,
-                    os.path.join(HERE, "native", "native.c")])
-        return None if done.returncode == 0 else "gcc failed\n" + tail(done.stderr, 30)
+        with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
+            jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
+        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR)):
+            done = _compile_native(source, library)
+            if done.returncode != 0:
+                return "gcc failed\n" + tail(done.stderr, 30)
+        return None

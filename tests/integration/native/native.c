@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The native half of Native.java: every way in which JNI makes objects; and of Uncollectable.java. */
+ * The native half of Native.java: every way in which JNI makes objects; and of Uncollectable.java, Ends.java
+ * and Forks.java. */
+#include <fcntl.h>
 #include <jni.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static jclass MadeClass(JNIEnv* env) { return (*env)->FindClass(env, "Native$Made"); }
@@ -73,4 +77,49 @@ JNIEXPORT jint JNICALL Java_Uncollectable_hold(JNIEnv* env, jclass self, jintArr
   for (int i = 0; i < 10000 && (seen = ints[0]) == 0; i++) usleep(1000);
   (*env)->ReleasePrimitiveArrayCritical(env, data, (void*)ints, 0);
   return seen;
+}
+
+static int* volatile nowhere;
+
+/* Ends the process from native code in the way that is named. */
+JNIEXPORT void JNICALL Java_Ends_end(JNIEnv* env, jclass self, jstring how) {
+  const char* name = (*env)->GetStringUTFChars(env, how, NULL);
+  (void)self;
+  if (name == NULL) return;
+  if (strcmp(name, "segv") == 0) *nowhere = 1;
+  if (strcmp(name, "abort") == 0) abort();
+  if (strcmp(name, "native-exit") == 0) exit(5);
+  if (strcmp(name, "native-_exit") == 0) _exit(6);
+  (*env)->ReleaseStringUTFChars(env, how, name);
+}
+
+/* A daemon that outlives its parent, the JVM: once that has gone it uses memory, writes its number into the file
+ * PATH.NUMBER and ends by exit(), with all exit handlers. Its descriptors 0 to 2 are closed. Returns its number. */
+JNIEXPORT jint JNICALL Java_Forks_daemon(JNIEnv* env, jclass self, jstring path) {
+  const char* name = (*env)->GetStringUTFChars(env, path, NULL);
+  char file[4096], text[32];
+  const pid_t parent = getpid(), child = fork();
+  (void)self;
+  if (child != 0) {
+    (*env)->ReleaseStringUTFChars(env, path, name);
+    return child;
+  }
+  setsid();
+  for (int i = 0; i < 3; i++) close(i);
+  snprintf(file, sizeof file, "%s.%d", name, (int)getpid());
+  for (int i = 0; i < 60000 && getppid() == parent; i++) usleep(1000);
+  usleep(500000);
+  for (int i = 1; i < 1000; i++) free(memset(malloc(1000 * i), 1, 1000 * i));
+  const int out = open(file, O_WRONLY | O_CREAT | O_EXCL, 0644);
+  snprintf(text, sizeof text, "%d\n", (int)getpid());
+  if (write(out, text, strlen(text)) < 0) _exit(1);
+  exit(0);
+}
+
+/* The same by the C library's own shell, which no fork handler sees; it sleeps for so many seconds. */
+JNIEXPORT jint JNICALL Java_Forks_shell(JNIEnv* env, jclass self, jint seconds) {
+  char command[64];
+  (void)env, (void)self;
+  snprintf(command, sizeof command, "sleep %d </dev/null >/dev/null 2>&1 &", (int)seconds);
+  return system(command);
 }

@@ -273,9 +273,10 @@ TEST_CASE("an agent that is unloaded early says that something is missing") {
   Recording recording(vm);
   void* slot = nullptr;
   recording.Tlab(1, &slot, vm.heap(), vm.Put(vm.heap(), FakeVm::kPoint, 16));
-  recording.session().Abandon("unloaded");
+  recording.session().Abandon("the process exited");
   const ReadTrace trace = recording.End();
   CHECK(trace.losses == 1);
+  CHECK(trace.loss_reason == "the process exited while threads were running");
 }
 
 }  // namespace
