@@ -32,34 +32,38 @@ GROUPS = (
         *below("compiler/intrinsics/unsafe", "AllocateUninitializedArray"),
         *below("compiler/arraycopy", "TestInstanceCloneAsLoadsStores", "TestCloneAccess", "TestEliminateArrayCopy", "TestArrayCopyNoInitDeopt",
                "TestReduceBulkZeroingDisabled")), TRACED),
-    Group("escape analysis", "objects that are never made, and the shape of allocations in C2", ("compiler/escapeAnalysis",), TRACED),
+    Group("escape analysis", "objects that are never made, and the shape of allocations in C2", ("compiler/escapeAnalysis",), ("parallel", "g1")),
     Group("deoptimization", "objects that come back when a frame is deoptimized", (
         "compiler/uncommontrap", *below("compiler/whitebox", "DeoptimizeAllTest", "DeoptimizeFramesTest", "DeoptimizeMethodTest",
-                                        "DeoptimizeMultipleOSRTest")), TRACED),
+                                        "DeoptimizeMultipleOSRTest")), ("serial", "g1")),
     Group("unloading", "sites outlive their classes, methods and code", (
         "runtime/ClassUnload", "compiler/classUnloading/methodUnloading/TestMethodUnloading.java",
         *below("runtime/HiddenClasses", "GCHiddenClass", "TestHiddenClassUnloading"), "compiler/profiling/unloadingconflict",
         "compiler/profiling/TestSpecTrapClassUnloading.java"), TRACED),
     Group("heap walks", "dumps and histograms parse a heap whose marks have sites", (
-        "serviceability/dcmd/gc", "runtime/ErrorHandling/TestHeapDumpOnOutOfMemoryError.java"), TRACED),
+        *below("serviceability/dcmd/gc", "ClassHistogramTest", "HeapDumpAllTest", "HeapDumpTest", "HeapInfoTest", "RunGCTest"),
+        "runtime/ErrorHandling/TestHeapDumpOnOutOfMemoryError.java"), TRACED),
+    Group("compressed dumps", "each collector's parallel heap walk", ("serviceability/dcmd/gc/HeapDumpCompressedTest.java",)),
     Group("collectors", "what holds for every collector: forwarding, promotion failure, references, OutOfMemoryError", (
         *below("gc", "ArraySize", "InfiniteList", "TestAgeOutput", "TestBigObj", "TestConcurrentGCBreakpoints", "TestFullGCALot",
-               "TestFullGCCount", "TestHumongousReferenceObject", "TestObjectAlignment", "TestPolicyNamePerfCounter",
+               "TestFullGCCount", "TestHumongousReferenceObject", "TestObjectAlignment",
                "TestReferenceClearDuringMarking", "TestReferenceClearDuringReferenceProcessing", "TestReferenceRefersToDuringConcMark",
                "TestSmallHeap", "TestSoftReferencesBehaviorOnOOME", "TestStackOverflow", "TestSystemGC", "TestVerifyDuringStartup",
                "TestVerifySilently", "TestVerifySubSet"),
-        "gc/class_unloading", "gc/logging", "gc/startup_warnings", "gc/stress/gcold", "gc/whitebox", "gc/parallel", "gc/serial")),
+        "gc/class_unloading", "gc/logging/TestGCId.java", "gc/startup_warnings", "gc/stress/gcold", "gc/whitebox", "gc/parallel", "gc/serial")),
     Group("G1", "humongous objects, mixed and failed evacuation, remark, full collections, region verification", (
-        *below("gc/g1", "Test2GbHeap", "TestConcurrentSystemGC", "TestEagerReclaimHumongousRegions", "TestEagerReclaimHumongousRegionsClearMarkBits",
-               "TestEagerReclaimHumongousRegionsWithRefs", "TestFromCardCacheIndex", "TestG1SkipCompaction", "TestGCLogMessages",
-               "TestGreyReclaimedHumongousObjects", "TestHumongousAllocConcurrentStart", "TestHumongousAllocNearlyFullRegion",
-               "TestHumongousCodeCacheRoots", "TestHumongousConcurrentStartUndo", "TestHumongousRemsetsMatch", "TestHumongousShrinkHeap",
-               "TestInvalidateArrayCopy", "TestMixedGCLiveThreshold", "TestNoEagerReclaimOfHumongousRegions", "TestPLABOutput",
-               "TestPeriodicCollection", "TestRegionLivenessPrint", "TestRemsetLogging", "TestSharedArchiveWithPreTouch",
-               "TestShrinkDefragmentedHeap", "TestShrinkToOneRegion", "TestSkipRebuildRemsetPhase", "TestVerifyGCType"),
-        "gc/g1/humongousObjects", "gc/g1/mixedgc", *below("gc/g1/plab", "TestPLABEvacuationFailure", "TestPLABResize"))),
+        *below("gc/g1", "TestConcurrentSystemGC", "TestEagerReclaimHumongousRegions", "TestEagerReclaimHumongousRegionsClearMarkBits",
+               "TestEagerReclaimHumongousRegionsWithRefs", "TestG1SkipCompaction", "TestGreyReclaimedHumongousObjects",
+               "TestHumongousAllocConcurrentStart", "TestHumongousAllocNearlyFullRegion", "TestHumongousCodeCacheRoots",
+               "TestHumongousConcurrentStartUndo", "TestHumongousShrinkHeap", "TestInvalidateArrayCopy", "TestMixedGCLiveThreshold",
+               "TestRegionLivenessPrint", "TestSharedArchiveWithPreTouch", "TestShrinkDefragmentedHeap", "TestShrinkToOneRegion",
+               "TestVerifyGCType"),
+        *below("gc/g1/humongousObjects", "TestHumongousMovement", "TestHumongousNonArrayAllocation", "TestHumongousThreshold",
+               "TestNoAllocationsInHRegions", "TestObjectCollected"),
+        "gc/g1/mixedgc", *below("gc/g1/plab", "TestPLABEvacuationFailure", "TestPLABResize"))),
     Group("string deduplication", "the collector looks at strings as it copies them", ("gc/stringdedup",)),
-    Group("TLABs and JFR", "sampled allocations lower the end of a TLAB as stretches do", ("gc/stress/jfr",)),
+    Group("TLABs and JFR", "sampled allocations lower the end of a TLAB as stretches do", below("gc/stress/jfr", "TestStressAllocationGCEventsWithG1", "TestStressAllocationGCEventsWithParallel",
+                                                                                            "TestStressAllocationGCEventsWithDefNew")),
     Group("oops and layout", "uncompressed oops and classes, alignments, field layout", (
         "runtime/CompressedOops", "runtime/FieldLayout", "runtime/contended")),
     Group("monitors and handshakes", "deflation, async handshakes, stack walks", (
@@ -67,13 +71,18 @@ GROUPS = (
         *below("runtime/handshake", "AsyncHandshakeWalkStackTest", "HandshakeDirectTest", "HandshakeWalkExitTest", "HandshakeWalkStackTest",
                "MixedHandshakeWalkStackTest"))),
     Group("class-data sharing", "archived objects are in the heap before any allocation", (
-        "runtime/cds/appcds/cacheObject", "runtime/stringtable", "runtime/interned",
+        *below("runtime/cds/appcds/cacheObject", "ArchivedIntegerCacheTest", "CheckCachedMirrorTest", "DifferentHeapSizes", "GCStressTest",
+               "HeapFragmentationTest", "OpenArchiveRegion", "PrimitiveTypesTest", "VerifyArchivedFields"),
+        "runtime/stringtable", "runtime/interned",
         *below("runtime/cds/appcds/sharedStrings", "ExerciseGC", "InternSharedString", "LockSharedStrings", "SharedStringsBasic",
                "SharedStringsHumongous", "SharedStringsWbTest"))),
     Group("errors", "OutOfMemoryError and crashes end as without the patch", (
         *below("runtime/ErrorHandling", "TestCrashOnOutOfMemoryError", "TestExitOnOutOfMemoryError", "TestOnOutOfMemoryError"),
         *below("runtime/Throwable", "TestCatchThrowableOOM", "TestThrowable"))),
-    Group("redefinition", "methods that sites name are replaced", ("serviceability/jvmti/RedefineClasses", "serviceability/jvmti/GetObjectSizeClass.java")),
+    Group("redefinition", "methods that sites name are replaced", (
+        *below("serviceability/jvmti/RedefineClasses", "RedefineFinalizer", "RedefineInterfaceCall", "RedefineObject", "RedefinePreviousVersions",
+               "RedefineRunningMethods", "RedefineRunningMethodsWithBacktrace", "TestAddDeleteMethods", "TestLambdaFormRetransformation",
+               "TestRedefineObject"), "serviceability/jvmti/GetObjectSizeClass.java")),
     Group("array copies", "C2 removes copies of new arrays and brings them back", (
         "compiler/arraycopy/TestObjectArrayClone.java", *below("compiler/arraycopy", "TestEliminatedArrayCopyDeopt", "TestArrayCopyMacro",
         "TestEliminatedArrayCopyPhi", "TestLoadBypassArrayCopy", "TestTightlyCoupledAllocationAssert", "TestDefaultMethodArrayCloneDeoptC2"))),
@@ -88,7 +97,6 @@ GROUPS = (
 # Inside the folders above, but not run.
 EXCLUDED = {
     "runtime/CompressedOops/UseCompressedOops.java": "starts a hundred JVMs",
-    "serviceability/jvmti/RedefineClasses/RedefineDoubleDelete.java": "native code",
 }
 
 # Some of each kind, in a few seconds each: what scripts/test runs.

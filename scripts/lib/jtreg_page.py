@@ -26,24 +26,31 @@ def load(folder, configuration):
         return None
 
 
+def add(old, new):
+    """Adds results to older ones; a test that failed before stays known as one that did."""
+    traces = old.get("traces")
+    results = old.get("results", {})
+    old.update(new)
+    old["results"] = results
+    for collector, tests in new["results"].items():
+        mine = results.setdefault(collector, {})
+        for test, entry in tests.items():
+            before = mine.get(test, {})
+            failed = before.get("before", 0) + (before.get("result") in BAD)
+            mine[test] = entry | ({"before": failed} if failed else {})
+    if traces:
+        mine = new.get("traces", {key: 0 for key in COUNTED} | {"largest": 0, "wrong": []})
+        old["traces"] = {key: traces[key] + mine[key] for key in (*COUNTED, "wrong")} | {"largest": max(traces["largest"], mine["largest"])}
+
+
 def merge(folder, configuration, new):
-    """Adds results to those that are there of the same JDK; a test that failed before stays known as one that did."""
-    old = load(folder, configuration)
-    if old and old["image"] == new["image"]:
-        for collector, tests in old["results"].items():
-            mine = new["results"].setdefault(collector, {})
-            for test, entry in tests.items():
-                if test not in mine:
-                    mine[test] = entry
-                elif entry["result"] in BAD or "before" in entry:
-                    mine[test]["before"] = entry.get("before", 0) + (entry["result"] in BAD)
-        if "traces" in old and "traces" in new:
-            for key in COUNTED:
-                new["traces"][key] += old["traces"][key]
-            new["traces"]["largest"] = max(new["traces"]["largest"], old["traces"]["largest"])
-            new["traces"]["wrong"] = old["traces"]["wrong"] + new["traces"]["wrong"]
+    """Adds results to the file of a configuration, or begins a new one when that is of another JDK."""
+    data = load(folder, configuration)
+    if not data or data["image"] != new["image"]:
+        data = {}
+    add(data, new)
     with open(path_of(folder, configuration), "w", encoding="utf-8") as file:
-        json.dump(new, file, indent=1, sort_keys=True)
+        json.dump(data, file, indent=1, sort_keys=True)
 
 
 def bad(data):
@@ -80,7 +87,7 @@ def counts(data):
 
 
 def summary(folder, configuration, data):
-    """(text, whether all is fine) of one run; `data` is what that run added, and what was there."""
+    """(text, whether all is fine) of what one run added."""
     lines = [f"{collector}: {test}: {entry['result']}: {entry['detail']}" for collector, test, entry in bad(data)]
     fresh = new_failures(folder, configuration, data)
     wrong = data.get("traces", {}).get("wrong", [])

@@ -81,8 +81,7 @@ class Traces:
         self.counts = {"verified": 0, "killed": 0, "empty": 0, "bytes": 0, "largest": 0}
         self.wrong = []
         for path in (folder, bad):
-            shutil.rmtree(path, ignore_errors=True)
-            os.makedirs(path)
+            os.makedirs(path, exist_ok=True)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work)
 
