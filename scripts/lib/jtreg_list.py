@@ -103,8 +103,8 @@ EXCLUDED = {
 SHORT = {
     "own": ("gc/g1/TestHumongousAllocNearlyFullRegion.java", "gc/g1/TestInvalidateArrayCopy.java", "gc/TestHumongousReferenceObject.java"),
     "parallel": ("compiler/intrinsics/object", "compiler/allocation/TestAllocation.java", "runtime/ClassUnload/UnloadTest.java",
-                 "compiler/uncommontrap/TestLockEliminatedAtDeopt.java"),
-    "serial": ("compiler/intrinsics/object", "compiler/escapeAnalysis/TestEliminateAllocation.java", "runtime/Unsafe/AllocateInstance.java",
+                 "compiler/escapeAnalysis/TestEliminateAllocation.java"),
+    "serial": ("compiler/intrinsics/object", "compiler/uncommontrap/TestLockEliminatedAtDeopt.java", "runtime/Unsafe/AllocateInstance.java",
                "serviceability/dcmd/gc/ClassHistogramTest.java"),
 }
 
