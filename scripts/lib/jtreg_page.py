@@ -117,7 +117,7 @@ keyword `stress`, and those of upstream's own `ProblemList.txt`, are not run.
 
 | configuration | is |
 |---|---|
-| `stock` | the same source without the patch: `scripts/setup-jdk --stock` |
+| `stock` | the same version without the patch: `scripts/setup-jdk --stock`, or a packaged one as `build/jdk-stock` |
 | `release` | the patched JDK |
 | `release-agent` | the same, every JVM of every test with the agent: exact traces with Parallel, Serial and G1; samples where the agent would refuse. Each trace is verified |
 | `fastdebug`, `stock-fastdebug` | with the VM's assertions: `scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
