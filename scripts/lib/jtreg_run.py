@@ -17,7 +17,7 @@ import time
 import jtreg_list
 
 HOTSPOT = "test/hotspot/jtreg"
-WANTED = (HOTSPOT, "test/lib", "test/jtreg-ext")
+WANTED = (HOTSPOT, "test/lib", "test/jtreg-ext", "test/jdk/lib", "test/jdk/jdk/jfr")  # the last two: libraries of some tests
 # What the agent refuses to trace is sampled instead.
 SAMPLED = ("-XX:+UseZGC", "-XX:+UseShenandoahGC", "-XX:+UseEpsilonGC", "-XX:+UseBiasedLocking", "-XX:-UseTLAB", "-XX:+UseNUMA")
 JAVA = """#!/bin/sh
@@ -42,7 +42,7 @@ def tests_of(source, folder):
     """The folder test/ of a JDK's source, unpacked once when that is a tarball."""
     if os.path.isdir(source):
         return os.path.join(source, HOTSPOT)
-    identity = f"{os.path.realpath(source)} {os.path.getsize(source)}\n"
+    identity = f"{os.path.realpath(source)} {os.path.getsize(source)} {' '.join(WANTED)}\n"
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "from"), "a+", encoding="utf-8") as stamp:
         fcntl.flock(stamp, fcntl.LOCK_EX)
