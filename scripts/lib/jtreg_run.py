@@ -142,11 +142,6 @@ def parse(path):
                   "detail": "" if result == "passed" else detail[:300]}
 
 
-def results_in(work):
-    found = (parse(path) for path in glob.glob(os.path.join(work, "**", "*.jtr"), recursive=True))
-    return {test: entry for test, entry in filter(None, found)}
-
-
 class Runner:
     """Runs jtreg on one JDK. `root` is the folder of HotSpot's tests, `java` what jtreg itself runs on."""
 
@@ -159,6 +154,11 @@ class Runner:
         return [jtreg, f"-jdk:{self.jdk}", "-agentvm", f"-conc:{self.jobs}", f"-timeoutFactor:{self.factor}", "-ignore:quiet", "-a", "-k:!stress",
                 f"-exclude:{os.path.join(self.root, 'ProblemList.txt')}", f"-exclude:{excluded}", f"-w:{work}", "-nr", "-verbose:summary",
                 *([f"-vmoptions:{flag}"] if flag else []), *(os.path.join(self.root, test) for test in tests)]
+
+    def results(self, collector):
+        """What came to an end until now: {test: entry}."""
+        found = (parse(path) for path in glob.glob(os.path.join(self.folder, collector, "**", "*.jtr"), recursive=True))
+        return {test: entry for test, entry in filter(None, found)}
 
     def run(self, collector, tests, said):
         """{test: entry} of the tests with a collector; `said` gets each line of jtreg. Raises Failed when nothing ran."""
@@ -181,7 +181,7 @@ class Runner:
             if process.poll() is None:  # interrupted: JVMs of tests are in its group
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        results = results_in(work)
+        results = self.results(collector)
         if not results:
             raise Failed("jtreg ran no test:\n" + "".join(lines[-20:]))
         return results
