@@ -100,7 +100,8 @@ def summary(folder, configuration, data):
         traces = data["traces"]
         lines.append(f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed), {traces['empty']} empty, {len(wrong)} wrong, "
                      f"{traces['bytes'] / 2**20:.0f} MiB")
-    return "\n".join(lines), not fresh and not wrong
+    untraced = "traces" in data and data["traces"]["verified"] == 0  # then the agent was in none of the JVMs
+    return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced
 
 
 INTRODUCTION = """# HotSpot's own tests

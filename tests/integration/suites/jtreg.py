@@ -93,6 +93,9 @@ def new_failures(t):
     traces = {"verified": 1, "killed": 0, "empty": 0, "bytes": 9, "largest": 9, "wrong": [{"trace": "x", "said": "an overlap"}]}
     text, fine = jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))
     expect(not fine and "an overlap" in text, f"a wrong trace: {text}")
+    traces = traces | {"wrong": []}
+    expect(jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))[1], "a whole trace")
+    expect(not jtreg_page.summary(t.folder, "release-agent", results(traces=traces | {"verified": 0}, gc_D="passed"))[1], "no trace at all")
 
 
 @test("jtreg's results replace those of the same JDK, and failures are not forgotten")
