@@ -56,7 +56,7 @@ def versions(t):
 
 @test("The scripts refuse unknown options and name the valid ones")
 def unknown_options(t):
-    for script in ("setup-packages", "setup-jdk", "build", "test", "bench", "harness"):
+    for script in ("setup-packages", "setup-jdk", "build", "test", "bench", "harness", "jtreg"):
         done = run([os.path.join(ROOT, "scripts", script), "--frobnicate"])
         text = done.stdout + done.stderr
         expect(done.returncode != 0 and "frobnicate" in text and "--" in text.replace("--frobnicate", ""),

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of scripts/jtreg: kept by configuration, compared with the build without the patch, written as docs/jtreg.md."""
+
+import json
+import os
+
+import jtreg_list
+
+# What each patched configuration is compared with.
+BASE = {"release": "stock", "release-agent": "stock", "fastdebug": "stock-fastdebug", "fastdebug-agent": "stock-fastdebug"}
+COLUMNS = ("stock", "release", "release-agent", "stock-fastdebug", "fastdebug", "fastdebug-agent")
+BAD = ("failed", "error", "not run")
+COUNTED = ("verified", "killed", "empty", "bytes")
+
+
+def path_of(folder, configuration):
+    return os.path.join(folder, configuration + ".json")
+
+
+def load(folder, configuration):
+    """The results of a configuration, or None."""
+    try:
+        with open(path_of(folder, configuration), encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
+
+
+def add(old, new):
+    """Adds results to older ones; a test that failed before stays known as one that did."""
+    traces = old.get("traces")
+    results = old.get("results", {})
+    old.update(new)
+    old["results"] = results
+    for collector, tests in new["results"].items():
+        mine = results.setdefault(collector, {})
+        for test, entry in tests.items():
+            before = mine.get(test, {})
+            failed = before.get("before", 0) + (before.get("result") in BAD)
+            mine[test] = entry | ({"before": failed} if failed else {})
+    if traces:
+        mine = new.get("traces", {key: 0 for key in COUNTED} | {"largest": 0, "wrong": []})
+        old["traces"] = {key: traces[key] + mine[key] for key in (*COUNTED, "wrong")} | {"largest": max(traces["largest"], mine["largest"])}
+
+
+def merge(folder, configuration, new):
+    """Adds results to the file of a configuration, or begins a new one when that is of another JDK."""
+    data = load(folder, configuration)
+    if not data or data["image"] != new["image"]:
+        data = {}
+    add(data, new)
+    with open(path_of(folder, configuration), "w", encoding="utf-8") as file:
+        json.dump(data, file, indent=1, sort_keys=True)
+
+
+def bad(data):
+    """[(collector, test, entry)] of those that did not pass."""
+    return [(collector, test, entry) for collector, tests in data["results"].items() for test, entry in sorted(tests.items())
+            if entry["result"] in BAD]
+
+
+def known(test):
+    return next((reason for name, reason in jtreg_list.KNOWN.items() if jtreg_list.inside(test, name) or test == name), None)
+
+
+def judged(base, collector, test):
+    """Why a failure is not the patch's: what is known, or that it fails without the patch, too. None when it is new."""
+    entry = (base or {"results": {}})["results"].get(collector, {}).get(test)
+    if entry and entry["result"] in BAD:
+        return known(test) or "fails without the patch, too"
+    return known(test) if not entry else None
+
+
+def new_failures(folder, configuration, data):
+    base = load(folder, BASE.get(configuration, "stock"))
+    if configuration.startswith("stock"):
+        return []
+    return [(collector, test, entry) for collector, test, entry in bad(data) if judged(base, collector, test) is None]
+
+
+def counts(data):
+    tally = {}
+    for tests in data["results"].values():
+        for entry in tests.values():
+            tally[entry["result"]] = tally.get(entry["result"], 0) + 1
+    return tally
+
+
+def summary(folder, configuration, data):
+    """(text, whether all is fine) of what one run added."""
+    lines = [f"{collector}: {test}: {entry['result']}: {entry['detail']}" for collector, test, entry in bad(data)]
+    fresh = new_failures(folder, configuration, data)
+    wrong = data.get("traces", {}).get("wrong", [])
+    lines += [f"new: {collector}: {test}" for collector, test, _ in fresh]
+    lines += [f"wrong trace {trace['trace']}: {trace['said'].strip()[-300:]}" for trace in wrong]
+    tally = counts(data)
+    lines.append(f"{configuration}: " + ", ".join(f"{tally[key]} {key}" for key in ("passed", "skipped", *BAD) if key in tally)
+                 + f"; {len(fresh)} new failures")
+    if "traces" in data:
+        traces = data["traces"]
+        lines.append(f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed), {traces['empty']} empty, {len(wrong)} wrong, "
+                     f"{traces['bytes'] / 2**20:.0f} MiB")
+    untraced = "traces" in data and data["traces"]["verified"] == 0  # then the agent was in none of the JVMs
+    return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced
+
+
+INTRODUCTION = """# HotSpot's own tests
+
+Written by `scripts/jtreg --page` from the last results of each configuration; do not edit.
+
+OpenJDK's jtreg tests of `test/hotspot/jtreg`, from the source that the JDK is built from: the groups `gc`, `runtime`, `compiler` and
+`serviceability`, as far as they touch what the patch does ([vm-patch.md](vm-patch.md)) and need no native test libraries. Tests with the
+keyword `stress`, and those of upstream's own `ProblemList.txt`, are not run.
+
+    scripts/jtreg --jdk release --agent       # needs build/jdk, the agent, the analyzer; installs jtreg7
+    scripts/jtreg --list                      # which tests, and why
+    scripts/jtreg gc/g1/TestG1SkipCompaction.java
+
+| configuration | is |
+|---|---|
+| `stock` | the same version without the patch: `scripts/setup-jdk --stock`, or a packaged one as `build/jdk-stock` |
+| `release` | the patched JDK |
+| `release-agent` | the same, every JVM of every test with the agent: exact traces with Parallel, Serial and G1; samples where the agent would refuse. Each trace is verified |
+| `fastdebug`, `stock-fastdebug` | with the VM's assertions: `scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
+
+A failure is *new* when the same test passes on the unpatched build of its kind.
+"""
+
+
+def table_of_configurations(folder, present):
+    lines = ["| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces wrong |", "|---|---|---|--:|--:|--:|--:|--:|--:|"]
+    for name, data in present.items():
+        tally, traces = counts(data), data.get("traces")
+        failed = sum(tally.get(key, 0) for key in BAD)
+        fresh = "–" if name.startswith("stock") else len(new_failures(folder, name, data))
+        told = f"{traces['verified']:,} | {len(traces['wrong'])}" if traces else "– | –"
+        lines.append(f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | {tally.get('skipped', 0)} | {failed} | {fresh} | {told} |")
+    return lines
+
+
+def cell(data, collector, test):
+    entry = data["results"].get(collector, {}).get(test)
+    if entry is None:
+        return ""
+    text = {"passed": "ok", "skipped": "skip"}.get(entry["result"], entry["result"].upper())
+    return text + (f" ({entry['before']} failed before)" if entry.get("before") else "")
+
+
+def failures(folder, present):
+    lines = []
+    for name, data in present.items():
+        base = load(folder, BASE[name]) if name in BASE else data
+        for collector, test, entry in bad(data):
+            why = judged(base, collector, test) or "**new**"
+            lines.append(f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |".replace("\n", " "))
+    if not lines:
+        return ["None."]
+    return ["| configuration | collector | test | result | reason |", "|---|---|---|---|---|", *lines]
+
+
+def table_of_tests(present):
+    keys = {(collector, test) for data in present.values() for collector, tests in data["results"].items() for test in tests}
+    lines = []
+    for group in jtreg_list.GROUPS:
+        mine = sorted((test, collector) for collector, test in keys if jtreg_list.group_of(test, collector) is group)
+        if not mine:
+            continue
+        lines += ["", f"### {group.name[0].upper() + group.name[1:]}", "", f"{group.why[0].upper() + group.why[1:]}.", "",
+                  "| test | collector | " + " | ".join(present) + " |", "|---|---|" + "---|" * len(present)]
+        lines += [f"| `{test}` | {collector} | " + " | ".join(cell(data, collector, test) for data in present.values()) + " |" for test, collector in mine]
+    return lines
+
+
+def page(folder):
+    present = {name: load(folder, name) for name in COLUMNS}
+    missing = [name for name, data in present.items() if data is None]
+    present = {name: data for name, data in present.items() if data}
+    lines = [INTRODUCTION, "## Results", "", *table_of_configurations(folder, present), ""]
+    if missing:
+        lines += ["Not run: " + ", ".join(f"`{name}`" for name in missing) + ".", ""]
+    lines += ["## Failures", "", *failures(folder, present), "", "## Left out", "",
+              *[f"- `{test}`: {why}" for test, why in jtreg_list.EXCLUDED.items()], "",
+              "## Tests", "", "Collector `own`: the test's own flags, or the JVM's choice. An empty cell: not run, or not meant for that build.",
+              *table_of_tests(present)]
+    return "\n".join(lines) + "\n"
+
+
+def write(folder, path):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page(folder))
