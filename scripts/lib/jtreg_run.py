@@ -183,7 +183,7 @@ class Runner:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         results = self.results(collector)
-        if not results and not any("no tests selected" in line for line in lines):
+        if not results and not re.search("no tests selected|did not meet", "".join(lines)):
             raise Failed("jtreg ran no test:\n" + "".join(lines[-20:]))
         return results
 
