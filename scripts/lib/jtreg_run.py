@@ -24,7 +24,10 @@ JAVA = """#!/bin/sh
 # The JDK's java with the agent. Every JVM of a test comes by here, without a trace of that in its environment or output.
 mode=full
 for argument in "$@"; do
-  case $argument in {sampled}) mode=sample ;; esac
+  case $argument in
+    -Xshare:dump|-XX:ArchiveClassesAtExit=*) exec {java} "$@" ;;  # HotSpot dumps no archive with a native agent
+    {sampled}) mode=sample ;;
+  esac
 done
 exec {java} "-agentpath:{agent}=mode=$mode,overwrite=yes,file={traces}/%p.trace" "$@"
 """
