@@ -53,9 +53,13 @@ static void UseTags(JNIEnv* jni) {
   (*env)->Deallocate(env, (unsigned char*)objects);
 }
 
-static int MayTransform(jclass type) {
+/* Not those of the JDK: code that loads a class while its loading class is transformed dies of ClassCircularityError now and then. */
+static int MayTransform(JNIEnv* jni, jclass type) {
   jboolean can = JNI_FALSE;
   char* name = NULL;
+  jobject loader = NULL;
+  if ((*env)->GetClassLoader(env, type, &loader) != JVMTI_ERROR_NONE || loader == NULL) return 0;
+  (*jni)->DeleteLocalRef(jni, loader);
   if ((*env)->IsModifiableClass(env, type, &can) != JVMTI_ERROR_NONE || !can) return 0;
   if ((*env)->GetClassSignature(env, type, &name, NULL) != JVMTI_ERROR_NONE) return 0;
   const int others = strcmp(name, "LChanging;") == 0;
@@ -71,7 +75,7 @@ static void Retransform(JNIEnv* jni) {
   if ((*env)->GetLoadedClasses(env, &count, &classes) != JVMTI_ERROR_NONE) return;
   for (jint i = 0; i < count; i++) {
     const jint at = (i + next) % count;
-    if (n < kClassesAtOnce && MayTransform(classes[at])) chosen[n++] = classes[at];
+    if (n < kClassesAtOnce && MayTransform(jni, classes[at])) chosen[n++] = classes[at];
   }
   next += kClassesAtOnce;
   if ((*env)->RetransformClasses(env, n, chosen) == JVMTI_ERROR_NONE) transformed += n;

@@ -8,7 +8,7 @@ from judge.exact import judge, judge_rotated
 from judge.rotated import SizeWatch, check_known_stays_known, check_quality, data_files
 from judge.world import JAVA_AGENT, add, expect, java_command, run, run_traced, tail
 from suites.exactness import COLLECTORS
-from suites.host import FLIGHT_RECORDER, OTHER_AGENT, WITHOUT_ARCHIVE, check_neighbour, check_recording
+from suites.host import FLIGHT_RECORDER, OTHER_AGENT, check_neighbour, check_recording
 from suites.rotation import MB, Bound
 
 SEED, STEPS = 17, 1200
@@ -33,7 +33,7 @@ def plain_output(t):
 def chaos(collector, rotates):
     def body(t):
         expected = plain_output(t)
-        flags = (f"-XX:+Use{collector}GC", "-Xmx128m", *BESIDE, *WITHOUT_ARCHIVE.get(collector, ()))
+        flags = (f"-XX:+Use{collector}GC", "-Xmx128m", *BESIDE)
         with SizeWatch(t.path("trace"), BOUND.limit if rotates else 1 << 40):
             trace, done = run_traced(t, "Chaos", (SEED, STEPS), flags, BOUND.options if rotates else "")
         expect(done.stdout == expected, f"stdout differs: {done.stdout}, without the agent {expected}")
