@@ -11,9 +11,9 @@ from suites.exactness import COLLECTORS
 from suites.host import FLIGHT_RECORDER, OTHER_AGENT, check_neighbour, check_recording
 from suites.rotation import MB, Bound
 
-SEED, STEPS = 17, 1200
+SEED, STEPS = 17, 3000
 BESIDE = (f"-javaagent:{JAVA_AGENT}", *FLIGHT_RECORDER, *OTHER_AGENT)
-BOUND = Bound(8 * MB, 0.25)
+BOUND = Bound(2 * MB, 0.25)
 
 _plain_lock = threading.Lock()
 _plain = []
