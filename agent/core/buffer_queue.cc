@@ -156,6 +156,7 @@ bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode) {
     case PushMode::kWait:
       return WaitForRoom(lock, bytes, true);
     case PushMode::kTry:
+    case PushMode::kGiveUp:
       return let_in_ || queued() < 2 * bound_bytes_;
     case PushMode::kForce:
       break;
@@ -187,7 +188,7 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
   {
     Lock lock(mutex_);
     const bool room = Admit(lock, buffer->memory(), mode);
-    if (discard_) {
+    if (discard_ || (!room && mode == PushMode::kGiveUp)) {
       refused = buffer;
     } else if (!room) {
       BeginStall();

@@ -61,6 +61,7 @@ enum class PushMode {
   kBounded,  // wait unless full means drop, then drop
   kWait,     // wait, then drop; for sync points, which a loss would make worthless
   kTry,      // drop only if twice the bound is queued; for what is handed over at a safepoint
+  kGiveUp,   // as kTry, but without a loss: for a sync point, which is abandoned then
   kForce,    // never wait or drop: collections, sync points, ends
 };
 

@@ -173,7 +173,7 @@ bool Session::WalkYoung(bool concurrent) {
     const AntTracksSpace& space = sync_->spaces[i];
     if (YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
-  return CloseSync(PushMode::kTry);
+  return CloseSync(PushMode::kGiveUp);
 }
 
 bool Session::WalkOld(bool concurrent) {
@@ -181,7 +181,7 @@ bool Session::WalkOld(bool concurrent) {
     const AntTracksSpace& space = sync_->spaces[i];
     if (!YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
-  return CloseSync(PushMode::kTry);
+  return CloseSync(PushMode::kGiveUp);
 }
 
 // False: stopped, or lost.
@@ -219,14 +219,14 @@ uint64_t Session::ListRun(uint32_t index, const Stretch& run) {
   if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return 0;
   const Stretch block{run.start, sync.scratch.ends[0]};
   const std::span<const PlainObject> objects{sync.scratch.objects[0].data(), sync.scratch.counts[0]};
-  return EncodeSync(index, block, objects, PushMode::kTry) ? block.top : 0;
+  return EncodeSync(index, block, objects, PushMode::kGiveUp) ? block.top : 0;
 }
 
 // The same for objects of the shared archive, which have a site of their own.
 uint64_t Session::ListArchive(uint32_t index, const Stretch& run) {
   uint64_t at = run.start;
   while (at < run.top) {
-    const uint64_t bytes = ListObject(index, at, true, PushMode::kTry);
+    const uint64_t bytes = ListObject(index, at, true, PushMode::kGiveUp);
     if (bytes == 0) return 0;
     at += bytes;
   }
@@ -259,8 +259,6 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 void Session::WalkSpaces() {
   try {
     const bool young = sync_->young_done.load() || WalkYoung(true);
-    Hurry young_only = Hurry::kYoung;
-    sync_->hurry.compare_exchange_strong(young_only, Hurry::kNot);
     background_.Notify([this] { sync_->young_done.store(true); });
     if (young && WalkOld(true)) {
       SyncEnd();
@@ -291,6 +289,8 @@ void Session::FinishYoungSpaces() {
   }
   sync.hurry.store(Hurry::kYoung);
   background_.WaitUntil([&sync] { return sync.young_done.load(); });
+  Hurry young = Hurry::kYoung;
+  sync.hurry.compare_exchange_strong(young, Hurry::kNot);
 }
 
 // Before a collection takes old regions, or classes are unloaded.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "agent/core/log.h"
@@ -181,9 +182,11 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const 
   RecordingPlan plan;
   plan.options = *parsed;
   plan.text = options;
-  const bool nameless = parsed->file == core::Options().file && traces_ != 0;
+  const std::string usual = core::Options().file;
+  const bool nameless = parsed->file == usual && traces_ != 0;
+  const bool usual_name = std::filesystem::path(parsed->file).filename() == usual && traces_ != 0;
   plan.name = nameless ? last_plan_.name : core::ExpandFile(parsed->file, getpid());
-  plan.file = same || nameless ? io::FreeName(plan.name) : plan.name;
+  plan.file = same || usual_name ? io::FreeName(plan.name) : plan.name;
   if (!parsed->stats.empty()) plan.stats = core::ExpandFile(parsed->stats, getpid());
   if (same && !plan.stats.empty()) plan.stats = io::FreeName(plan.stats);
   return plan;

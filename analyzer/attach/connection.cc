@@ -24,6 +24,7 @@ using trace::Result;
 using trace::Status;
 
 constexpr milliseconds kPause{20};
+constexpr milliseconds kBusy{10'000};  // to wait for the requests of others
 constexpr size_t kArguments = 3;
 
 Status SystemError(const std::string& what) {
@@ -43,16 +44,26 @@ class Descriptor {
   int fd_;
 };
 
-Result<Descriptor> Connect(const std::string& path) {
+bool IsOf(int fd, pid_t server) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == server;
+}
+
+// While others wait for the JVM it takes no more connections.
+Result<Descriptor> Connect(const std::string& path, pid_t server, steady_clock::time_point until) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return Status::Error("the path " + path + " is too long for a socket");
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return SystemError("cannot make a socket");
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return SystemError("cannot connect to " + path);
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno != EAGAIN && errno != EINTR) return SystemError("cannot connect to " + path);
+    if (steady_clock::now() >= until) return Status::Error("the JVM is busy with other requests");
+    std::this_thread::sleep_for(kPause);
   }
+  if (!IsOf(fd.get(), server)) return Status::Error(path + " is another process' socket");
   return fd;
 }
 
@@ -97,25 +108,28 @@ Result<std::string> Receive(int fd, steady_clock::time_point until) {
 bool Listens(const Target& target) {
   struct stat made {};
   if (lstat(target.socket().c_str(), &made) != 0 || !S_ISSOCK(made.st_mode) || made.st_uid != target.uid) return false;
-  return Connect(target.socket()).ok();
+  return Connect(target.socket(), target.pid, steady_clock::now() + kBusy).ok();
 }
 
 // What tells the JVM that SIGQUIT means to listen. Gone with its owner.
 class AttachFile {
  public:
-  explicit AttachFile(const Target& target) : path_(target.root + "/tmp/.attach_pid" + std::to_string(target.inner_pid)) {
-    const Descriptor fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
+    const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     made_ = fd.get() >= 0;
-    if (!made_ && errno != EEXIST) error_ = SystemError("cannot make the file " + path_ + ", which tells the JVM to listen");
+    if (!made_ && errno != EEXIST) {
+      error_ = SystemError("cannot make the file " + name_ + " in its /tmp, which tells the JVM to listen");
+    }
   }
   ~AttachFile() {
-    if (made_) unlink(path_.c_str());
+    if (made_) unlinkat(tmp_.get(), name_.c_str(), 0);
   }
   AttachFile(const AttachFile&) = delete;
   const Status& error() const { return error_; }
 
  private:
-  const std::string path_;
+  const Descriptor tmp_;
+  const std::string name_;
   bool made_ = false;
   Status error_;
 };
@@ -139,6 +153,11 @@ Obstacle MayBeSignalled(const Target& target) {
 
 }  // namespace
 
+int OpenTmp(const Target& target) {
+  const Descriptor root(open(target.root.empty() ? "/" : target.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return root.get() < 0 ? -1 : openat(root.get(), "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 Obstacle Wake(const Target& target, milliseconds wait) {
   if (Listens(target)) return {};
   Obstacle obstacle = MayBeSignalled(target);
@@ -156,11 +175,11 @@ Obstacle Wake(const Target& target, milliseconds wait) {
                              " did not open its socket in time: it hangs, or waits in a long pause; try again"};
 }
 
-Result<Answer> Execute(const std::string& socket, const std::vector<std::string>& words, milliseconds wait) {
+Result<Answer> Execute(const std::string& socket, pid_t server, const std::vector<std::string>& words, milliseconds wait) {
   const auto until = steady_clock::now() + wait;
   std::string request("1\0", 2);
   for (size_t i = 0; i <= kArguments; i++) request.append(i < words.size() ? words[i] : "").append(1, '\0');
-  auto fd = Connect(socket);
+  auto fd = Connect(socket, server, until);
   if (!fd.ok()) return fd.status();
   const Status sent = Send(fd->get(), request, until);
   if (!sent.ok()) return sent;

@@ -25,11 +25,16 @@ struct Answer {
 // The JVM takes no longer text in one argument.
 inline constexpr size_t kMostArgument = 1024;
 
+// The /tmp that the process sees, which its user may own: never by a path, as links in it would lead anywhere.
+// A descriptor to be closed; -1: errno says why.
+int OpenTmp(const Target& target);
+
 // After this the JVM listens at target.socket(), or there is an obstacle.
 Obstacle Wake(const Target& target, std::chrono::milliseconds wait);
 
-// command and at most three arguments. An error says what the socket did.
-trace::Result<Answer> Execute(const std::string& socket, const std::vector<std::string>& words,
+// command and at most three arguments. An error says what the socket did. server: the process that must have opened the
+// socket: where a /tmp is shared, another one may have the same number within its namespace.
+trace::Result<Answer> Execute(const std::string& socket, pid_t server, const std::vector<std::string>& words,
                               std::chrono::milliseconds wait);
 
 }  // namespace anttracks::analyzer

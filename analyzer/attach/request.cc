@@ -2,12 +2,12 @@
 #include "analyzer/attach/request.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <random>
 #include <system_error>
 
 #include "analyzer/attach/connection.h"
@@ -22,46 +22,63 @@ constexpr std::chrono::seconds kListenWithin{10};
 constexpr std::chrono::minutes kAnswerWithin{5};
 constexpr std::string_view kAnswered = "return code: 100";
 
-// A folder with an empty file that the process may write to, and nobody else.
+// An empty file that the process may write to, and nobody else, in a folder of ours, which the process may pass only.
+// Everything goes by descriptors: whoever owns the process' /tmp may rename and replace what is in it.
 class ReplyFile {
  public:
-  explicit ReplyFile(const Target& target) : folder_(target.root + "/tmp/anttracks-XXXXXX") {
-    if (mkdtemp(folder_.data()) == nullptr) {
-      Fail("cannot make a folder like " + folder_);
-      folder_.clear();
+  explicit ReplyFile(const Target& target) : tmp_(OpenTmp(target)) {
+    if (tmp_ < 0 || !MakeFolder()) {
+      Fail("cannot make a folder in the /tmp of the process");
       return;
     }
-    inner_ = folder_.substr(target.root.size()) + "/reply";
-    const int fd = open(path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-      Fail("cannot make " + path());
-      return;
+    file_ = openat(folder_, kReplyName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file_ < 0) {
+      Fail("cannot make " + inner());
+    } else if (geteuid() != target.uid && fchown(file_, target.uid, target.gid) != 0) {
+      Fail("cannot give " + inner() + " to the process");
     }
-    const bool foreign = geteuid() != target.uid;
-    if (foreign && fchown(fd, target.uid, target.gid) != 0) Fail("cannot give " + path() + " to the process");
-    close(fd);
-    if (foreign && chown(folder_.c_str(), target.uid, target.gid) != 0) Fail("cannot give " + folder_ + " to the process");
   }
   ~ReplyFile() {
-    if (folder_.empty()) return;
-    unlink(path().c_str());
-    rmdir(folder_.c_str());
+    if (file_ >= 0) unlinkat(folder_, kReplyName, 0);
+    if (folder_ >= 0) unlinkat(tmp_, name_.c_str(), AT_REMOVEDIR);
+    for (const int fd : {file_, folder_, tmp_}) {
+      if (fd >= 0) close(fd);
+    }
   }
   ReplyFile(const ReplyFile&) = delete;
 
   const Status& error() const { return error_; }
   // As the process names it.
-  const std::string& inner() const { return inner_; }
+  std::string inner() const { return "/tmp/" + name_ + "/" + kReplyName; }
   std::string Text() const {
-    std::ifstream file(path(), std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    std::string text(kMostReply, '\0');
+    size_t size = 0;
+    for (ssize_t n = 1; n > 0 && size < text.size(); size += n > 0 ? static_cast<size_t>(n) : 0) {
+      n = pread(file_, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    }
+    text.resize(size);
+    return text;
   }
 
  private:
-  std::string path() const { return folder_ + "/reply"; }
+  static constexpr const char* kReplyName = "reply";
+  static constexpr size_t kMostReply = 1 << 20;
+
+  bool MakeFolder() {
+    std::random_device random;
+    name_ = fmt::format("anttracks-{:08x}{:08x}", random(), random());
+    if (mkdirat(tmp_, name_.c_str(), 0711) != 0) return false;
+    folder_ = openat(tmp_, name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat made {};
+    if (folder_ < 0 || fstat(folder_, &made) != 0) return false;
+    errno = EPERM;  // somebody has put another one there
+    return made.st_uid == geteuid() && fchmod(folder_, 0711) == 0;
+  }
   void Fail(const std::string& what) { error_ = Status::Error(what + ": " + std::generic_category().message(errno)); }
 
-  std::string folder_, inner_;
+  const int tmp_;
+  int folder_ = -1, file_ = -1;
+  std::string name_;
   Status error_;
 };
 
@@ -80,6 +97,9 @@ Obstacle Read(const ReplyFile& file, const Answer& answer, nlohmann::ordered_jso
 Obstacle Ask(const Target& target, const Question& question, nlohmann::ordered_json* reply) {
   Obstacle obstacle = CheckLibrary(target, question.library);
   if (obstacle.none()) obstacle = CheckMode(target, question.options);
+  if (obstacle.none() && question.library.size() > kMostArgument) {
+    obstacle = {kExitRefused, "a JVM takes paths of " + std::to_string(kMostArgument) + " characters at most"};
+  }
   if (obstacle.none() && question.options.size() + 64 > kMostArgument) {
     obstacle = {kExitRefused, "a JVM takes options of " + std::to_string(kMostArgument - 64) + " characters at most"};
   }
@@ -89,7 +109,7 @@ Obstacle Ask(const Target& target, const Question& question, nlohmann::ordered_j
   if (!file.error().ok()) return {kExitNoAnswer, file.error().message()};
   std::string options = "request=" + question.name + ",reply=" + file.inner();
   if (!question.options.empty()) options += "," + question.options;
-  const auto answer = Execute(target.socket(), {"load", question.library, "true", options}, kAnswerWithin);
+  const auto answer = Execute(target.socket(), target.pid, {"load", question.library, "true", options}, kAnswerWithin);
   if (!answer.ok()) return {kExitNoAnswer, answer.message()};
   return Read(file, *answer, reply);
 }

@@ -2,7 +2,7 @@
 // Asks the agent in a JVM for something: has the JVM load the library, once more if need be, with options that name a
 // request and a file for the answer (agent: request=NAME,reply=PATH,OPTIONS).
 //
-// Thread safety: none. The file is in a folder of its own in the /tmp that the JVM sees, for its user only; both are removed.
+// Thread safety: none. The file is in a folder of its own in the /tmp that the JVM sees, which only the JVM's user can write; both are removed.
 #pragma once
 
 #include <nlohmann/json.hpp>

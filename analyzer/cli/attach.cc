@@ -81,17 +81,17 @@ std::string Losses(const ordered_json& counters) {
 }
 
 std::string Written(const ordered_json& trace) {
-  const ordered_json& counters = trace["counters"];
+  const ordered_json& counters = trace.at("counters");
   const uint64_t stored = Number(counters, "stored_bytes"), time = Number(trace, "duration_ns");
   const double seconds = static_cast<double>(time) / 1e9;
   const auto rate = seconds > 0 ? static_cast<uint64_t>(static_cast<double>(stored) / seconds) : 0;
-  const std::string files = trace["rotates"] == true ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
+  const std::string files = trace.value("rotates", false) ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
   return fmt::format("{}, {} a second{}", Bytes(stored), Bytes(rate), files);
 }
 
 std::string Objects(const ordered_json& trace) {
-  const ordered_json& counters = trace["counters"];
-  if (trace["mode"] == "sample") return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
+  const ordered_json& counters = trace.at("counters");
+  if (trace.value("mode", "") == "sample") return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
   return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")), Bytes(Number(counters, "bytes")),
                      Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
 }
@@ -103,31 +103,31 @@ void PrintStatus(Session& session, const Target& target, const ordered_json& rep
   line("process", std::to_string(target.pid));
   line("collector", target.Collector());
   const std::string state = reply.value("state", "unknown");
-  const ordered_json* const trace = reply.contains("trace") ? &reply["trace"] : nullptr;
+  const ordered_json* const trace = reply.contains("trace") ? &reply.at("trace") : nullptr;
   line("state", state + (trace != nullptr && state != "tracing" ? "; this is of the trace before" : ""));
   if (trace == nullptr) return;
-  line("mode", (*trace)["mode"] == "sample" ? "samples" : "every object");
+  line("mode", trace->value("mode", "") == "sample" ? "samples" : "every object");
   line("file", trace->value("file", ""));
   line("options", trace->value("options", ""));
   line("time", Duration(Number(*trace, "duration_ns")));
   line("written", Written(*trace));
   line("objects", Objects(*trace));
-  line("collections", Count(Number((*trace)["counters"], "collections")));
-  line("losses", Losses((*trace)["counters"]));
+  line("collections", Count(Number(trace->at("counters"), "collections")));
+  line("losses", Losses(trace->at("counters")));
   if (const std::string failure = trace->value("failure", ""); !failure.empty()) line("failure", failure);
 }
 
 // One line that says what was done.
 std::string Done(const std::string& name, const Target& target, const ordered_json& reply) {
-  const ordered_json& trace = reply["trace"];
+  const ordered_json& trace = reply.at("trace");
   const std::string file = trace.value("file", "");
-  const ordered_json& counters = trace["counters"];
+  const ordered_json& counters = trace.at("counters");
   if (name == "stop") {
     return fmt::format("process {} is traced no more; {}: {}, {}\n", target.pid, file, Bytes(Number(counters, "stored_bytes")),
                        Duration(Number(trace, "duration_ns")));
   }
   if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
-  const bool samples = trace["mode"] == "sample";
+  const bool samples = trace.value("mode", "") == "sample";
   return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, target.Collector(), samples ? "sampled" : "traced", file,
                      samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));
 }
@@ -139,14 +139,14 @@ int Show(Session& session, const std::string& name, const Target& target, ordere
   const bool began_in_vain = (name == "attach" || name == "start") && reply.value("state", "") == "failed";
   if (session.json || name == "dump-stats") {
     reply["collector"] = target.Collector();
-    session.out << JsonText(name == "dump-stats" ? reply["stats"] : reply);
+    session.out << JsonText(name == "dump-stats" ? reply.at("stats") : reply);
   } else if (name == "status") {
     PrintStatus(session, target, reply);
   } else if (!began_in_vain) {
     session.out << Done(name, target, reply);
   }
   if (!began_in_vain) return kExitFine;
-  return Refuse(session, {kExitRefused, "tracing failed at once: " + reply["trace"].value("failure", "")});
+  return Refuse(session, {kExitRefused, "tracing failed at once: " + reply.at("trace").value("failure", "")});
 }
 
 // What went wrong because the process was ending meanwhile is not worth telling.
@@ -176,7 +176,11 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
     if (session.json && reply.is_object()) session.out << JsonText(reply);
     return Refuse(session, UnlessEnded(obstacle, arguments.pid));
   }
-  return Show(session, name, *target, std::move(reply));
+  try {
+    return Show(session, name, *target, std::move(reply));
+  } catch (const ordered_json::exception&) {
+    return Refuse(session, {kExitRefused, "the agent's answer makes no sense; was it built from the same sources?"});
+  }
 }
 
 }  // namespace

@@ -154,6 +154,17 @@ def twice(t):
     expect(judge(t.folder, trace) == 2, "nothing was judged")
 
 
+@test("Attaching again after a stop takes the next free name, and leaves the trace before alone")
+def again(t):
+    with Program(t, work=False) as program:
+        for name in ("", "-2", "-3"):
+            expect(f"anttracks-{program.pid}{name}.trace" in program.attach().stdout, "another name was taken")
+            program.ctl("stop")
+        program.end()
+    for name in ("", "-2", "-3"):
+        verified(t.path(f"anttracks-{program.pid}{name}.trace"))
+
+
 @test("A second copy of the agent's library finds the JVM traced, and changes nothing")
 def second_copy(t):
     copy = t.path("libanttracks.so")

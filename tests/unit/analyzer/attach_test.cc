@@ -239,7 +239,7 @@ TEST_CASE("a request is sent as the JVM expects it, and its answer read to the e
   const std::string path = folder.path() + "/socket";
   {
     FakeJvm jvm(path, "0\nreturn code: 100\n");
-    const auto answer = Execute(path, {"load", "/lib.so", "true", "a=b,c=d"}, milliseconds(20'000));
+    const auto answer = Execute(path, getpid(), {"load", "/lib.so", "true", "a=b,c=d"}, milliseconds(20'000));
     REQUIRE(answer.ok());
     CHECK(answer->code == 0);
     CHECK(answer->text == "return code: 100\n");
@@ -247,7 +247,7 @@ TEST_CASE("a request is sent as the JVM expects it, and its answer read to the e
   }
   fs::remove(path);
   FakeJvm jvm(path, "-1\n/lib.so was not loaded.\n");
-  const auto answer = Execute(path, {"load", "/lib.so"}, milliseconds(20'000));
+  const auto answer = Execute(path, getpid(), {"load", "/lib.so"}, milliseconds(20'000));
   REQUIRE(answer.ok());
   CHECK(answer->code == -1);
   CHECK(answer->text == "/lib.so was not loaded.\n");
@@ -257,10 +257,10 @@ TEST_CASE("a request is sent as the JVM expects it, and its answer read to the e
 TEST_CASE("a JVM that closes, is silent or is not there is an error, not a wait without end") {
   const Folder folder;
   const std::string path = folder.path() + "/socket";
-  CHECK_FALSE(Execute(path, {"load"}, milliseconds(20'000)).ok());
+  CHECK_FALSE(Execute(path, getpid(), {"load"}, milliseconds(20'000)).ok());
   {
     FakeJvm jvm(path, "");  // as one that does not know the user
-    CHECK_FALSE(Execute(path, {"load"}, milliseconds(20'000)).ok());
+    CHECK_FALSE(Execute(path, getpid(), {"load"}, milliseconds(20'000)).ok());
   }
   fs::remove(path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -269,7 +269,7 @@ TEST_CASE("a JVM that closes, is silent or is not there is an error, not a wait 
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(listen(fd, 1) == 0);
-  const auto answer = Execute(path, {"load"}, milliseconds(50));
+  const auto answer = Execute(path, getpid(), {"load"}, milliseconds(50));
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.message().find("does not answer") != std::string::npos);
   close(fd);
