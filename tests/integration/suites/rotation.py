@@ -87,7 +87,8 @@ FAST = "for four threads that allocate as fast as they can, in "
 exact(FAST + "8 MB", "FastAllocation", (8_000_000,), ("-Xmx32m", "-Xmn8m"), Bound(8 * MB), judged=4, cut_judged=4)
 exact(FAST + "64 MB", "FastAllocation", (30_000_000,), ("-Xmx128m", "-Xmn48m"), Bound(64 * MB), judged=4, cut_judged=4,
       slow=True)
-exact("in two files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(3 * MB, 0.5), judged=4, cut_judged=4)
+# How many of the JVM's heaps lie behind the last sync points depends on when the files fill up.
+exact("in two files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(3 * MB, 0.5), judged=1, cut_judged=1)
 exact("in fifty files", "FastAllocation", (30_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(64 * MB, 0.02), judged=4,
       cut_judged=4, slow=True)
 exact("for a large old generation", "LargeOld", (200_000, 4_000_000), ("-Xmx96m", "-Xmn8m"), Bound(24 * MB), judged=4)
