@@ -232,6 +232,15 @@ TEST_CASE("threads can be made to wait before the bound; what is handed over at 
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 999});
 }
 
+TEST_CASE("a sync point that finds no room is refused without a loss, and nothing else suffers from it") {
+  Queue q;
+  for (uint64_t i = 0; i < 8; i++) REQUIRE(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kGiveUp : PushMode::kTry));
+  CHECK_FALSE(q.queue.Push(q.Filled(8), PushMode::kGiveUp));
+  CHECK(q.queue.lost_segments() == 0);
+  CHECK(q.queue.Push(q.Filled(9), PushMode::kForce));
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9});
+}
+
 TEST_CASE("what the writer has taken counts against the bound until it is given back") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));

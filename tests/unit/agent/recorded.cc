@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "trace/file_writer.h"
@@ -197,6 +199,12 @@ std::string TemporaryPath() {
   static Folder folder;
   static int number = 0;
   return (folder.path / ("t" + std::to_string(number++) + ".trace")).string();
+}
+
+std::string ReadFile(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 Recording::Recording(FakeVm& vm, SessionConfig config) : path_(TemporaryPath()) {

@@ -90,5 +90,7 @@ class Recording {
 
 // A path in a fresh folder that is removed at the end of the program.
 std::string TemporaryPath();
+// All of a text file.
+std::string ReadFile(const std::string& path);
 
 }  // namespace anttracks::core

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "agent/io/reply.h"
 #include "tests/unit/agent/recorded.h"
@@ -15,12 +14,6 @@ namespace anttracks::core {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Read(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 TEST_CASE("options without a request are the options of a trace, whatever they are") {
   for (const char* text : {"", "file=a.trace,maxsize=8G", "reply=x", "compress=off,request=stop"}) {
@@ -63,14 +56,14 @@ TEST_CASE("an answer goes into an empty file of one's own only") {
   CHECK_FALSE(fs::exists(path));
   std::ofstream(path).close();
   CHECK(io::WriteReply(path, "text").ok());
-  CHECK(Read(path) == "text");
+  CHECK(ReadFile(path) == "text");
   CHECK_FALSE(io::WriteReply(path, "more").ok());
-  CHECK(Read(path) == "text");
+  CHECK(ReadFile(path) == "text");
   const std::string target = path + ".target", link = path + ".link";
   std::ofstream(target).close();
   fs::create_symlink(target, link);
   CHECK_FALSE(io::WriteReply(link, "text").ok());
-  CHECK(Read(target).empty());
+  CHECK(ReadFile(target).empty());
   for (const std::string& each : {path, target, link}) fs::remove(each);
 }
 

@@ -279,24 +279,29 @@ TEST_CASE("a full collection stops the walk of the old space; the next sync poin
   CHECK(trace.sync_objects.size() == 2001);
 }
 
+// A sync point, then a collection of the kind. begun: the walk's thread runs already, else it does only after that.
+ReadTrace CollectBesideWalk(uint32_t kind, bool begun) {
+  FakeVm vm;
+  Recording recording(vm);
+  Background& background = recording.session().background();
+  Spaces spaces(vm);
+  recording.session().WantSyncPoint();
+  std::thread thread;
+  const auto start = [&] { thread = std::thread([&] { background.Loop(vm.vm()); }); };
+  if (begun) start();
+  spaces.Collect(recording);
+  spaces.Collect(recording, kind);
+  if (!begun) start();
+  background.WaitIdle();
+  background.Stop();
+  thread.join();
+  return recording.End();
+}
+
 TEST_CASE("a young collection finds the young spaces listed, whether the walk had begun or not") {
   for (const bool begun : {false, true}) {
     CAPTURE(begun);
-    FakeVm vm;
-    Recording recording(vm);
-    Background& background = recording.session().background();
-    Spaces spaces(vm);
-    recording.session().WantSyncPoint();
-    std::thread thread;
-    const auto start = [&] { thread = std::thread([&] { background.Loop(vm.vm()); }); };
-    if (begun) start();
-    spaces.Collect(recording);
-    spaces.Collect(recording);
-    if (!begun) start();
-    background.WaitIdle();
-    background.Stop();
-    thread.join();
-    const ReadTrace trace = recording.End();
+    const ReadTrace trace = CollectBesideWalk(ANTTRACKS_GC_YOUNG, begun);
     CHECK(trace.Count(trace::SegmentKind::kSyncEnd) == 1);
     CHECK(trace.Count(trace::SegmentKind::kSyncAbandoned) == 0);
     CHECK(trace.sync_objects.size() == 2001);
@@ -367,20 +372,7 @@ TEST_CASE("a collection that takes old regions, or unloads classes, finds the wh
     for (const bool begun : {false, true}) {
       CAPTURE(kind);
       CAPTURE(begun);
-      FakeVm vm;
-      Recording recording(vm);
-      Background& background = recording.session().background();
-      Spaces spaces(vm);
-      recording.session().WantSyncPoint();
-      std::thread thread;
-      const auto start = [&] { thread = std::thread([&] { background.Loop(vm.vm()); }); };
-      if (begun) start();
-      spaces.Collect(recording);
-      spaces.Collect(recording, kind);
-      if (!begun) start();
-      background.Stop();
-      thread.join();
-      const ReadTrace trace = recording.End();
+      const ReadTrace trace = CollectBesideWalk(kind, begun);
       CHECK(trace.Count(trace::SegmentKind::kSyncAbandoned) == 0);
       CHECK(trace.sync_objects.size() == 2001);
       size_t collections = 0, ends = 0;

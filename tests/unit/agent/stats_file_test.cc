@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "tests/unit/agent/recorded.h"
 
@@ -14,22 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Read(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 TEST_CASE("counters replace the ones before, as a whole") {
   const std::string path = TemporaryPath();
   auto stats = io::StatsFile::Create(path, false);
   REQUIRE(stats.ok());
   CHECK(fs::exists(path));
   REQUIRE((*stats)->Write("a long first text").ok());
-  CHECK(Read(path) == "a long first text");
+  CHECK(ReadFile(path) == "a long first text");
   std::ifstream reader(path);  // of one who reads meanwhile
   REQUIRE((*stats)->Write("short").ok());
-  CHECK(Read(path) == "short");
+  CHECK(ReadFile(path) == "short");
   std::string seen;
   std::getline(reader, seen);
   CHECK(seen == "a long first text");
@@ -45,12 +38,12 @@ TEST_CASE("an existing file is refused unless overwrite, and then kept until the
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() == "cannot write the counters to " + path +
                                  ": File exists; choose another file with stats=, or give overwrite=yes");
-  CHECK(Read(path) == "precious");
+  CHECK(ReadFile(path) == "precious");
   auto stats = io::StatsFile::Create(path, true);
   REQUIRE(stats.ok());
-  CHECK(Read(path) == "precious");
+  CHECK(ReadFile(path) == "precious");
   REQUIRE((*stats)->Write("new").ok());
-  CHECK(Read(path) == "new");
+  CHECK(ReadFile(path) == "new");
 }
 
 TEST_CASE("a file that cannot be written is told at once, or when its folder goes") {
