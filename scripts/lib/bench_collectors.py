@@ -51,6 +51,19 @@ def means(results, name, base, before, after):
             + " |" * (after + 1) for collector in COLLECTORS]
 
 
+def stopped(results):
+    """One line a workload and collector, then the means. CPU and GC time are of the whole JVM, with the warm-up: not shown."""
+    lines = ["| workload | collector | patched: ms an iteration | stopped: ms an iteration | "
+             "stopped to patched: run time |", "|---|---|" + "---:|" * 3]
+    for workload, by in results.items():
+        for collector in COLLECTORS:
+            base, runs = (by[of_collector(c, collector)] for c in ("patched", "stopped"))
+            lines.append(f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {text(ratio(runs, base, 'wall_ms'))} |")
+    return lines + [f"| geometric mean of {len(results)} | {collector} | | | "
+                    + text(mean_ratio(results, of_collector("stopped", collector), of_collector("patched", collector), "wall_ms")) + " |"
+                    for collector in COLLECTORS]
+
+
 def page(data):
     results, place = runs_of(data["studies"]["collectors"]), data["where"]
     return "\n".join([
@@ -63,4 +76,5 @@ def page(data):
         "## Tracing", "", *traced(results), "",
         "## Rotation within a tight bound", "",
         "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
-        "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results)]).rstrip() + "\n"
+        "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results), "",
+        "## After stop", "", *study_head(data, "stopped"), *meanings(("stopped",)), "", *stopped(runs_of(data["studies"]["stopped"]))]).rstrip() + "\n"

@@ -20,6 +20,7 @@ class Configuration:
     patched: bool = True    # the JDK; False: the stock one
     options: str = ""       # of the agent, with {wide} and {narrow}; empty: no agent
     rotates: bool = False
+    command: str = ""       # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
     java_agent: str = ""    # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
     whole: bool = True      # False: a baseline that may die or run into the time limit, which is then its result
@@ -69,18 +70,20 @@ CONFIGURATIONS = {
     "deaths": Configuration("as counted, with deaths by phantom references (`mode=deaths`)", patched=False,
                             java_agent="instrument.jar=mode=deaths,out={folder}/instrument.json", whole=False),
 }
+CONFIGURATIONS["stopped"] = replace(CONFIGURATIONS["traced"], command="{analyzer} ctl {pid} stop",
+                                    meaning="as traced during the warm-up, then stopped: what is measured is not traced")
 COLLECTORS = ("Parallel", "Serial", "G1")
 
 
 def of_collector(name, collector):
-    """The name of patched, traced or narrow with that collector."""
+    """The name of patched, traced, narrow or stopped with that collector."""
     return name if collector == "Parallel" else f"{collector.lower()}-{name}"
 
 
 for collector in COLLECTORS[1:]:
     CONFIGURATIONS |= {of_collector(name, collector): replace(CONFIGURATIONS[name], collector=collector,
                                                               meaning=f"as {name}, with the {collector} collector")
-                       for name in ("patched", "traced", "narrow")}
+                       for name in ("patched", "traced", "narrow", "stopped")}
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
     "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS)),
@@ -91,6 +94,9 @@ STUDIES = {
     "collectors": Study("what tracing and rotation cost with each collector", "patched",
                         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "narrow")),
                         ("javac", "h2", "lusearch", "longlived"), "benchmarks-collectors"),
+    "stopped": Study("what is left of the cost when tracing was stopped", "patched",
+                     tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
+                     ("javac", "lusearch"), "benchmarks-collectors"),
 }
 
 

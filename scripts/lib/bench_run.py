@@ -33,8 +33,10 @@ def command(name, configuration, home, iterations, warmup, folder):
     flags = [f"-XX:+Use{configuration.collector}GC", f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
     if configuration.java_agent:
         flags.append("-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder)))
-    return workloads.start(name, home, "large", iterations, warmup, flags=flags,
+    line = workloads.start(name, home, "large", iterations, warmup, flags=flags,
                            agent=f"{AGENT}=file={folder}/trace,stats={folder}/stats.json,{agent}" if agent else None)
+    # The program puts its process id in.
+    return line + (["--after-warmup", configuration.command.format(analyzer=ANALYZER, pid="{pid}")] if configuration.command else [])
 
 
 def one_run(name, key, home, options, limit_s, look_inside):

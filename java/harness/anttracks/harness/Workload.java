@@ -58,16 +58,19 @@ abstract class Workload {
     final void measure(String[] args) throws Exception {
         int warmup = Integer.parseInt(option(args, "--warmup", "2"));
         int iterations = Integer.parseInt(option(args, "--iterations", "5"));
+        String command = option(args, "--after-warmup", "");
         try {
-            repeat(warmup, iterations);
+            repeat(warmup, iterations, command.replace("{pid}", Long.toString(ProcessHandle.current().pid())));
         } finally {
             close();
         }
     }
 
-    private void repeat(int warmup, int iterations) throws Exception {
+    /** command: run between warm-up and the first iteration that counts, words separated by blanks; empty: none. */
+    private void repeat(int warmup, int iterations, String command) throws Exception {
         Long checksum = null;
         for (int i = 0; i < warmup + iterations; i++) {
+            if (i == warmup && !command.isEmpty()) run(command);
             long gc = gcMillis();
             long began = System.nanoTime();
             long result = iterate();
@@ -78,6 +81,11 @@ abstract class Workload {
                 System.out.printf("iteration %d %.3f wall_ms %d gc_ms %016x%n", i - warmup, millis, gcMillis() - gc, result);
             }
         }
+    }
+
+    private static void run(String command) throws Exception {
+        Process process = new ProcessBuilder(command.split(" ")).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        if (process.waitFor() != 0) throw new IllegalStateException(command + " ended with " + process.exitValue());
     }
 
     private static long gcMillis() {
