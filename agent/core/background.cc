@@ -34,17 +34,23 @@ void Background::Stop() {
   work_.notify_one();
 }
 
-void Background::Start(std::function<void()> task) {
+bool Background::Start(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return;
+  if (closed_) return false;
   task_ = std::move(task);
   busy_ = true;
   work_.notify_one();
+  return true;
 }
 
 void Background::Close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
+}
+
+bool Background::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 bool Background::Withdraw() {

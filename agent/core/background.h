@@ -21,12 +21,13 @@ class Background {
   void Loop(const AntTracksVM& vm);
   void Stop();
 
-  // The task must not throw. Not while another one runs. Does nothing after Close.
-  void Start(std::function<void()> task);
+  // The task must not throw. Not while another one runs. False after Close: it will not run.
+  bool Start(std::function<void()> task);
   // No task begins any more.
   void Close();
-  // True: the task had not begun and never will. In collect() the thread stands still until the safepoint ends, so
-  // the VM thread must not wait for it to begin one.
+  bool closed() const;
+  // True: the task had not begun and never will. In collect() the thread stands still until the safepoint ends,
+  // so the VM thread must not wait for it to begin one.
   bool Withdraw();
   // Waits until no task runs; the task must have been told to end.
   void WaitIdle();

@@ -209,14 +209,21 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
   return refused == nullptr;
 }
 
+// nullptr: out of memory.
+Buffer* BufferQueue::MakeSegments(std::span<const uint8_t> segments) {
+  Buffer* buffer = Make(segments.size());
+  if (buffer == nullptr) return nullptr;
+  std::memcpy(buffer->data(), segments.data(), segments.size());
+  buffer->used = static_cast<uint32_t>(segments.size());
+  return buffer;
+}
+
 bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush) {
-  Buffer* buffer = AcquireSized(segments.size());
+  Buffer* buffer = MakeSegments(segments);
   if (buffer == nullptr) {
     DropUnqueued(1, segments.size());
     return false;
   }
-  std::memcpy(buffer->data(), segments.data(), segments.size());
-  buffer->used = static_cast<uint32_t>(segments.size());
   buffer->flush = flush;
   return Push(buffer, mode);
 }
@@ -227,6 +234,20 @@ bool BufferQueue::PushMark(uint8_t kind) {
   mark->kind = kind;
   mark->flush = true;
   return Push(mark, PushMode::kForce);
+}
+
+bool BufferQueue::PushLoss(std::span<const uint8_t> segment) {
+  Buffer* loss = MakeSegments(segment);
+  const Lock lock(mutex_);
+  epoch_.fetch_add(1, std::memory_order_release);
+  if (loss == nullptr) return false;
+  if (discard_) {
+    std::free(loss);
+    return true;
+  }
+  Append(loss);
+  work_.notify_one();
+  return true;
 }
 
 void BufferQueue::DropUnqueued(size_t segments, size_t bytes) {
@@ -241,10 +262,8 @@ void BufferQueue::QueueLoss() {
   trace::ByteBuffer segment;
   trace::AppendLoss(&segment, stall_time_, stall_segments_, stall_bytes_,
                     "the trace file could not be written fast enough");
-  Buffer* loss = Make(segment.size());
+  Buffer* loss = MakeSegments(segment.span());
   if (loss == nullptr) return;  // stays stalled, tried again at the next Pop
-  std::memcpy(loss->data(), segment.data(), segment.size());
-  loss->used = static_cast<uint32_t>(segment.size());
   if (stall_tail_ == nullptr) {
     loss->next = head_;
     head_ = loss;

@@ -92,6 +92,9 @@ class BufferQueue {
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false);
   // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
   bool PushMark(uint8_t kind);
+  // Puts a LOSS there for what is lost elsewhere: no stream that was begun before goes on behind it. False: out
+  // of memory.
+  bool PushLoss(std::span<const uint8_t> segment);
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 
@@ -147,6 +150,7 @@ class BufferQueue {
   void QueueLoss();
   uint32_t NextCapacity();
   Buffer* Make(size_t bytes);
+  Buffer* MakeSegments(std::span<const uint8_t> segments);
   void Pool(Buffer* list, bool taken);
   Buffer* TrimPool();
   static void Free(Buffer* list);

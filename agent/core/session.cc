@@ -87,7 +87,7 @@ void Session::Abandon(std::string_view reason) {
   if (was_active) {
     trace::ByteBuffer loss;
     trace::AppendLoss(&loss, clock_.Now(), 0, 0, std::string(reason) + " while threads were running");
-    queue_.PushSegments(loss.span(), PushMode::kForce);
+    (void)queue_.PushLoss(loss.span());
   }
   queue_.Close();
 }

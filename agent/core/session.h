@@ -208,6 +208,7 @@ class Session final : public EventSource {
   void FinishSyncPoint();
   void AbandonSyncPoint(std::string_view reason);
   void StopSyncPoint(std::string_view reason);
+  void CloseSyncPoint();
   uint64_t YoungSlides() const;
 
   const AntTracksVM& vm_;

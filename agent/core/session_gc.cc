@@ -45,6 +45,7 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
   } else {
     FinishSyncPoint();
   }
+  CloseSyncPoint();
   sync_pause_ns_.Add(Clock::Monotonic() - begin);
   HandOverAll(PushMode::kTry);
   collections_.Add(1);

@@ -105,6 +105,7 @@ void Session::SyncEnd() {
   queue_.PushMark(kSyncComplete);
   sync_objects_.Add(sync_->objects);
   sync_points_.Add(1);
+  sync_->open.store(false);
 }
 
 uint64_t Session::YoungSlides() const {
@@ -114,9 +115,9 @@ uint64_t Session::YoungSlides() const {
 }
 
 // Not while another one is written; not if a young collection failed to promote: dead objects lie between those
-// that stayed.
+// that stayed. Nor when tracing is ending: there would be nobody to read the heap.
 bool Session::MayBeSyncPoint(const AntTracksGC& gc) const {
-  if (background_.busy() || gc.kind == ANTTRACKS_GC_REMARK) return false;
+  if (background_.busy() || background_.closed() || gc.kind == ANTTRACKS_GC_REMARK) return false;
   return gc.kind == ANTTRACKS_GC_FULL || YoungSlides() == slides_before_;
 }
 
@@ -148,10 +149,8 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   sync.spaces.assign(spaces.begin(), spaces.end());
   sync.hurry.store(Hurry::kNot);
   sync.young_done.store(false);
-  if (!sync_in_pause_) {
-    background_.Start([this] { WalkSpaces(); });
-    return;
-  }
+  sync.open.store(true);
+  if (!sync_in_pause_ && background_.Start([this] { WalkSpaces(); })) return;
   sync_in_pause_ = false;
   WalkInPause();
 }
@@ -258,12 +257,15 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 // In the background.
 void Session::WalkSpaces() {
   try {
-    const bool young = sync_->young_done.load() || WalkYoung(true);
-    background_.Notify([this] { sync_->young_done.store(true); });
-    if (young && WalkOld(true)) {
+    bool whole = sync_->young_done.load() || WalkYoung(true);
+    if (whole) {
+      background_.Notify([this] { sync_->young_done.store(true); });
+      whole = WalkOld(true);
+    }
+    if (whole) {
       SyncEnd();
-      sync_->complete.store(true);
     } else if (!sync_->stop.load() && failure_.active()) {
+      // Before anybody goes on who waits for the young spaces: what follows is of a collection.
       AbandonSyncPoint("the trace could not be written fast enough");
     }
   } catch (const std::exception& e) {
@@ -305,6 +307,7 @@ void Session::FinishSyncPoint() {
 }
 
 void Session::AbandonSyncPoint(std::string_view reason) {
+  sync_->open.store(false);
   if (sync_->buffer != nullptr) queue_.Release(sync_->buffer);
   sync_->buffer = nullptr;
   trace::ByteBuffer segment;
@@ -317,12 +320,17 @@ void Session::AbandonSyncPoint(std::string_view reason) {
 // Before objects of the old space may move, and before the session ends.
 void Session::StopSyncPoint(std::string_view reason) {
   if (!background_.busy()) return;
-  sync_->complete.store(false);
   sync_->stop.store(true);
   if (!background_.Withdraw()) background_.WaitIdle();
-  if (sync_->complete.load()) return;
-  if (!sync_->again.load()) AbandonSyncPoint(reason);
+  if (!sync_->open.load()) return;
+  AbandonSyncPoint(reason);
   sync_in_pause_ = true;
+}
+
+// Nothing of a collection may come between the objects of a sync point. One is open without a walk when tracing
+// is about to end and threads that are still ahead of that collect.
+void Session::CloseSyncPoint() {
+  if (sync_->open.load() && !background_.busy()) AbandonSyncPoint("tracing is ending");
 }
 
 double Session::SyncPointBytes() const {

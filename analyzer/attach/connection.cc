@@ -50,8 +50,10 @@ bool IsOf(int fd, pid_t server) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == server;
 }
 
-// While others wait for the JVM it takes no more connections.
-Result<Descriptor> Connect(const std::string& path, pid_t server, steady_clock::time_point until) {
+// While others wait for the JVM it takes no more connections. nobody: set when it fails as no such process
+// listens there.
+Result<Descriptor> Connect(const std::string& path, pid_t server, steady_clock::time_point until,
+                           bool* nobody = nullptr) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return Status::Error("the path " + path + " is too long for a socket");
@@ -59,12 +61,14 @@ Result<Descriptor> Connect(const std::string& path, pid_t server, steady_clock::
   Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return SystemError("cannot make a socket");
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (nobody != nullptr) *nobody = errno == ECONNREFUSED || errno == ENOENT;
     if (errno != EAGAIN && errno != EINTR) return SystemError("cannot connect to " + path);
     if (steady_clock::now() >= until) return Status::Error("the JVM is busy with other requests");
     std::this_thread::sleep_for(kPause);
   }
-  if (!IsOf(fd.get(), server)) return Status::Error(path + " is another process' socket");
-  return fd;
+  if (IsOf(fd.get(), server)) return fd;
+  if (nobody != nullptr) *nobody = true;
+  return Status::Error(path + " is another process' socket");
 }
 
 // Waits until the socket is ready for what is asked.
@@ -104,11 +108,17 @@ Result<std::string> Receive(int fd, steady_clock::time_point until) {
   }
 }
 
-// Only one that the JVM's own user made: /tmp is everybody's.
-bool Listens(const Target& target) {
+// Only at a socket that the JVM's own user made: /tmp is everybody's. An error when there is one, but it cannot
+// be reached.
+Result<bool> Listens(const Target& target) {
   struct stat made {};
-  if (lstat(target.socket().c_str(), &made) != 0 || !S_ISSOCK(made.st_mode) || made.st_uid != target.uid) return false;
-  return Connect(target.socket(), target.pid, steady_clock::now() + kBusy).ok();
+  if (lstat(target.socket().c_str(), &made) != 0 || !S_ISSOCK(made.st_mode) || made.st_uid != target.uid)
+    return false;
+  bool nobody = false;
+  const auto fd = Connect(target.socket(), target.pid, steady_clock::now() + kBusy, &nobody);
+  if (fd.ok()) return true;
+  if (nobody) return false;
+  return fd.status();
 }
 
 // What tells the JVM that SIGQUIT means to listen. Gone with its owner.
@@ -117,8 +127,14 @@ class AttachFile {
   explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
     const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     made_ = fd.get() >= 0;
-    if (!made_ && errno != EEXIST) {
-      error_ = SystemError("cannot make the file " + name_ + " in its /tmp, which tells the JVM to listen");
+    if (made_) return;
+    const std::string what = "the file " + name_ + " in its /tmp, which tells the JVM to listen";
+    if (errno != EEXIST) {
+      error_ = SystemError("cannot make " + what);
+    } else if (!IsBelieved(target)) {
+      error_ = Status::Error(what +
+                             ", is there already and belongs to another user: the JVM would print a thread "
+                             "dump instead; delete it");
     }
   }
   ~AttachFile() {
@@ -128,6 +144,13 @@ class AttachFile {
   const Status& error() const { return error_; }
 
  private:
+  // As HotSpot does: its own user's, or root's.
+  bool IsBelieved(const Target& target) const {
+    struct stat there {};
+    return fstatat(tmp_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(there.st_mode) &&
+           (there.st_uid == target.uid || there.st_uid == 0);
+  }
+
   const Descriptor tmp_;
   const std::string name_;
   bool made_ = false;
@@ -159,7 +182,14 @@ int OpenTmp(const Target& target) {
 }
 
 Obstacle Wake(const Target& target, milliseconds wait) {
-  if (Listens(target)) return {};
+  const auto unreachable = [&target](const Status& why) {
+    return Obstacle{kExitNoAnswer,
+                    "process " + std::to_string(target.pid) + " listens, but " + why.message() + "; try again"};
+  };
+  // Not signalled then: a JVM that listens takes SIGQUIT for the wish to have a thread dump.
+  auto listens = Listens(target);
+  if (!listens.ok()) return unreachable(listens.status());
+  if (*listens) return {};
   Obstacle obstacle = MayBeSignalled(target);
   if (!obstacle.none()) return obstacle;
   const AttachFile file(target);
@@ -167,9 +197,13 @@ Obstacle Wake(const Target& target, milliseconds wait) {
   if (kill(target.pid, SIGQUIT) != 0) {
     return {errno == ESRCH ? kExitNoProcess : kExitOtherUser, SystemError("cannot signal process " + std::to_string(target.pid)).message()};
   }
-  for (const auto until = steady_clock::now() + wait; steady_clock::now() < until; std::this_thread::sleep_for(kPause)) {
-    if (Listens(target)) return {};
-    if (kill(target.pid, 0) != 0) return {kExitNoProcess, "process " + std::to_string(target.pid) + " has ended meanwhile"};
+  for (const auto until = steady_clock::now() + wait; steady_clock::now() < until;
+       std::this_thread::sleep_for(kPause)) {
+    listens = Listens(target);
+    if (!listens.ok()) return unreachable(listens.status());
+    if (*listens) return {};
+    if (kill(target.pid, 0) != 0)
+      return {kExitNoProcess, "process " + std::to_string(target.pid) + " has ended meanwhile"};
   }
   return {kExitNoAnswer, "process " + std::to_string(target.pid) +
                              " did not open its socket in time: it hangs, or waits in a long pause; try again"};

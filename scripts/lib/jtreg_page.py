@@ -10,7 +10,7 @@ import jtreg_list
 BASE = {"release": "stock", "release-agent": "stock", "fastdebug": "stock-fastdebug", "fastdebug-agent": "stock-fastdebug"}
 COLUMNS = ("stock", "release", "release-agent", "stock-fastdebug", "fastdebug", "fastdebug-agent")
 BAD = ("failed", "error", "not run")
-COUNTED = ("verified", "killed", "empty", "bytes")
+COUNTED = ("verified", "killed", "exited", "empty", "bytes")
 
 
 def path_of(folder, configuration):
@@ -98,7 +98,7 @@ def summary(folder, configuration, data):
                  + f"; {len(fresh)} new failures")
     if "traces" in data:
         traces = data["traces"]
-        lines.append(f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed), {traces['empty']} empty, {len(wrong)} wrong, "
+        lines.append(f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed, {traces['exited']} of some that exited at once), {traces['empty']} empty, {len(wrong)} wrong, "
                      f"{traces['bytes'] / 2**20:.0f} MiB")
     untraced = "traces" in data and data["traces"]["verified"] == 0  # then the agent was in none of the JVMs
     return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced

@@ -81,7 +81,7 @@ class Traces:
 
     def __init__(self, analyzer, folder, bad):
         self.analyzer, self.folder, self.bad = analyzer, folder, bad
-        self.counts = {"verified": 0, "killed": 0, "empty": 0, "bytes": 0, "largest": 0}
+        self.counts = {"verified": 0, "killed": 0, "exited": 0, "empty": 0, "bytes": 0, "largest": 0}
         self.wrong = []
         for path in (folder, bad):
             os.makedirs(path, exist_ok=True)
@@ -106,13 +106,23 @@ class Traces:
             if not os.path.exists("/proc/" + os.path.basename(path).split(".")[0]):
                 self._judge(path)
 
+    @staticmethod
+    def _only_exited(report):
+        """Whether nothing is wrong but that the process ended without its JVM, as -XX:+ExitOnOutOfMemoryError makes it: the trace says so."""
+        try:
+            report = json.loads(report)
+        except ValueError:
+            return False
+        return report["errors"] == 1 and report["first"][0]["text"].startswith("0 segments with 0 bytes lost: the process exited without the end")
+
     def _judge(self, path):
         size = os.path.getsize(path)
         done = subprocess.run([self.analyzer, "verify", "--json", path], capture_output=True, text=True, errors="replace")
         # A JVM that aborts while it starts leaves no more than the header.
         if size <= 64:
             self.counts["empty"] += 1
-        elif done.returncode == 0:
+        elif done.returncode == 0 or self._only_exited(done.stdout):
+            self.counts["exited"] += done.returncode != 0
             self.counts["verified"] += 1
             self.counts["killed"] += not json.loads(done.stdout)["ended_cleanly"]
         else:

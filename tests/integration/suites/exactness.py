@@ -4,7 +4,7 @@
 import re
 
 from judge.exact import judge
-from judge.world import Skip, add, expect, run_traced
+from judge.world import Skip, add, expect, java_command, run, run_traced
 
 # Of what is tested with each collector; the first one is that of a test's plain name.
 COLLECTORS = ("Parallel", "Serial", "G1")
@@ -67,6 +67,27 @@ exact("when promotion fails", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xm
       log_says="Promotion failed", collectors=("Parallel", "Serial"))
 exact("when objects cannot be evacuated", "PromotionFailure", (20, 300_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
       log_says="To-space exhausted", collectors=("G1",))
+
+
+def kept_marks(test, collector, arguments, failed):
+    """With sites almost every mark differs from a new object's: to preserve them all would take memory when there is none."""
+    log = test.path("gc.log")
+    for _ in range(ATTEMPTS):
+        test.clear()
+        flags = (f"-XX:+Use{collector}GC", "-Xms64m", "-Xmx64m", "-Xmn24m")
+        run(java_command("PromotionFailure", (*arguments, "unhashed"), (*flags, f"-Xlog:gc*=trace:file={log}")))
+        if says(log, failed):
+            break
+    expect(says(log, failed), f"no log says {failed!r}: the test tests nothing")
+    with open(log, encoding="utf-8") as file:
+        most = max((int(marks) for marks in re.findall(r"Restored (\d+) marks", file.read())), default=None)
+    expect(most is not None and most < 1000, f"{most} marks were preserved")
+
+
+for collector, arguments, failed in (("Serial", (4, 500_000), "Promotion failed"), ("G1", (20, 300_000), "To-space exhausted")):
+    add(f"Objects that stay in a young collection of {collector} keep their marks where they are",
+        lambda test, c=collector, a=arguments, f=failed: kept_marks(test, c, a, f))
+
 exact("after many full collections of a dense old generation", "DenseOld")
 exact("after many full collections with a large dead wood allowance", "DenseOld",
       flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"))

@@ -9,7 +9,7 @@ import subprocess
 import jtreg_list
 import jtreg_page
 import jtreg_run
-from judge.world import ANALYZER, JDK, ROOT, expect, run, run_traced, tail, test
+from judge.world import ANALYZER, JDK, ROOT, expect, java_command, run, run_traced, tail, test
 
 JTREG = os.path.join(ROOT, "scripts", "jtreg")
 FEWEST = 12  # tests of the short subset
@@ -72,6 +72,20 @@ def wrong_trace(t):
     expect(os.listdir(bad) == [f"{gone.pid}.trace"], f"{os.listdir(bad)}")
 
 
+@test("The trace of a JVM that a jtreg test makes exit at once counts as whole")
+def exited_trace(t):
+    flags = ("-XX:+UseSerialGC", "-Xmx48m", "-XX:+ExitOnOutOfMemoryError")
+    trace = t.path("trace")
+    done = run(java_command("Ends", ("fill",), flags, f"file={trace}"), cwd=t.folder)
+    expect(done.returncode == 3, f"java ended with {done.returncode}: {done.stderr}")
+    scratch, bad = t.path("scratch"), t.path("bad")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with jtreg_run.Traces(os.path.realpath(ANALYZER), scratch, bad) as traces:
+        shutil.move(trace, os.path.join(scratch, f"{gone.pid}.trace"))
+    expect(traces.counts["verified"] == traces.counts["exited"] == 1 and not traces.wrong, f"{traces.counts} {traces.wrong}")
+
+
 def results(image="a", traces=None, **by_test):
     """Made-up results of one collector; a name's `_` stands for `/`."""
     entries = {name.replace("_", "/") + ".java": {"result": result, "seconds": 1.0, "detail": "" if result == "passed" else "why"}
@@ -90,7 +104,7 @@ def new_failures(t):
     expect("new: own: gc/A.java" in text and "release: 1 passed, 2 failed, 1 error; 2 new failures" in text, text)
     text, fine = jtreg_page.summary(t.folder, "release", results(gc_B="failed", gc_D="passed"))
     expect(fine, f"a failure that stock has, too: {text}")
-    traces = {"verified": 1, "killed": 0, "empty": 0, "bytes": 9, "largest": 9, "wrong": [{"trace": "x", "said": "an overlap"}]}
+    traces = {"verified": 1, "killed": 0, "exited": 0, "empty": 0, "bytes": 9, "largest": 9, "wrong": [{"trace": "x", "said": "an overlap"}]}
     text, fine = jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))
     expect(not fine and "an overlap" in text, f"a wrong trace: {text}")
     traces = traces | {"wrong": []}

@@ -241,6 +241,23 @@ TEST_CASE("a sync point that finds no room is refused without a loss, and nothin
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9});
 }
 
+TEST_CASE("behind a loss that is told from outside no stream goes on that was begun before it") {
+  Queue q;
+  Buffer* before = q.Filled(0);
+  Buffer* continued = q.Filled(1);
+  for (Buffer* buffer : {before, continued}) {
+    buffer->resets = false;
+    buffer->epoch = q.queue.epoch();
+  }
+  CHECK(q.queue.Push(before, PushMode::kForce));
+  trace::ByteBuffer loss;
+  trace::AppendLoss(&loss, 1, 2, 3, "test");
+  CHECK(q.queue.PushLoss(loss.span()));
+  CHECK_FALSE(q.queue.Push(continued, PushMode::kForce));
+  CHECK(q.queue.Push(q.Filled(2), PushMode::kForce));
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 999, 2});
+}
+
 TEST_CASE("what the writer has taken counts against the bound until it is given back") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));

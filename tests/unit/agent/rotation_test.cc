@@ -189,6 +189,9 @@ struct Spaces {
     }
   }
   void Collect(Recording& recording, uint32_t kind = ANTTRACKS_GC_YOUNG) {
+    Collect(recording.callbacks(), recording.context(), kind);
+  }
+  void Collect(const AntTracksCallbacks& callbacks, void* context, uint32_t kind = ANTTRACKS_GC_YOUNG) {
     const AntTracksSpace spaces[] = {{ANTTRACKS_SPACE_SURVIVOR, 1, survivor, survivor + 24, survivor + 4096},
                                      {ANTTRACKS_SPACE_OLD, 0, old, old_top, old_top}};
     AntTracksGC gc{};
@@ -197,8 +200,8 @@ struct Spaces {
     gc.cause = "test";
     gc.spaces = spaces;
     gc.nspaces = 2;
-    recording.callbacks().gc_begin(recording.context(), &gc);
-    recording.callbacks().gc_end(recording.context(), &gc);
+    callbacks.gc_begin(context, &gc);
+    callbacks.gc_end(context, &gc);
   }
   uint64_t survivor, old, old_top;
   uint32_t id = 0;
@@ -312,6 +315,80 @@ TEST_CASE("a young collection finds the young spaces listed, whether the walk ha
       if (segment.kind == trace::SegmentKind::kGcBegin && ++collections == 2) break;
     }
     CHECK(listed == 1);
+  }
+}
+
+// The kinds of what follows the first end of a collection.
+std::vector<trace::SegmentKind> BehindFirstCollection(const ReadTrace& trace) {
+  std::vector<trace::SegmentKind> kinds;
+  bool behind = false;
+  for (const ReadSegment& segment : trace.segments) {
+    if (behind && segment.kind != trace::SegmentKind::kSymbols) kinds.push_back(segment.kind);
+    behind = behind || segment.kind == trace::SegmentKind::kGcEnd;
+  }
+  return kinds;
+}
+
+TEST_CASE(
+    "collections between the end's announcement and the end leave no open sync point behind, and begin none") {
+  using trace::SegmentKind;
+  for (const uint32_t kind : {ANTTRACKS_GC_YOUNG, ANTTRACKS_GC_MIXED, ANTTRACKS_GC_FULL}) {
+    CAPTURE(kind);
+    FakeVm vm;
+    Recording recording(vm);
+    Spaces spaces(vm);
+    recording.session().WantSyncPoint();
+    spaces.Collect(recording);  // the walk waits for its thread
+    recording.session().PrepareStop();
+    spaces.Collect(recording, kind);
+    recording.session().WantSyncPoint();
+    spaces.Collect(recording, kind);
+    CHECK(BehindFirstCollection(recording.End()) ==
+          std::vector{SegmentKind::kSyncBegin, SegmentKind::kSyncAbandoned, SegmentKind::kGcBegin,
+                      SegmentKind::kGcEnd, SegmentKind::kGcBegin, SegmentKind::kGcEnd, SegmentKind::kEnd});
+  }
+}
+
+// Of what is queued.
+std::vector<trace::SegmentKind> QueuedKinds(BufferQueue& queue) {
+  std::vector<trace::SegmentKind> kinds;
+  while (Buffer* list = queue.Pop(std::chrono::milliseconds(0))) {
+    for (Buffer* buffer = list; buffer != nullptr; buffer = buffer->next) {
+      // Segments by themselves begin with their kind; marks have no bytes.
+      if (buffer->used != 0)
+        kinds.push_back(static_cast<trace::SegmentKind>(buffer->kind != 0 ? buffer->kind : *buffer->data()));
+    }
+    queue.Recycle(list);
+  }
+  return kinds;
+}
+
+TEST_CASE("a sync point that finds no room for the young spaces is abandoned before the next collection") {
+  using trace::SegmentKind;
+  for (int round = 0; round < 50; round++) {
+    FakeVm vm;
+    Session session(vm.vm(), {.buffer_bytes = 4 << 10, .queue_bytes = 64 << 10});
+    session.Begin(trace::SyncReason::kStart);
+    const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+    Spaces spaces(vm);
+    const std::vector<uint8_t> much(512 << 10,
+                                    static_cast<uint8_t>(SegmentKind::kSymbols));  // nobody writes it
+    REQUIRE(session.queue().PushSegments(much, PushMode::kForce));
+    session.WantSyncPoint();
+    std::thread thread([&] { session.background().Loop(vm.vm()); });
+    spaces.Collect(callbacks, &session);
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(2));  // that the walk has begun, mostly: both ways must do
+    spaces.Collect(callbacks, &session);
+    session.PrepareStop();  // another one has begun
+    session.background().Stop();
+    thread.join();
+    const std::vector<SegmentKind> kinds = QueuedKinds(session.queue());
+    session.Finish("end");
+    REQUIRE(kinds.size() >= 6);
+    const std::vector expected{SegmentKind::kSymbols,   SegmentKind::kGcBegin,       SegmentKind::kGcEnd,
+                               SegmentKind::kSyncBegin, SegmentKind::kSyncAbandoned, SegmentKind::kGcBegin};
+    CHECK(std::vector(kinds.begin(), kinds.begin() + 6) == expected);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -284,6 +285,46 @@ TEST_CASE("a JVM that forbids attaching, or would die of the signal, gets none")
   target.pid = getpid();
   target.catches_quit = false;
   CHECK(Wake(target, milliseconds(1)).code == kExitForbidden);
+}
+
+std::atomic<int> quits{0};
+
+// Wakes this process, with the root folder of a fake one, and expects that it is not signalled.
+Obstacle WakeUnsignalled(const FakeProc& proc) {
+  Target target = proc.Looked();
+  target.pid = getpid();
+  struct sigaction counts {
+  }, before{};
+  counts.sa_handler = [](int) { quits++; };
+  sigaction(SIGQUIT, &counts, &before);
+  const Obstacle obstacle = Wake(target, milliseconds(1));
+  sigaction(SIGQUIT, &before, nullptr);
+  CHECK(quits.exchange(0) == 0);
+  return obstacle;
+}
+
+TEST_CASE("a JVM that would take the signal for the wish to have a thread dump gets none") {
+  const FakeProc proc;
+  const std::string tmp = proc.folder().path() + "/77/root/tmp";
+  SUBCASE("it listens, but cannot be reached now") {
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = tmp + "/.java_pid7";
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const Obstacle obstacle = WakeUnsignalled(proc);
+    CHECK(obstacle.code == kExitNoAnswer);
+    CHECK(obstacle.message.find("listens, but cannot connect") != std::string::npos);
+    close(fd);
+  }
+  SUBCASE("it does not believe what says that it shall listen") {
+    fs::create_symlink("/dev/null", tmp + "/.attach_pid7");
+    const Obstacle obstacle = WakeUnsignalled(proc);
+    CHECK(obstacle.code == kExitNoAnswer);
+    CHECK(obstacle.message.find(".attach_pid7") != std::string::npos);
+    CHECK(fs::is_symlink(tmp + "/.attach_pid7"));
+  }
 }
 
 }  // namespace

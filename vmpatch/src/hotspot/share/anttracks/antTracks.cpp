@@ -161,12 +161,14 @@ void AntTracks::filler(HeapWord* start, size_t words) {
 }
 
 void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
-  if (!sites()) return;
-  AntTracksSites::forget_loader(cld);
   if (!recording()) return;
   for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
     _callbacks.class_unload(_callbacks.context, (uint64_t)k);
   }
+}
+
+void AntTracks::class_loaders_unloading() {
+  if (sites()) AntTracksSites::forget_unloading();
 }
 
 AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {

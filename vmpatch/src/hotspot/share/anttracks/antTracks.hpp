@@ -124,7 +124,9 @@ class AntTracks : AllStatic {
   // At a safepoint: what TLABs hold so far.
   static void report_tlabs();
   static void filler(HeapWord* start, size_t words);
+  // Each of those that are unloaded together, then once when all of them are known to be.
   static void class_loader_unloading(ClassLoaderData* cld);
+  static void class_loaders_unloading();
 
   // For Serial, and G1's workers.
   static inline void copied(oop from, oop to, size_t words, bool promoted, uint worker = 0);

@@ -149,6 +149,7 @@ uint32_t object_site(uint64_t address) {
       const markWord header(SafeFetchN((intptr_t*)mark.locker(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
     }
+    if (SafepointSynchronize::is_at_safepoint() && Thread::current()->is_VM_thread()) break;  // nothing will change
     if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or unlocked just now
   }
   return ANTTRACKS_SITE_NONE;

@@ -332,31 +332,21 @@ void AntTracksSites::forget_method(Method* method) {
   t->_method_ids.remove(method);
 }
 
-static void forget_methods(InstanceKlass* klass) {
-  Array<Method*>* const methods = klass->methods();
-  if (methods == NULL) return;
-  for (int i = 0; i < methods->length(); i++) {
-    AntTracksSites::forget_method(methods->at(i));
-  }
-}
-
 namespace {
-class ForgetLoader : public StackObj {
-  ClassLoaderData* const _cld;
+// Also old versions of redefined methods, which no class names any more.
+class ForgetUnloading : public StackObj {
  public:
-  ForgetLoader(ClassLoaderData* cld) : _cld(cld) {}
   bool do_entry(Method* const& method, uint32_t const&) {
-    return method->method_holder()->class_loader_data() == _cld;
+    if (!method->method_holder()->class_loader_data()->is_unloading()) return false;
+    AntTracksSites::forget_code(method->code_base(), method->code_base() + method->code_size());
+    return true;
   }
 };
 }
 
-void AntTracksSites::forget_loader(ClassLoaderData* cld) {
-  for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
-    if (k->is_instance_klass()) forget_methods(InstanceKlass::cast(k));
-  }
-  // Old versions of redefined methods are in no method array any more.
-  ForgetLoader filter(cld);
+// Only methods in the table have sites. It is walked once, however many class loaders go.
+void AntTracksSites::forget_unloading() {
+  ForgetUnloading filter;
   Locked t;
   t->_method_ids.unlink(&filter);
 }

@@ -49,7 +49,8 @@ class AntTracksSites : AllStatic {
   // Code in [begin, end) is about to be freed.
   static void forget_code(address begin, address end);
   static void forget_method(Method* method);
-  static void forget_loader(ClassLoaderData* cld);
+  // All methods whose class loaders are being unloaded.
+  static void forget_unloading();
 
   static bool describe_site(uint32_t site, AntTracksSite* out);
   static int32_t describe_method(uint32_t method, AntTracksMethod* out, char* text, size_t text_bytes);
