@@ -74,8 +74,9 @@ def kept_marks(test, collector, arguments, failed):
     log = test.path("gc.log")
     for _ in range(ATTEMPTS):
         test.clear()
-        flags = (f"-XX:+Use{collector}GC", "-Xms64m", "-Xmx64m", "-Xmn24m")
-        run(java_command("PromotionFailure", (*arguments, "unhashed"), (*flags, f"-Xlog:gc*=trace:file={log}")))
+        flags = (f"-XX:+Use{collector}GC", "-Xms64m", "-Xmx64m", "-Xmn24m", f"-Xlog:gc*=trace:file={log}", f"-Djudge.dir={test.folder}")
+        done = run(java_command("PromotionFailure", (*arguments, "unhashed"), flags))
+        expect(done.returncode == 0, f"java ended with {done.returncode}: {done.stderr}")
         if says(log, failed):
             break
     expect(says(log, failed), f"no log says {failed!r}: the test tests nothing")
