@@ -210,11 +210,6 @@ bool RotatingTrace::MakeRoom(size_t bytes, size_t keep) {
 }
 
 Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
-  while (!HasRoom(bytes.size()) && data_.size() > 1) {
-    const Status status = DeleteOldest();
-    if (!status.ok()) return status;
-  }
-  // The reserve is for what comes last.
   if (total_ + bytes.size() > limits_.bound()) {
     return Status::Error("the bound maxsize=" + std::to_string(limits_.max_bytes) +
                            " is too small for the definitions of classes, methods and sites alone; give a larger one");

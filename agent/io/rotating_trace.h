@@ -54,9 +54,6 @@ class RotatingTrace : public Sink {
   trace::Status NextFile() override;
   // Small enough to use a small file well.
   size_t chunk_bytes() const override { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
-  bool HasRoomForSymbols(size_t bytes) const override {
-    return symbols_bytes_ + data_.back().bytes + bytes + kReserve <= limits_.bound();
-  }
   bool MakeRoom(size_t bytes, size_t keep) override;
   bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }

@@ -257,6 +257,28 @@ TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at 
   CHECK(trace.Indexes(".origins.tmp").empty());
 }
 
+TEST_CASE("definitions that have no room beside a fold cost events, not the trace") {
+  Trace trace(kNeverEnds);
+  trace.NextFile();
+  const std::vector<uint8_t> bytes(1000, 1);
+  while (trace->MakeRoom(bytes.size() + (8 << 10), 1)) REQUIRE(trace->Write(bytes).ok());
+  FakeVm vm;
+  Session session(vm.vm(), {});
+  io::Writer writer(session, *trace, {.compression = Compression::kOff});
+  REQUIRE(writer.Start("{}").ok());
+  session.Begin(trace::SyncReason::kStart);
+  const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+  void* slot = nullptr;
+  uint64_t at = vm.heap();
+  for (uint32_t site = 16; site < 5000; site++) at = vm.Put(at, FakeVm::kPoint, site);
+  callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
+  session.Finish("end");
+  REQUIRE(writer.Wait(std::chrono::seconds(20)));
+  CHECK(session.failure().reason() == "");
+  CHECK(session.output().dropped_chunks > 0);
+  CHECK(trace.BytesOnDisk() <= trace.limits().bound());
+}
+
 TEST_CASE("a trace that never began leaves no fold and no file") {
   Trace trace(kNeverEnds);
   trace.NextFile();
