@@ -104,10 +104,6 @@ Status RotatingTrace::DeleteOldest() {
   if (oldest.origins_bytes != 0) RemoveOrigins(oldest);
   data_.pop_front();
   if (!keeps()) return {};
-  if (data_.empty()) {
-    Unfolded(oldest.path, kTooLate);
-    return {};
-  }
   // A fold that has begun has the file open.
   if (fold_.running() && fold_target_ == oldest.path) {
     StopFold();
@@ -224,12 +220,14 @@ Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
 Status RotatingTrace::NextFile() {
   Status status = Check();
   if (status.ok()) status = current_->Close();
+  // Before any goes: what is there must outlive a next one that cannot be made.
+  if (status.ok()) status = OpenData();
   // Room for a file's share within the size that was asked for.
-  while (status.ok() && !data_.empty() &&
-         (data_.size() >= limits_.files() || total_ + share() > limits_.max_bytes)) {
+  while (status.ok() && data_.size() > 1 &&
+         (data_.size() > limits_.files() || total_ - current_bytes() + share() > limits_.max_bytes)) {
     status = DeleteOldest();
   }
-  return status.ok() ? OpenData() : status;
+  return status;
 }
 
 std::string RotatingTrace::TooSmall(double sync_bytes) const {

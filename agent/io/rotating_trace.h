@@ -80,7 +80,7 @@ class RotatingTrace : public Sink {
     bool fold_tried = false;  // of the file before into this one
     std::string origins_path() const { return path + trace::kOriginsSuffix; }
   };
-  // For the LOSS and END that are written when there is no room for anything else.
+  // For the LOSS and END that are written when there is no room for anything else, and for the header of a next file.
   static constexpr uint64_t kReserve = 4096;
 
   RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)

@@ -38,7 +38,7 @@ class Sink {
   virtual bool rotates() const { return false; }
   // Into the symbols file. Deletes nothing: MakeRoom does; without it there is the room that is kept for the last words.
   virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
-  // Begins the next data file; deletes the oldest ones.
+  // Begins the next data file, then deletes the oldest ones: all are left if that one cannot be made.
   virtual trace::Status NextFile() { return {}; }
   // Room for so many bytes, if need be by deleting old data files, of which with the current one so many are kept. False:
   // they would break the bound.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rotated trace that has no room: what it has is not given away.
+// A rotated trace that has no room, or no next file: what it has is not given away.
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "agent/io/rotating_trace.h"
@@ -84,6 +85,19 @@ TEST_CASE("the last words have the room that is kept for them, and take no file"
   CHECK(fs::exists(path + ".0"));
   CHECK(fs::file_size(path) + fs::file_size(path + ".0") + fs::file_size(path + ".1") <= limits.bound());
   CHECK_FALSE((*made)->WriteSymbols(bytes).ok());
+}
+
+TEST_CASE("a next data file that cannot be made costs none of the old ones") {
+  const std::string path = TemporaryPath();
+  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  REQUIRE(made.ok());
+  for (int i = 0; i < 3; i++) REQUIRE((*made)->NextFile().ok());
+  { std::ofstream(path + ".4") << "somebody else's"; }
+  const trace::Status status = (*made)->NextFile();
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.message().find(path + ".4") != std::string::npos);
+  for (int i = 0; i < 4; i++) CHECK(fs::exists(path + "." + std::to_string(i)));
+  CHECK(fs::file_size(path + ".4") == 15);
 }
 
 }  // namespace
