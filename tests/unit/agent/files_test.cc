@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "agent/io/fold_process.h"
+#include "agent/io/stats_file.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {
@@ -51,6 +52,9 @@ TEST_CASE("a FIFO that nobody reads is an error, not a wait without end") {
   REQUIRE_FALSE(file.ok());
   CHECK(file.message() == "cannot create trace file " + path +
                               ": No such device or address; a FIFO needs a reader before the trace begins");
+  const auto stats = io::StatsFile::Create(path, true);
+  REQUIRE_FALSE(stats.ok());
+  CHECK(stats.message().find(path) != std::string::npos);
 }
 
 TEST_CASE("a FIFO that is read slowly gets all of the trace") {

@@ -27,8 +27,6 @@ TEST_CASE("counters replace the ones before, as a whole") {
   std::getline(reader, seen);
   CHECK(seen == "a long first text");
   CHECK_FALSE(fs::exists(path + ".tmp"));
-  (*stats)->Remove();
-  CHECK_FALSE(fs::exists(path));
 }
 
 TEST_CASE("an existing file is refused unless overwrite, and then kept until there is something to write") {
@@ -44,6 +42,35 @@ TEST_CASE("an existing file is refused unless overwrite, and then kept until the
   CHECK(ReadFile(path) == "precious");
   REQUIRE((*stats)->Write("new").ok());
   CHECK(ReadFile(path) == "new");
+}
+
+TEST_CASE("a trace that never began takes only a file that was made for it") {
+  const std::string path = TemporaryPath();
+  {
+    auto stats = io::StatsFile::Create(path, false);
+    REQUIRE(stats.ok());
+    CHECK(fs::exists(path));
+    (*stats)->Remove();
+    CHECK_FALSE(fs::exists(path));
+  }
+  {
+    auto stats = io::StatsFile::Create(path, false);
+    REQUIRE(stats.ok());
+    fs::remove(path);
+    { std::ofstream(path) << "another"; }
+    (*stats)->Remove();
+    CHECK(ReadFile(path) == "another");
+  }
+  auto stats = io::StatsFile::Create(path, true);
+  REQUIRE(stats.ok());
+  (*stats)->Remove();
+  CHECK(ReadFile(path) == "another");
+}
+
+TEST_CASE("what is no regular file is not replaced by one") {
+  const auto refused = io::StatsFile::Create("/dev/null", true);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.message() == "cannot write the counters to /dev/null: it is no regular file; choose another file with stats=");
 }
 
 TEST_CASE("a file that cannot be written is told at once, or when its folder goes") {
