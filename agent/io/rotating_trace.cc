@@ -76,6 +76,10 @@ trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::s
   return status;
 }
 
+bool RotatingTrace::MayHave(const std::string& path, const std::string& name) {
+  return name == path || IsOfTrace(name, path + ".");
+}
+
 uint64_t RotatingTrace::share() const {
   const uint64_t left = limits_.max_bytes > symbols_bytes_ ? limits_.max_bytes - symbols_bytes_ : 0;
   return left / (limits_.files() + (keeps() ? 1 : 0));

@@ -46,6 +46,9 @@ class RotatingTrace : public Sink {
                                                               const trace::FileHeader& header,
                                                               const RotationLimits& limits);
 
+  // Whether a file of that name is, sooner or later, one of the trace's. The paths are normal ones.
+  static bool MayHave(const std::string& path, const std::string& name);
+
   trace::Status Write(std::span<const uint8_t> bytes) override;
   trace::Status Close() override;
   trace::Status Check() override;

@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "agent/io/descriptor.h"
+#include "agent/io/rotating_trace.h"
 
 namespace anttracks::io {
 namespace {
@@ -21,7 +23,28 @@ Status Error(const std::string& path, std::string_view advice) {
                        std::string(advice));
 }
 
+// The counters are written to that first.
+std::string Unfinished(const std::string& path) { return path + ".tmp"; }
+
+// Without links, as far as it exists.
+std::string Normal(const std::string& path) {
+  std::error_code error;
+  const auto normal = std::filesystem::weakly_canonical(path, error);
+  return error ? path : normal.string();
+}
+
 }  // namespace
+
+Status StatsFile::CheckName(const std::string& path, const std::string& trace, bool rotates) {
+  const std::string file = Normal(trace);
+  for (const std::string& name : {Normal(path), Normal(Unfinished(path))}) {
+    if (name == file) return Status::Error("options file and stats name the same file");
+    if (rotates && RotatingTrace::MayHave(file, name)) {
+      return Status::Error("option stats names " + name + ", which may become a file of the trace; choose another");
+    }
+  }
+  return {};
+}
 
 trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& path, bool overwrite) {
   int fd = Open(path, O_WRONLY | O_CREAT | O_EXCL);
@@ -44,7 +67,7 @@ trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& p
 }
 
 Status StatsFile::Write(std::string_view text) {
-  const std::string unfinished = path_ + ".tmp";
+  const std::string unfinished = Unfinished(path_);
   const int fd = Open(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
   if (fd < 0) return Error(unfinished, "");
   bool good = true;

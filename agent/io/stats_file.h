@@ -16,6 +16,9 @@ namespace anttracks::io {
 
 class StatsFile {
  public:
+  // An error if it, or what it is written to before it takes its place, would be a file of the trace's.
+  static trace::Status CheckName(const std::string& path, const std::string& trace, bool rotates);
+
   // Makes the file, so that a wrong path is told at once. An existing one is an error unless overwrite, and always if it is
   // a device or a FIFO: the file of the counters would take its place.
   static trace::Result<std::unique_ptr<StatsFile>> Create(const std::string& path, bool overwrite);
