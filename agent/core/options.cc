@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 namespace anttracks::core {
@@ -300,7 +302,6 @@ Status CheckTogether(const Options& options, bool deviation_given) {
   if (options.keep && options.max_bytes == 0) {
     return Status::Error("option keep is only valid with option maxsize");
   }
-  if (options.stats == options.file) return Status::Error("options file and stats name the same file");
   return {};
 }
 
@@ -362,6 +363,12 @@ std::string ExpandFile(std::string_view pattern, long process_id) {
     }
   }
   return path;
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.string();  // without a folder that could be named; opening it tells
 }
 
 }  // namespace anttracks::core

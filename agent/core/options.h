@@ -50,4 +50,7 @@ std::string OptionTable();
 // %p becomes the process id, %% a percent sign.
 std::string ExpandFile(std::string_view pattern, long process_id);
 
+// The path that stays the file's when the host changes its folder.
+std::string AbsolutePath(const std::string& path);
+
 }  // namespace anttracks::core

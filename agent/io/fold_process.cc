@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "agent/io/descriptor.h"
+
 namespace anttracks::io {
 namespace {
 
@@ -49,8 +51,12 @@ int Spawn(const std::string& program, char* const* arguments, int error_stream, 
 
 Status FoldProcess::Start(const std::string& data_file, uint64_t max_bytes) {
   int pipe[2];
-  if (pipe2(pipe, O_CLOEXEC) != 0) {
-    return Status::Error("cannot make a pipe: " + std::generic_category().message(errno));
+  if (pipe2(pipe, O_CLOEXEC) != 0) pipe[0] = pipe[1] = -1;
+  for (int& end : pipe) end = AboveStandardStreams(end);
+  if (pipe[0] < 0 || pipe[1] < 0) {
+    const int error = errno;
+    for (const int end : pipe) close(end);
+    return Status::Error("cannot make a pipe: " + std::generic_category().message(error));
   }
   fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   std::string limit = "--max-bytes=" + std::to_string(max_bytes);

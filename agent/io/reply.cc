@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "agent/io/descriptor.h"
+
 namespace anttracks::io {
 namespace {
 
@@ -27,7 +29,7 @@ bool Taken(const std::string& path) {
 }  // namespace
 
 Status WriteReply(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  const int fd = Open(path, O_WRONLY | O_NOFOLLOW);
   if (fd < 0) return Error(path, errno);
   struct stat made {};
   int error = fstat(fd, &made) != 0 ? errno : 0;
@@ -43,6 +45,8 @@ Status WriteReply(const std::string& path, std::string_view text) {
 
 std::string FreeName(const std::string& path) {
   const fs::path whole(path);
+  std::error_code error;
+  if (fs::is_other(fs::status(whole, error))) return path;
   std::string name = path;
   for (unsigned number = 2; Taken(name); number++) {
     name = (whole.parent_path() / whole.stem()).string() + "-" + std::to_string(number) + whole.extension().string();

@@ -76,6 +76,10 @@ trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::s
   return status;
 }
 
+bool RotatingTrace::MayHave(const std::string& path, const std::string& name) {
+  return name == path || IsOfTrace(name, path + ".");
+}
+
 uint64_t RotatingTrace::share() const {
   const uint64_t left = limits_.max_bytes > symbols_bytes_ ? limits_.max_bytes - symbols_bytes_ : 0;
   return left / (limits_.files() + (keeps() ? 1 : 0));
@@ -104,10 +108,6 @@ Status RotatingTrace::DeleteOldest() {
   if (oldest.origins_bytes != 0) RemoveOrigins(oldest);
   data_.pop_front();
   if (!keeps()) return {};
-  if (data_.empty()) {
-    Unfolded(oldest.path, kTooLate);
-    return {};
-  }
   // A fold that has begun has the file open.
   if (fold_.running() && fold_target_ == oldest.path) {
     StopFold();
@@ -210,11 +210,6 @@ bool RotatingTrace::MakeRoom(size_t bytes, size_t keep) {
 }
 
 Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
-  while (!HasRoom(bytes.size()) && data_.size() > 1) {
-    const Status status = DeleteOldest();
-    if (!status.ok()) return status;
-  }
-  // The reserve is for what comes last.
   if (total_ + bytes.size() > limits_.bound()) {
     return Status::Error("the bound maxsize=" + std::to_string(limits_.max_bytes) +
                            " is too small for the definitions of classes, methods and sites alone; give a larger one");
@@ -229,12 +224,14 @@ Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
 Status RotatingTrace::NextFile() {
   Status status = Check();
   if (status.ok()) status = current_->Close();
+  // Before any goes: what is there must outlive a next one that cannot be made.
+  if (status.ok()) status = OpenData();
   // Room for a file's share within the size that was asked for.
-  while (status.ok() && !data_.empty() &&
-         (data_.size() >= limits_.files() || total_ + share() > limits_.max_bytes)) {
+  while (status.ok() && data_.size() > 1 &&
+         (data_.size() > limits_.files() || total_ - current_bytes() + share() > limits_.max_bytes)) {
     status = DeleteOldest();
   }
-  return status.ok() ? OpenData() : status;
+  return status;
 }
 
 std::string RotatingTrace::TooSmall(double sync_bytes) const {

@@ -46,6 +46,9 @@ class RotatingTrace : public Sink {
                                                               const trace::FileHeader& header,
                                                               const RotationLimits& limits);
 
+  // Whether a file of that name is, sooner or later, one of the trace's. The paths are normal ones.
+  static bool MayHave(const std::string& path, const std::string& name);
+
   trace::Status Write(std::span<const uint8_t> bytes) override;
   trace::Status Close() override;
   trace::Status Check() override;
@@ -54,9 +57,6 @@ class RotatingTrace : public Sink {
   trace::Status NextFile() override;
   // Small enough to use a small file well.
   size_t chunk_bytes() const override { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
-  bool HasRoomForSymbols(size_t bytes) const override {
-    return symbols_bytes_ + data_.back().bytes + bytes + kReserve <= limits_.bound();
-  }
   bool MakeRoom(size_t bytes, size_t keep) override;
   bool HasRoom(size_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool WantsNext() const override { return data_.back().bytes >= share(); }
@@ -83,7 +83,7 @@ class RotatingTrace : public Sink {
     bool fold_tried = false;  // of the file before into this one
     std::string origins_path() const { return path + trace::kOriginsSuffix; }
   };
-  // For the LOSS and END that are written when there is no room for anything else.
+  // For the LOSS and END that are written when there is no room for anything else, and for the header of a next file.
   static constexpr uint64_t kReserve = 4096;
 
   RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)

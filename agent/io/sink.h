@@ -36,14 +36,12 @@ class Sink {
 
   // A rotated trace. The rest has a meaning only then.
   virtual bool rotates() const { return false; }
-  // WriteSymbols may write so many bytes without breaking the bound, if need be by deleting old data files.
-  virtual bool HasRoomForSymbols(size_t) const { return true; }
-  // Into the symbols file. Old data files go when there is no room for it.
+  // Into the symbols file. Deletes nothing: MakeRoom does; without it there is the room that is kept for the last words.
   virtual trace::Status WriteSymbols(std::span<const uint8_t> bytes) { return Write(bytes); }
-  // Begins the next data file; deletes the oldest ones.
+  // Begins the next data file, then deletes the oldest ones: all are left if that one cannot be made.
   virtual trace::Status NextFile() { return {}; }
-  // Room for so many bytes in the current data file, if need be by deleting old ones, of which with the current one so
-  // many are kept. False: they would break the bound.
+  // Room for so many bytes, if need be by deleting old data files, of which with the current one so many are kept. False:
+  // they would break the bound.
   virtual bool MakeRoom(size_t bytes, size_t keep) {
     (void)bytes, (void)keep;
     return true;

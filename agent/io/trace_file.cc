@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "agent/io/descriptor.h"
+
 namespace anttracks::io {
 namespace {
 
@@ -29,6 +31,8 @@ std::string_view Advice(int error) {
       return "; create the folder or choose another with file=";
     case EEXIST:
       return "; remove it, choose another name with file= (%p is the process id), or give overwrite=yes";
+    case ENXIO:
+      return "; a FIFO needs a reader before the trace begins";
     default:
       return "";
   }
@@ -42,11 +46,7 @@ Status Error(std::string_view what, const std::string& path, int error) {
 }  // namespace
 
 trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& path, bool overwrite) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (overwrite ? O_TRUNC : O_EXCL);
-  int fd;
-  do {
-    fd = open(path.c_str(), flags, 0644);
-  } while (fd < 0 && errno == EINTR);
+  const int fd = Open(path, O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL));
   if (fd < 0) return Error("create", path, errno);
   return std::unique_ptr<TraceFile>(new TraceFile(path, fd));
 }

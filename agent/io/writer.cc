@@ -161,13 +161,20 @@ void Writer::FlushChunk() {
 
 void Writer::FlushSymbols() {
   if (symbols_.empty() || dropping_) return;
-  if (!bound_is_lifted_ && !sink_.HasRoomForSymbols(symbols_.size() + trace::kChunkHeaderBytes)) {
+  if (!bound_is_lifted_ && !MakeRoomForSymbols(FilesToKeep())) {
     WriteEncoded(true);
     if (!dropping_) BeginToDrop();
     return;
   }
   WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
   symbols_.Clear();
+}
+
+// While the heap of the current data file is not complete the one before has it.
+size_t Writer::FilesToKeep() const { return has_sync_point_ ? 1 : 2; }
+
+bool Writer::MakeRoomForSymbols(size_t keep) {
+  return sink_.MakeRoom(symbols_.size() + trace::kChunkHeaderBytes, keep);
 }
 
 trace::ByteBuffer Writer::Meta() const {
@@ -207,9 +214,7 @@ bool Writer::WriteFront(bool wait) {
 }
 
 void Writer::WriteOne(const Encoded& chunk) {
-  // While the heap of the current data file is not complete the one before has it.
-  const size_t keep = has_sync_point_ ? 1 : 2;
-  if (chunk.status.ok() && !dropping_ && !bound_is_lifted_ && !sink_.MakeRoom(chunk.bytes.size(), keep)) {
+  if (chunk.status.ok() && !dropping_ && !bound_is_lifted_ && !sink_.MakeRoom(chunk.bytes.size(), FilesToKeep())) {
     BeginToDrop();
   }
   if (dropping_) {
@@ -257,7 +262,8 @@ void Writer::NextFile() {
   source_.NextFileBegun();
   has_sync_point_ = false;
   dropping_ = false;
-  if (!symbols_.empty()) {  // they waited; if there is no room now there never will be
+  if (!symbols_.empty()) {  // they waited; if there is no room now, with all files but this one gone, there never will be
+    (void)MakeRoomForSymbols(1);
     WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
     symbols_.Clear();
   }

@@ -72,6 +72,9 @@ class Writer {
   void WriteEncoded(bool all);
   bool WriteFront(bool wait);
   void WriteOne(const Encoded& chunk);
+  // Data files, the current one included, that no room is taken from.
+  size_t FilesToKeep() const;
+  bool MakeRoomForSymbols(size_t keep);
   void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);
   trace::ByteBuffer Meta() const;

@@ -185,10 +185,13 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const 
   const std::string usual = core::Options().file;
   const bool nameless = parsed->file == usual && traces_ != 0;
   const bool usual_name = std::filesystem::path(parsed->file).filename() == usual && traces_ != 0;
-  plan.name = nameless ? last_plan_.name : core::ExpandFile(parsed->file, getpid());
+  plan.name = same || nameless ? last_plan_.name : core::AbsolutePath(core::ExpandFile(parsed->file, getpid()));
   plan.file = same || usual_name ? io::FreeName(plan.name) : plan.name;
-  if (!parsed->stats.empty()) plan.stats = core::ExpandFile(parsed->stats, getpid());
-  if (same && !plan.stats.empty()) plan.stats = io::FreeName(plan.stats);
+  if (parsed->stats.empty()) return plan;
+  plan.stats_name = same ? last_plan_.stats_name : core::AbsolutePath(core::ExpandFile(parsed->stats, getpid()));
+  plan.stats = same ? io::FreeName(plan.stats_name) : plan.stats_name;
+  const Status distinct = io::StatsFile::CheckName(plan.stats, plan.file, parsed->max_bytes != 0);
+  if (!distinct.ok()) return distinct;
   return plan;
 }
 

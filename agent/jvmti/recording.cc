@@ -217,7 +217,7 @@ trace::Result<std::string> Recording::FoldProgram() const {
   if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) {
     return Status::Error("keep=yes: the system does not tell where the agent's library is");
   }
-  const std::string library = info.dli_fname;
+  const std::string library = core::AbsolutePath(info.dli_fname);
   const size_t slash = library.rfind('/');
   const std::string program = (slash == std::string::npos ? "./" : library.substr(0, slash + 1)) + "anttracks";
   if (access(program.c_str(), X_OK) == 0) return program;
@@ -388,10 +388,8 @@ void Recording::WriteStats(std::string_view state) {
 }
 
 nlohmann::ordered_json Recording::Describe() const {
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(plan_.file, error);
   nlohmann::ordered_json json;
-  json["file"] = error ? plan_.file : absolute.lexically_normal().string();
+  json["file"] = std::filesystem::path(plan_.file).lexically_normal().string();
   json["mode"] = samples_ ? "sample" : "full";
   json["rotates"] = sink_->rotates();
   json["options"] = plan_.text;

@@ -33,9 +33,11 @@ namespace anttracks::jvmti {
 struct RecordingPlan {
   core::Options options;
   std::string text;   // of the options, as it was given
-  std::string name;   // file= of options, expanded
-  std::string file;   // the trace: the name, or if that is taken and another will do a free one after it
-  std::string stats;  // empty: none
+  // Absolute paths: the host may change its folder.
+  std::string name;        // file= of options, expanded
+  std::string file;        // the trace: the name, or if that is taken and another will do a free one after it
+  std::string stats_name;  // stats= of options, expanded; empty: none
+  std::string stats;       // as file
 };
 
 class Recording {

@@ -52,6 +52,13 @@ for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
 refused("A heap above 512 GB is refused with a collector that cannot keep the site in it", lambda t: f"file={t.path('trace')}",
         ("512 GB", "-XX:+UseParallelGC"), ("-XX:+UseG1GC", "-Xms64m", "-Xmx600g"))
 
+refused("stats= is refused where a data file of the trace would be", lambda t: f"file={t.path('trace')},maxsize=1M,stats=./trace.0,overwrite=yes",
+        ("stats", "trace.0", "choose another"))
+refused("stats= is refused where the trace is, however it is written", lambda t: f"file={t.path('trace')},stats=./trace,overwrite=yes",
+        ("file and stats name the same file",))
+refused("A FIFO that nobody reads is refused", lambda t: f"file={t.path('trace')},overwrite=yes", ("trace", "FIFO", "reader"),
+        prepare=lambda t: os.mkfifo(t.path("trace")))
+
 
 @test("An existing file is not overwritten unless overwrite=yes")
 def existing_file(t):

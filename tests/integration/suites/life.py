@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a traced program ends: its output and exit code stay its own, and the trace is whole up to its end."""
 
+import json
 import os
 import select
 import signal
 import subprocess
 
 from judge.host import SmallDisk
-from judge.world import add, analyze, expect, java_command, run, tail, test, verified
+from judge.world import add, analyze, expect, java_command, run, run_traced, tail, test, verified
 
 FLAGS = ("-XX:+UseParallelGC", "-Xmx32m")
 
@@ -26,6 +27,17 @@ def same_end(how, code):
 
 for how, code in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("daemon", 0)):
     same_end(how, code)
+
+
+@test("A program that was started without standard streams prints nothing into its trace")
+def no_streams(t):
+    closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+    for options in ("", ",maxsize=4M,keep=yes"):
+        t.clear()
+        trace, _ = run_traced(t, "Mix", (20_000,), FLAGS, f",stats={t.path('stats')},log=debug" + options, judged=False, before=closed)
+        verified(trace)
+        with open(t.path("stats"), encoding="utf-8") as file:
+            expect(json.load(file)["state"] == "ended", "the counters are not whole")
 
 
 def start_forever(t, options="", **more):

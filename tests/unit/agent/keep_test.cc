@@ -35,6 +35,8 @@ constexpr char kFails[] = "head -c 100 /dev/zero >$out.tmp; echo no luck today >
 constexpr char kDies[] = "head -c 100 /dev/zero >$out.tmp; kill -9 $$\n";
 constexpr char kLies[] = "exit 0\n";
 constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out.tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
+constexpr char kWaits[] =
+    "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out.tmp && mv $out.tmp $out\n";
 
 std::string WriteScript(const std::string& folder, const std::string& body) {
   fs::create_directory(folder);
@@ -116,6 +118,8 @@ class Trace {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
+  // What kWaits waits for.
+  void LetGo() const { std::ofstream(folder_ + "/go").close(); }
   uint64_t tried() const { return trace_->folds().folded + trace_->folds().unfolded; }
 
  private:
@@ -255,6 +259,49 @@ TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at 
   for (const std::string& pid : trace.lines("pids")) CHECK_FALSE_MESSAGE(Alive(pid), pid);
   CHECK(trace.Indexes(".origins").empty());
   CHECK(trace.Indexes(".origins.tmp").empty());
+}
+
+TEST_CASE("a fold into a file that goes before it ends is stopped, counted, and leaves nothing") {
+  Trace trace(kWaits);
+  trace.NextFile();
+  trace.PollUntil([&] { return !trace.lines("pids").empty(); });
+  const std::vector<uint8_t> bytes(1000, 1);
+  while (trace->current_bytes() + trace->share() <= trace.limits().max_bytes && trace->MakeRoom(bytes.size(), 1)) {
+    REQUIRE(trace->Write(bytes).ok());
+  }
+  REQUIRE(trace->NextFile().ok());
+  REQUIRE(trace.Indexes("") == std::vector<int>{2});
+  CHECK_FALSE(Alive(trace.lines("pids").back()));
+  trace.LetGo();
+  for (int i = 0; i < 50; i++) {
+    trace->Poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(trace.Indexes(".origins").empty());
+  CHECK(trace->folds().folded == 0);
+  CHECK(trace->folds().unfolded == 2);
+}
+
+TEST_CASE("definitions that have no room beside a fold cost events, not the trace") {
+  Trace trace(kNeverEnds);
+  trace.NextFile();
+  const std::vector<uint8_t> bytes(1000, 1);
+  while (trace->MakeRoom(bytes.size() + (8 << 10), 1)) REQUIRE(trace->Write(bytes).ok());
+  FakeVm vm;
+  Session session(vm.vm(), {});
+  io::Writer writer(session, *trace, {.compression = Compression::kOff});
+  REQUIRE(writer.Start("{}").ok());
+  session.Begin(trace::SyncReason::kStart);
+  const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+  void* slot = nullptr;
+  uint64_t at = vm.heap();
+  for (uint32_t site = 16; site < 5000; site++) at = vm.Put(at, FakeVm::kPoint, site);
+  callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
+  session.Finish("end");
+  REQUIRE(writer.Wait(std::chrono::seconds(20)));
+  CHECK(session.failure().reason() == "");
+  CHECK(session.output().dropped_chunks > 0);
+  CHECK(trace.BytesOnDisk() <= trace.limits().bound());
 }
 
 TEST_CASE("a trace that never began leaves no fold and no file") {

@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 namespace anttracks::core {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST_CASE("no options mean the defaults") {
   for (const char* text : {static_cast<const char*>(nullptr), ""}) {
@@ -207,15 +211,6 @@ TEST_CASE("what means nothing in the mode that was asked for is refused by name"
   }
 }
 
-TEST_CASE("the counters cannot go where the trace goes") {
-  for (const char* text : {"file=a,stats=a,overwrite=yes", "stats=anttracks-%p.trace"}) {
-    const auto options = ParseOptions(text);
-    REQUIRE_FALSE(options.ok());
-    CHECK(options.message() == "options file and stats name the same file");
-  }
-  CHECK(ParseOptions("file=a,stats=b").ok());
-}
-
 TEST_CASE("fractions are decimals within their range, and nothing else") {
   struct {
     std::string option, before, below, least, most, above;
@@ -246,6 +241,16 @@ TEST_CASE("fractions are decimals within their range, and nothing else") {
 TEST_CASE("the file name may contain the process id and percent signs") {
   CHECK(ExpandFile("a-%p.trace", 42) == "a-42.trace");
   CHECK(ExpandFile("100%%-%p%p", 7) == "100%-77");
+}
+
+TEST_CASE("a path stays that of the same file when the folder changes") {
+  const fs::path before = fs::current_path();
+  const std::string path = AbsolutePath("a/b.trace");
+  fs::current_path("/");
+  CHECK(path == (before / "a/b.trace").string());
+  CHECK(AbsolutePath("b.trace") == "/b.trace");
+  CHECK(AbsolutePath("/x/b.trace") == "/x/b.trace");
+  fs::current_path(before);
 }
 
 TEST_CASE("the option table has every option and default, in columns") {

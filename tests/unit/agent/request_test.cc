@@ -2,6 +2,7 @@
 #include "agent/core/request.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -79,6 +80,13 @@ TEST_CASE("the next free name is told by a number before the suffix, and data fi
   std::ofstream(bare).close();
   CHECK(io::FreeName(bare) == folder + "/a.b/app-2");
   fs::remove_all(folder);
+}
+
+TEST_CASE("a device can be written again, and has no free names beside it") {
+  CHECK(io::FreeName("/dev/null") == "/dev/null");
+  const std::string path = TemporaryPath();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(io::FreeName(path) == path);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ TEST_CASE("whatever is written and however symbols grow, the files stay within t
     for (int i = 0; i < 3000; i++) {
       const size_t size = 1 + random() % (8 << 10);
       if (i % 50 == 0) {
+        REQUIRE(trace.MakeRoom(size / 8, 1));
         REQUIRE(trace.WriteSymbols({bytes.data(), size / 8}).ok());
       } else if (trace.HasRoom(size)) {
         REQUIRE(trace.Write({bytes.data(), size}).ok());
@@ -129,10 +130,10 @@ TEST_CASE("at the bound there is room for the last words, but not for more symbo
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(1000, 1);
   while ((*made)->HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
-  CHECK_FALSE((*made)->HasRoomForSymbols(bytes.size()));
+  CHECK_FALSE((*made)->MakeRoom(bytes.size(), 1));
   CHECK((*made)->WriteSymbols(bytes).ok());
   REQUIRE((*made)->NextFile().ok());
-  CHECK((*made)->HasRoomForSymbols(bytes.size()));
+  CHECK((*made)->MakeRoom(bytes.size(), 1));
 }
 
 // Data files of a few kilobytes without deviation; keeps the numbers of the chunks.
