@@ -8,7 +8,6 @@ import java.util.Random;
 /**
  * Keeps the heap nearly full while young collections run: the padded average of promotions says that an old generation
  * with little room is enough, then far more than usual survives, and promotion fails in the middle of a collection.
- * Arguments: megabytes that are left to the old generation, objects, and anything if none of them shall have a hash.
  */
 public final class PromotionFailure {
     static final class Small {
@@ -44,7 +43,6 @@ public final class PromotionFailure {
     public static void main(String[] args) {
         long leave = Long.parseLong(args[0]) << 20;
         int live = Integer.parseInt(args[1]);
-        boolean hashed = args.length < 3;
         MemoryPoolMXBean pool = oldPool();
         Random random = new Random(3);
         for (int round = 0; round < 4; round++) {
@@ -57,7 +55,7 @@ public final class PromotionFailure {
                 small.next = chain;
                 chain = small;
                 ends[random.nextInt(64)] = small;
-                if (hashed && i % 3 == 0) small.value = System.identityHashCode(small);
+                if (i % 3 == 0) small.value = System.identityHashCode(small);
             }
             garbage(30);
             Judge.both();
