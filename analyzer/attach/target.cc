@@ -154,7 +154,13 @@ std::optional<Target> Look(pid_t pid, const std::string& proc) {
   const std::string maps = Read(folder + "/maps");
   std::error_code error;
   target.readable = !maps.empty() && fs::exists(target.root + "/", error);
-  if (!target.readable) return target;
+  if (!target.readable) {
+    // It may have ended while it was looked at.
+    if (!fs::exists(folder, error)) return std::nullopt;
+    std::ifstream now(folder + "/maps");
+    target.ending = now.is_open() && now.peek() == std::ifstream::traits_type::eof();
+    return target;
+  }
   ReadMaps(maps, &target);
   if (target.libjvm.empty()) return target;
   const std::string vm = Read(target.root + target.libjvm);
@@ -195,6 +201,7 @@ Obstacle CheckProcess(const std::optional<Target>& target, pid_t pid, const Call
                                 ": a JVM only lets its own user attach, and root. Run anttracks as that user: sudo -u '#" +
                                 std::to_string(target->uid) + "' anttracks ..."};
   }
+  if (target->ending) return {kExitNoProcess, what + " has no memory: it is about to end, or a thread of the kernel"};
   if (!target->readable) return OutOfReach(*target);
   if (target->libjvm.empty()) {
     return {kExitNotJava, what + " is no HotSpot JVM: it has no libjvm.so in memory; jcmd -l lists the JVMs"};

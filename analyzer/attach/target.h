@@ -43,6 +43,7 @@ struct Target {
   bool catches_quit = false;  // SIGQUIT does not end it
   std::string root;      // /proc/PID/root
   bool readable = false;  // root and maps may be looked into
+  bool ending = false;    // if not: it has no memory any more
   bool same_mounts = true, same_pids = true;
   // Files in memory, as the process names them.
   std::string libjvm, agent;

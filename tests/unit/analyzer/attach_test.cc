@@ -168,6 +168,16 @@ TEST_CASE("each obstacle has its own code and says what to do") {
   CHECK(code(hidden, own) == kExitOtherNamespace);
 }
 
+TEST_CASE("a process that ends while it is looked at is no process of another namespace") {
+  const FakeProc proc;
+  proc.folder().Write("77/maps", "");
+  fs::remove_all(proc.folder().path() + "/77/root");
+  const Target target = proc.Looked();
+  CHECK(CheckProcess(target, 77, {0, 0}).code == kExitNoProcess);
+  fs::remove(proc.folder().path() + "/77/maps");  // not to be read
+  CHECK(CheckProcess(proc.Looked(), 77, {0, 0}).code == kExitOtherNamespace);
+}
+
 TEST_CASE("a library that the process cannot see, and mode=full without the patch, are obstacles") {
   const FakeProc proc;
   Target target = proc.Looked();
