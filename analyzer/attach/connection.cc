@@ -15,6 +15,8 @@
 #include <system_error>
 #include <thread>
 
+#include "analyzer/attach/removed_on_signal.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -127,7 +129,10 @@ class AttachFile {
   explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
     const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     made_ = fd.get() >= 0;
-    if (made_) return;
+    if (made_) {
+      on_signal_.Remember(tmp_.get(), name_, 0);
+      return;
+    }
     const std::string what = "the file " + name_ + " in its /tmp, which tells the JVM to listen";
     if (errno != EEXIST) {
       error_ = SystemError("cannot make " + what);
@@ -153,6 +158,7 @@ class AttachFile {
 
   const Descriptor tmp_;
   const std::string name_;
+  RemovedOnSignal on_signal_;
   bool made_ = false;
   Status error_;
 };

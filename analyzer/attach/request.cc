@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "analyzer/attach/connection.h"
+#include "analyzer/attach/removed_on_signal.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -32,6 +33,7 @@ class ReplyFile {
       return;
     }
     file_ = openat(folder_, kReplyName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file_ >= 0) file_on_signal_.Remember(folder_, kReplyName, 0);
     if (file_ < 0) {
       Fail("cannot make " + inner());
     } else if (geteuid() != target.uid && fchown(file_, target.uid, target.gid) != 0) {
@@ -68,6 +70,7 @@ class ReplyFile {
     std::random_device random;
     name_ = fmt::format("anttracks-{:08x}{:08x}", random(), random());
     if (mkdirat(tmp_, name_.c_str(), 0711) != 0) return false;
+    folder_on_signal_.Remember(tmp_, name_, AT_REMOVEDIR);
     folder_ = openat(tmp_, name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat made {};
     if (folder_ < 0 || fstat(folder_, &made) != 0) return false;
@@ -79,6 +82,7 @@ class ReplyFile {
   const int tmp_;
   int folder_ = -1, file_ = -1;
   std::string name_;
+  RemovedOnSignal folder_on_signal_, file_on_signal_;
   Status error_;
 };
 

@@ -71,6 +71,14 @@ Obstacle CheckLoaded(const Target& target) {
                                       "goes on until the process ends", what, target.agent)};
 }
 
+// The agent is one in a process: another copy of its library knows nothing of it.
+Obstacle CheckSame(const Target& target, const std::string& library) {
+  std::error_code error;
+  if (target.agent.empty() || fs::equivalent(target.root + target.agent, target.root + library, error) || error) return {};
+  return {kExitRefused, fmt::format("process {} has the agent {} already, and another copy of the library would be another agent: leave out --lib", target.pid,
+                                    target.agent)};
+}
+
 uint64_t Number(const ordered_json& json, const char* name) { return json.value(name, uint64_t{0}); }
 
 std::string Losses(const ordered_json& counters) {
@@ -169,6 +177,8 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
   if (question.library.empty()) {
     return Refuse(session, {kExitNotLoaded, "there is no libanttracks.so beside anttracks; --lib=PATH says where it is"});
   }
+  obstacle = CheckSame(*target, question.library);
+  if (!obstacle.none()) return Refuse(session, obstacle);
   question.options = WithAbsolutePaths(arguments.options, Folder(*target), attach);
   ordered_json reply;
   obstacle = Ask(*target, question, &reply);

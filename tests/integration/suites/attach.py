@@ -172,7 +172,10 @@ def second_copy(t):
     with Program(t) as program:
         program.attach(f"file={t.path('trace')}")
         again = program.attach(f"file={t.path('other')}", words=("--lib", copy), code=12)
-        expect("traced already" in again.stderr and not os.path.exists(t.path("other")), f"{again.stderr!r}")
+        expect("leave out --lib" in again.stderr, f"{again.stderr!r}")
+        again = run([JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", copy, f'"file={t.path("other")}"'])
+        expect("return code: 0" not in again.stdout and not os.path.exists(t.path("other")), f"{again.stdout!r}")
+        program.attach(words=("--lib", os.path.realpath(AGENT)), code=12)  # the same file
         program.tell("both")
         program.end()
     expect(judge(t.folder, t.path("trace")) == 2, "nothing was judged")

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -311,6 +312,28 @@ Obstacle WakeUnsignalled(const FakeProc& proc) {
   sigaction(SIGQUIT, &before, nullptr);
   CHECK(quits.exchange(0) == 0);
   return obstacle;
+}
+
+TEST_CASE("who is interrupted while it waits for a JVM leaves nothing behind") {
+  const FakeProc proc;
+  const std::string attach_file = proc.folder().path() + "/77/root/tmp/.attach_pid7";
+  Target target = proc.Looked();
+  const pid_t waiting = fork();
+  if (waiting == 0) {
+    std::signal(SIGINT, SIG_DFL);  // not the test program's
+    std::signal(SIGQUIT, SIG_IGN);
+    target.pid = getpid();  // has no socket there, ever
+    Wake(target, milliseconds(30'000));
+    _exit(1);
+  }
+  for (int i = 0; i < 5000 && !fs::exists(attach_file); i++) std::this_thread::sleep_for(milliseconds(1));
+  CHECK(fs::exists(attach_file));
+  kill(waiting, SIGINT);
+  int status = 0;
+  REQUIRE(waitpid(waiting, &status, 0) == waiting);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
+  CHECK_FALSE(fs::exists(attach_file));
 }
 
 TEST_CASE("a JVM that would take the signal for the wish to have a thread dump gets none") {
