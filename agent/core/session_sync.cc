@@ -254,7 +254,8 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
   return true;
 }
 
-// In the background.
+// In the background. A collection that waits for the young spaces goes on when they are listed, or when this is over: then
+// it sees by `open` what has become of the sync point.
 void Session::WalkSpaces() {
   try {
     bool whole = sync_->young_done.load() || WalkYoung(true);
@@ -265,13 +266,11 @@ void Session::WalkSpaces() {
     if (whole) {
       SyncEnd();
     } else if (!sync_->stop.load() && failure_.active()) {
-      // Before anybody goes on who waits for the young spaces: what follows is of a collection.
       AbandonSyncPoint("the trace could not be written fast enough");
     }
   } catch (const std::exception& e) {
     failure_.Fail(e.what());
   }
-  background_.Notify([this] { sync_->young_done.store(true); });
 }
 
 // Before a young collection moves what lies in the young spaces. Usually they were listed long ago.

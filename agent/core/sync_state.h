@@ -35,7 +35,7 @@ struct Session::Sync {
 
   std::atomic<bool> stop{false};      // the walk shall end
   std::atomic<Hurry> hurry{Hurry::kNot};
-  std::atomic<bool> young_done{true};  // the young spaces are listed, or never will be
+  std::atomic<bool> young_done{true};  // the young spaces are listed
   std::atomic<bool> open{false};       // it was begun, and neither completed nor abandoned
   std::atomic<bool> again{false};      // it was abandoned: another sync point is due, in the same file
   std::atomic<uint64_t> words_read{0}, all_words{0}, bytes_written{0};

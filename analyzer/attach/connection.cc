@@ -127,8 +127,15 @@ Result<bool> Listens(const Target& target) {
 class AttachFile {
  public:
   explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
-    const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    made_ = fd.get() >= 0;
+    bool believed = false;
+    // Another one's may go just now.
+    for (int tries = 0; tries < 3 && !made_ && !believed; tries++) {
+      const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      made_ = fd.get() >= 0;
+      if (made_ || errno != EEXIST) break;
+      believed = IsBelieved(target);
+      errno = EEXIST;
+    }
     if (made_) {
       on_signal_.Remember(tmp_.get(), name_, 0);
       return;
@@ -136,7 +143,7 @@ class AttachFile {
     const std::string what = "the file " + name_ + " in its /tmp, which tells the JVM to listen";
     if (errno != EEXIST) {
       error_ = SystemError("cannot make " + what);
-    } else if (!IsBelieved(target)) {
+    } else if (!believed) {
       error_ = Status::Error(what +
                              ", is there already and belongs to another user: the JVM would print a thread "
                              "dump instead; delete it");
