@@ -77,4 +77,4 @@ def page(data):
         "## Rotation within a tight bound", "",
         "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
         "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results), "",
-        "## After stop", "", *study_head(data, "stopped"), *meanings(("stopped",)), "", *stopped(runs_of(data["studies"]["stopped"]))]).rstrip() + "\n"
+        "## After stop", "", *study_head(data, "after-stop"), *meanings(("stopped",)), "", *stopped(runs_of(data["studies"]["after-stop"]))]).rstrip() + "\n"

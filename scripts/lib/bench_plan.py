@@ -94,7 +94,7 @@ STUDIES = {
     "collectors": Study("what tracing and rotation cost with each collector", "patched",
                         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "narrow")),
                         ("javac", "h2", "lusearch", "longlived"), "benchmarks-collectors"),
-    "stopped": Study("what is left of the cost when tracing was stopped", "patched",
+    "after-stop": Study("what is left of the cost when tracing was stopped", "patched",
                      tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
                      ("javac", "lusearch"), "benchmarks-collectors"),
 }

@@ -125,14 +125,14 @@ def collectors_page(t):
     data = made_up()
     slowed(data, "collectors", "h2", "g1-patched", "wall_ms", 2)
     slowed(data, "collectors", "h2", "g1-traced", "wall_ms", 3)
-    slowed(data, "stopped", "javac", "serial-stopped", "wall_ms", 1.25)
+    slowed(data, "after-stop", "javac", "serial-stopped", "wall_ms", 1.25)
     lines = bench_collectors.page(data).splitlines()
     line = next(line for line in lines if line.startswith("| h2 | G1 |"))
     expect([cell.strip() for cell in line.split("|")][4:6] == ["2.000", "1.500"], f"twice the time of Parallel, and 1.5 times that when traced: {line}")
     line = [line for line in lines if line.startswith("| javac | Serial |")][-1]
     expect(line.rstrip(" |").endswith("| 1.250"), f"1.25 times as long after the stop: {line}")
     for collector in bench_plan.COLLECTORS:
-        wanted = 2 * (len(data["studies"]["collectors"]) + 1) + len(data["studies"]["stopped"]) + 1
+        wanted = 2 * (len(data["studies"]["collectors"]) + 1) + len(data["studies"]["after-stop"]) + 1
         expect(sum(f"| {collector} |" in text for text in lines) == wanted, f"lines of {collector}")
 
 
