@@ -195,7 +195,7 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
       CountLoss(1, buffer->used);
       refused = buffer;
     } else if (!Decodable(*buffer)) {
-      CountLoss(1, buffer->used);
+      if (!loss_is_told_) CountLoss(1, buffer->used);
       refused = buffer;
     } else {
       const bool was_ready = Ready();
@@ -240,6 +240,7 @@ bool BufferQueue::PushLoss(std::span<const uint8_t> segment) {
   Buffer* loss = MakeSegments(segment);
   const Lock lock(mutex_);
   epoch_.fetch_add(1, std::memory_order_release);
+  loss_is_told_ = true;
   if (loss == nullptr) return false;
   if (discard_) {
     std::free(loss);

@@ -176,6 +176,7 @@ class BufferQueue {
   bool stalled_ = false;
   bool discard_ = false;
   bool let_in_ = false;
+  bool loss_is_told_ = false;  // by PushLoss: what cannot be decoded behind it is not counted once more
   Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began
   uint64_t stall_segments_ = 0, stall_bytes_ = 0;
   uint64_t stall_time_ = 0;

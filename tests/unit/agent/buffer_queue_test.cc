@@ -254,6 +254,7 @@ TEST_CASE("behind a loss that is told from outside no stream goes on that was be
   trace::AppendLoss(&loss, 1, 2, 3, "test");
   CHECK(q.queue.PushLoss(loss.span()));
   CHECK_FALSE(q.queue.Push(continued, PushMode::kForce));
+  CHECK(q.queue.lost_segments() == 0);  // the LOSS has told it
   CHECK(q.queue.Push(q.Filled(2), PushMode::kForce));
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 999, 2});
 }
