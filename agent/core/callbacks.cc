@@ -46,6 +46,7 @@ void ThreadExit(void* context, void* thread, void** slot) noexcept {
 }
 void GcBegin(void* context, const AntTracksGC* gc) noexcept {
   Guarded(context, [&](Session& s) {
+    s.exit_gate().CollectionBegins();
     if (s.failure().active()) {
       s.CollectionBegin(*gc);
     } else {
@@ -67,6 +68,7 @@ void ClassUnload(void* context, uint64_t klass) noexcept {
 }
 void GcEnd(void* context, const AntTracksGC* gc) noexcept {
   IfActive(context, [&](Session& s) { s.CollectionEnd(*gc); });
+  Guarded(context, [](Session& s) { s.exit_gate().CollectionEnds(); });
 }
 
 }  // namespace

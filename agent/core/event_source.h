@@ -14,6 +14,7 @@
 
 #include "agent/core/buffer_queue.h"
 #include "agent/core/clock.h"
+#include "agent/core/exit_gate.h"
 #include "agent/core/failure.h"
 #include "trace/wire.h"
 
@@ -39,6 +40,8 @@ class EventSource {
   Failure& failure() { return failure_; }
   BufferQueue& queue() { return queue_; }
   OutputCounts& output() { return output_; }
+  // For the VM thread's collections, also when nothing is recorded any more.
+  ExitGate& exit_gate() { return exit_gate_; }
 
   // Hands over what is left and closes the queue; Abandon when threads may still run and cannot be asked.
   virtual void Finish(std::string_view reason) = 0;
@@ -65,6 +68,7 @@ class EventSource {
   Failure failure_;
   BufferQueue queue_;
   OutputCounts output_;
+  ExitGate exit_gate_;
 };
 
 }  // namespace anttracks::core

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -203,6 +204,10 @@ Status Agent::MakeLocked(JavaVM* vm, const std::string& options, bool again) {
   if (!made.ok()) return made.status();
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
+  // Exit handlers run last one first, so this one before the JVM's own objects are destroyed: a collection after that
+  // crashes. A destructor of the library would run after that, and make the time longer in which one may come.
+  static bool exit_handled = false;
+  if (!exit_handled) exit_handled = std::atexit(&Agent::ProcessExit) == 0;
   recording_ = std::move(*made);
   visible_.store(recording_.get());
   return {};
@@ -302,15 +307,22 @@ void Agent::Unload() noexcept {
 }
 
 void Agent::ProcessExit() noexcept {
-  const Status outcome = Caught([this]() -> Status {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return {};
-    if (state_ == State::kLoaded) recording_->Forget();
-    if (state_ == State::kRunning) EndLocked(false, "the process exited without the end of the JVM");
-    state_ = State::kEnded;
+  Agent& agent = Get();
+  const Status outcome = Caught([&agent]() -> Status {
+    const std::unique_lock lock(agent.mutex_, std::try_to_lock);
+    if (lock.owns_lock()) agent.ExitedLocked();
     return {};
   });
   if (!outcome.ok()) core::LogError(outcome.message());
+}
+
+void Agent::ExitedLocked() {
+  if (state_ == State::kLoaded) recording_->Forget();
+  if (state_ == State::kRunning) {
+    EndLocked(false, "the process exited without the end of the JVM");
+    recording_->HoldCollections();
+  }
+  state_ = State::kEnded;
 }
 
 // The recording stays: what is in it now may be there until the process is gone.

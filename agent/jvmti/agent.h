@@ -39,8 +39,6 @@ class Agent {
   jint Load(JavaVM* vm, const char* options) noexcept;
   jint Attach(JavaVM* vm, const char* options) noexcept;
   void Unload() noexcept;
-  // The process runs its exit handlers: the JVM did not come up, or native code called exit.
-  void ProcessExit() noexcept;
 
   // JVMTI events.
   void VmInit() noexcept;
@@ -70,6 +68,9 @@ class Agent {
   nlohmann::ordered_json StateJson() const;
 
   static void ForkedChild();
+  // The process runs its exit handlers: the JVM did not come up, or native code called exit.
+  static void ProcessExit() noexcept;
+  void ExitedLocked();
 
   std::mutex mutex_;
   State state_ = State::kStopped;

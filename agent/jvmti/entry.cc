@@ -4,12 +4,6 @@
 
 #include "agent/jvmti/agent.h"
 
-namespace {
-
-__attribute__((destructor)) void OnProcessExit() { anttracks::jvmti::Agent::Get().ProcessExit(); }
-
-}  // namespace
-
 extern "C" {
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void*) {

@@ -332,6 +332,10 @@ Status Recording::End(bool vm_is_alive, std::string_view reason, std::vector<std
   return {};
 }
 
+void Recording::HoldCollections() {
+  source_->exit_gate().ProcessExits({});
+}
+
 void Recording::AddLosses(std::vector<std::string>* notes) const {
   if (source_->queue().lost_segments() != 0) {
     notes->push_back("the trace " + plan_.file + " has losses: " + std::to_string(source_->queue().lost_segments()) +

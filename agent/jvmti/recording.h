@@ -52,6 +52,8 @@ class Recording {
   trace::Status Begin(trace::SyncReason reason);
   // What the user should know of how it ended goes to notes. An error: the end of the file could not be written.
   trace::Status End(bool vm_is_alive, std::string_view reason, std::vector<std::string>* notes);
+  // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
+  void HoldCollections();
   // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may be
   // expected to take. False: try again later.
   bool Settle(std::chrono::milliseconds wait);

@@ -48,12 +48,12 @@ std::string_view Text(const Owned<char>& text) {
   return text.get() == nullptr ? std::string_view() : std::string_view(text.get());
 }
 
-// Calls with the sampler while it samples; nothing escapes.
+// Calls with the sampler, if there is one; nothing escapes.
 template <class Call>
-void Guarded(Call&& call) noexcept {
+void WithSampler(Call&& call) noexcept {
   inside.fetch_add(1);
   Sampler* const sampler = current.load();
-  if (sampler != nullptr && sampler->session().failure().active()) {
+  if (sampler != nullptr) {
     try {
       call(*sampler);
     } catch (const std::exception& e) {
@@ -65,6 +65,14 @@ void Guarded(Call&& call) noexcept {
   inside.fetch_sub(1);
 }
 
+// While it samples.
+template <class Call>
+void Guarded(Call&& call) noexcept {
+  WithSampler([&](Sampler& s) {
+    if (s.session().failure().active()) call(s);
+  });
+}
+
 void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
   if (in_event) return;
   const InEvent guard;
@@ -74,10 +82,12 @@ void JNICALL OnObjectFree(jvmtiEnv*, jlong tag) {
   Guarded([tag](Sampler& s) { s.session().Died(static_cast<uint64_t>(tag)); });
 }
 void JNICALL OnCollectionStart(jvmtiEnv*) {
+  WithSampler([](Sampler& s) { s.session().exit_gate().CollectionBegins(); });
   Guarded([](Sampler& s) { s.session().CollectionBegin(); });
 }
 void JNICALL OnCollectionFinish(jvmtiEnv*) {
   Guarded([](Sampler& s) { s.session().CollectionEnd(); });
+  WithSampler([](Sampler& s) { s.session().exit_gate().CollectionEnds(); });
 }
 
 }  // namespace

@@ -185,6 +185,17 @@ for how_, code_ in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("dae
     add(f"Sampling: output and exit code are the same, and the trace is whole, when a program ends by {how_}", ends)
 
 
+@test("Sampling: the end is the program's own when native code calls exit beside threads that allocate")
+def native_exit(t):
+    for collector in ("Parallel", "Serial", "G1"):
+        for _ in range(5):
+            t.clear()
+            done = run(java_command("Ends", ("native-exit",), flags_of(collector, "48m"), f"mode=sample,interval=4K,file={t.path('trace')}",
+                                    jdk=stock_java()), cwd=t.folder)
+            expect((done.returncode, done.stdout, done.stderr) == (5, "begin\n", ""), f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}")
+            verified(t.path("trace"))
+
+
 @test("Without the patch the JVM is sampled by default, and one line says what is missing")
 def fallback(t):
     trace = t.path("trace")

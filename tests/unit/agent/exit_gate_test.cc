@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collections beside a process that exits. Limits that must not be reached are of minutes.
+#include "agent/core/exit_gate.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace anttracks::core {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+TEST_CASE("Without an exit collections come and go, without collections an exit waits as long as it may") {
+  ExitGate gate;
+  for (int i = 0; i < 3; i++) {
+    gate.CollectionBegins();
+    gate.CollectionEnds();
+  }
+  const auto begin = steady_clock::now();
+  gate.ProcessExits({5ms, 10min, 0ms});
+  CHECK(steady_clock::now() - begin >= 5ms);
+  gate.CollectionBegins();
+  gate.CollectionEnds();
+}
+
+TEST_CASE("An exit waits for the end of a collection, and the VM thread stays there") {
+  ExitGate gate;
+  gate.CollectionBegins();
+  std::atomic<bool> ends{false}, passed{false};
+  std::thread vm([&] {
+    std::this_thread::sleep_for(20ms);
+    ends = true;
+    gate.CollectionEnds();
+    passed = true;
+  });
+  gate.ProcessExits({0ms, 10min, 200ms});
+  const auto exit = steady_clock::now();
+  CHECK(ends);
+  const bool passed_at_once = passed;
+  vm.join();
+  CHECK_FALSE(passed_at_once);
+  CHECK(steady_clock::now() - exit >= 150ms);
+}
+
+TEST_CASE("An exit waits for a collection that is about to begin, and the VM thread stays before it") {
+  ExitGate gate;
+  std::atomic<bool> begins{false}, passed{false};
+  std::thread vm([&] {
+    std::this_thread::sleep_for(20ms);
+    begins = true;
+    gate.CollectionBegins();
+    passed = true;
+  });
+  gate.ProcessExits({10min, 10min, 200ms});
+  const bool passed_at_once = passed;
+  CHECK(begins);
+  vm.join();
+  CHECK_FALSE(passed_at_once);
+}
+
+TEST_CASE("An exit does not wait for ever for a collection, nor a collection for an exit") {
+  ExitGate gate;
+  gate.CollectionBegins();
+  const auto begin = steady_clock::now();
+  gate.ProcessExits({0ms, 20ms, 50ms});
+  CHECK(steady_clock::now() - begin >= 20ms);
+  gate.CollectionEnds();  // not the exit's last moment: the process is still there
+  CHECK(steady_clock::now() - begin >= 70ms);
+  gate.CollectionBegins();
+  gate.CollectionEnds();
+}
+
+TEST_CASE("A VM thread that stays goes on soon after the exit, not at the end of what that could have waited") {
+  ExitGate gate;
+  std::thread vm([&] {
+    std::this_thread::sleep_for(20ms);
+    gate.CollectionBegins();
+  });
+  gate.ProcessExits({10min, 20min, 1ms});
+  vm.join();
+}
+
+}  // namespace
+}  // namespace anttracks::core
