@@ -3,7 +3,7 @@
 // neither JVM TI nor files.
 //
 //     threads --Sample--> open segment --.
-//     VM's service thread --Died--> open segment --full, collection, or a second old--> queue
+//     threads --Died-----> open segment --full, collection, or a second old--> queue
 //     VM thread --CollectionBegin, CollectionEnd----------------------------------------^
 //
 // Thread safety: full. One mutex gives samples their order; nobody waits for anything while holding it, and nothing

@@ -78,6 +78,7 @@ Recording::~Recording() {
   if (env_ == nullptr) return;
   JNIEnv* const jni = Jni(java_vm_);
   if (background_ != nullptr && jni != nullptr) jni->DeleteGlobalRef(background_);
+  if (sampler_ && jni != nullptr) sampler_->Release(jni);
   env_->DisposeEnvironment();
 }
 
@@ -268,7 +269,7 @@ Status Recording::BeginSampling() {
     sample_session_->Begin();
     status = sampler_->Start(jni);
     if (status.ok()) return {};
-    sampler_->Stop();
+    sampler_->Stop(jni);
   }
   NeverBegan("the JVM refuses to be sampled");
   return status;
@@ -314,7 +315,7 @@ Status Recording::End(bool vm_is_alive, std::string_view reason, std::vector<std
   if (!vm_is_alive) {
     source_->Abandon(reason);
   } else if (samples_) {
-    sampler_->Stop();
+    sampler_->Stop(Jni(java_vm_));
     source_->Finish(reason);
   } else {
     session_->PrepareStop();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 
@@ -13,6 +14,9 @@ namespace {
 
 using core::SampleFrame;
 using trace::Status;
+
+// How long the end waits for a thread that looks which samples live.
+constexpr std::chrono::milliseconds kStopWithin{1000};
 
 std::atomic<Sampler*> current{nullptr};
 // Threads that may have a sampler from current. Counted before it is read and after they are done with it, so that a
@@ -78,15 +82,12 @@ void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jc
   const InEvent guard;
   Guarded([&](Sampler& s) { s.Sample(jni, thread, object, type, bytes); });
 }
-void JNICALL OnObjectFree(jvmtiEnv*, jlong tag) {
-  Guarded([tag](Sampler& s) { s.session().Died(static_cast<uint64_t>(tag)); });
-}
 void JNICALL OnCollectionStart(jvmtiEnv*) {
   WithSampler([](Sampler& s) { s.session().exit_gate().CollectionBegins(); });
   Guarded([](Sampler& s) { s.session().CollectionBegin(); });
 }
 void JNICALL OnCollectionFinish(jvmtiEnv*) {
-  Guarded([](Sampler& s) { s.session().CollectionEnd(); });
+  Guarded([](Sampler& s) { s.CollectionEnd(); });
   WithSampler([](Sampler& s) { s.session().exit_gate().CollectionEnds(); });
 }
 
@@ -96,8 +97,6 @@ Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
   jvmtiCapabilities wanted{};
   wanted.can_generate_sampled_object_alloc_events = 1;
   wanted.can_generate_garbage_collection_events = 1;
-  wanted.can_generate_object_free_events = 1;
-  wanted.can_tag_objects = 1;
   wanted.can_get_line_numbers = 1;
   wanted.can_get_source_file_name = 1;
   jvmtiError error = env->AddCapabilities(&wanted);
@@ -113,7 +112,6 @@ Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
 
 void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
   callbacks->SampledObjectAlloc = OnSample;
-  callbacks->ObjectFree = OnObjectFree;
   callbacks->GarbageCollectionStart = OnCollectionStart;
   callbacks->GarbageCollectionFinish = OnCollectionFinish;
 }
@@ -121,7 +119,7 @@ void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
 Status Sampler::Enable(jvmtiEventMode mode) {
   // Collections first: deaths count them.
   for (const jvmtiEvent event : {JVMTI_EVENT_GARBAGE_COLLECTION_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
-                                 JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC}) {
+                                 JVMTI_EVENT_SAMPLED_OBJECT_ALLOC}) {
     const jvmtiError error = env_->SetEventNotificationMode(mode, event, nullptr);
     if (error != JVMTI_ERROR_NONE) return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
   }
@@ -137,13 +135,18 @@ Status Sampler::Start(JNIEnv* jni) {
   return Enable(JVMTI_ENABLE);
 }
 
-void Sampler::Stop() noexcept {
+void Sampler::Stop(JNIEnv* jni) noexcept {
   try {
     (void)Enable(JVMTI_DISABLE);
+    if (jni != nullptr) living_.LookAtAll(kStopWithin, [&](const auto& watched) { return Bury(jni, watched); });
   } catch (...) {
     // The session closes all the same.
   }
   current.store(nullptr);
+}
+
+void Sampler::Release(JNIEnv* jni) {
+  for (const auto& watched : living_.TakeAll()) jni->DeleteWeakGlobalRef(static_cast<jweak>(watched.reference));
 }
 
 bool Sampler::Idle() const { return current.load() != this && inside.load() == 0; }
@@ -158,8 +161,32 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   for (jint i = 0; i < count; i++) stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
   const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
   const uint64_t number = session_.Sample(ThreadId(jni, thread), kind, static_cast<uint64_t>(bytes));
-  // The event holds the object: it cannot die before it is tagged.
-  if (number != 0 && env_->SetTag(object, static_cast<jlong>(number)) != JVMTI_ERROR_NONE) session_.Untracked();
+  if (number != 0) Watch(jni, object, number);
+  living_.Look(kLookAtOnce, [&](const auto& watched) { return Bury(jni, watched); });
+}
+
+// The event holds the object: it cannot die before this.
+void Sampler::Watch(JNIEnv* jni, jobject object, uint64_t number) {
+  const jweak reference = jni->NewWeakGlobalRef(object);
+  if (reference != nullptr) {
+    living_.Add({number, reference});
+    return;
+  }
+  jni->ExceptionClear();  // no memory
+  session_.Untracked();
+}
+
+bool Sampler::Bury(JNIEnv* jni, const core::WatchList::Watched& watched) {
+  const auto reference = static_cast<jweak>(watched.reference);
+  if (!jni->IsSameObject(reference, nullptr)) return false;
+  session_.Died(watched.number);
+  jni->DeleteWeakGlobalRef(reference);
+  return true;
+}
+
+void Sampler::CollectionEnd() {
+  session_.CollectionEnd();
+  living_.CollectionEnded();
 }
 
 uint32_t Sampler::Kind(JNIEnv* jni, std::span<const SampleFrame> stack, jclass type) {

@@ -2,12 +2,12 @@
 // Samples allocations by JVM TI (JEP 331), on any JVM that offers it: asks the VM about each sample, and hands what it
 // says to the session.
 //
-// A sampled object is tagged with its number, and ObjectFree tells its death: the VM keeps the objects apart, no
-// reference to them exists, and nobody has to look whether they still live (docs/decisions/0008-sampling.md).
+// A weak reference to each sampled object tells its death (docs/decisions/0008-sampling.md). ObjectFree would, too, but
+// it can hang a JVM that ends (HotSpot 17).
 //
-// Thread safety: Prepare, Start and Stop from one thread at a time. The events come in threads that allocate, in the VM's
-// service thread (ObjectFree) and in the VM thread within a pause (collections), where neither JNI nor JVM TI may be
-// used. No lock of the agent is held while the VM is asked. One Sampler at a time samples; it may be destroyed when it is idle.
+// Thread safety: Prepare, Start, Stop and Release from one thread at a time. The events come in threads that allocate, and in
+// the VM thread within a pause (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the
+// agent is held that a pause may need. One Sampler at a time samples; it may be destroyed when it is idle.
 #pragma once
 
 #include <jvmti.h>
@@ -16,6 +16,7 @@
 #include <string>
 
 #include "agent/core/sample_session.h"
+#include "agent/core/watch_list.h"
 #include "trace/status.h"
 
 namespace anttracks::jvmti {
@@ -37,17 +38,27 @@ class Sampler {
 
   // In the live phase. The session must have begun.
   trace::Status Start(JNIEnv* jni);
-  // What died before is told meanwhile. A thread that is about to hand over a sample finds the session closed.
-  void Stop() noexcept;
+  // Tells what has died until now; jni may be nullptr: then not. A thread that is about to hand over a sample finds the
+  // session closed.
+  void Stop(JNIEnv* jni) noexcept;
   // After Stop: no thread is in it any more, and none will be.
   bool Idle() const;
+  // When it is idle, before it is destroyed: frees its references.
+  void Release(JNIEnv* jni);
 
   // The event: an object was allocated by this thread.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
+  // The event: the VM has collected.
+  void CollectionEnd();
   core::SampleSession& session() { return session_; }
 
  private:
   static constexpr size_t kMostFrames = 256;
+  static constexpr size_t kLookAtOnce = 256;  // about ten microseconds
+
+  void Watch(JNIEnv* jni, jobject object, uint64_t number);
+  // True: it was dead.
+  bool Bury(JNIEnv* jni, const core::WatchList::Watched& watched);
 
   uint32_t ThreadId(JNIEnv* jni, jthread thread);
   uint32_t DefineThread(JNIEnv* jni, jthread thread);
@@ -59,6 +70,7 @@ class Sampler {
   jvmtiEnv* const env_;
   core::SampleSession& session_;
   const Config config_;
+  core::WatchList living_;
   jfieldID thread_id_ = nullptr;  // Thread.tid
 };
 

@@ -196,6 +196,17 @@ def native_exit(t):
             verified(t.path("trace"))
 
 
+# With ObjectFree events one in 77 hung.
+@test("Sampling: the JVM ends while threads allocate and samples die")
+def ends_while_samples_die(t):
+    for _ in range(10):
+        t.clear()
+        done = run(java_command("Ends", ("exit",), ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn6m"), f"mode=sample,interval=64,depth=1,file={t.path('trace')}",
+                                jdk=stock_java()), cwd=t.folder)
+        expect((done.returncode, done.stdout, done.stderr) == (7, "begin\n", ""), f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}")
+    verified(t.path("trace"))
+
+
 @test("Without the patch the JVM is sampled by default, and one line says what is missing")
 def fallback(t):
     trace = t.path("trace")
@@ -315,7 +326,7 @@ def damaged(t):
         data = bytearray(file.read())
     randomly = random.Random(3)
     first = 64 + 32 + int.from_bytes(data[72:76], "little")
-    for _ in range(20):
+    for _ in range(10):
         cut = randomly.randrange(first, len(data))
         with open(t.path("cut"), "wb") as file:
             file.write(data[:cut])
