@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,11 @@ class WatchList {
   // At each of them, also if no collection ended. Does not if another thread looks for longer than that.
   template <class Bury>
   void LookAtAll(std::chrono::milliseconds wait, Bury&& bury) {
-    const std::unique_lock lock(mutex_, wait);
-    if (!lock.owns_lock()) return;
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (const auto until = std::chrono::steady_clock::now() + wait; !lock.owns_lock(); (void)lock.try_lock()) {
+      if (std::chrono::steady_clock::now() >= until) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     looking_ = false;
     LookLocked(SIZE_MAX, bury);
   }
@@ -93,7 +97,7 @@ class WatchList {
   std::mutex fresh_mutex_;
   std::vector<Watched> fresh_;  // guarded by it
 
-  std::timed_mutex mutex_;
+  std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<Watched> watched_;
   bool looking_ = false;  // a round is under way: what is before next_ was looked at
