@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps collections away from the end of the process. Native code's exit() destroys the JVM's own objects while its
-// threads go on: a collection that touches them then crashes (HotSpot 17 to 25, Parallel and Serial; also without an
+// threads go on: a collection that touches them then crashes (HotSpot 17 and 25, Parallel and Serial; also without an
 // agent). The end of a trace takes its time within exit(), which must not make that likelier; and it gets a processor
 // when threads stop for a collection, so that exit() would go on just when one begins.
 //

@@ -2,9 +2,8 @@
 // A sampled trace being recorded: takes samples, their deaths and the VM's pauses, and queues them as segments. Knows
 // neither JVM TI nor files.
 //
-//     threads --Sample--> open segment --.
-//     threads --Died-----> open segment --full, collection, or a second old--> queue
-//     VM thread --CollectionBegin, CollectionEnd----------------------------------------^
+//     threads --Sample, Died--> open segment --full, collection, or a second old--> queue
+//     VM thread --CollectionBegin, CollectionEnd------------------------------------^
 //
 // Thread safety: full. One mutex gives samples their order; nobody waits for anything while holding it, and nothing
 // of the VM is called, so that the VM may report from within a pause. Threads wait for room in the queue before

@@ -54,7 +54,7 @@ class Sampler {
 
  private:
   static constexpr size_t kMostFrames = 256;
-  static constexpr size_t kLookAtOnce = 256;  // about ten microseconds
+  static constexpr size_t kLookAtOnce = 256;
 
   void Watch(JNIEnv* jni, jobject object, uint64_t number);
   // True: it was dead.

@@ -326,7 +326,7 @@ def damaged(t):
         data = bytearray(file.read())
     randomly = random.Random(3)
     first = 64 + 32 + int.from_bytes(data[72:76], "little")
-    for _ in range(10):
+    for _ in range(20):
         cut = randomly.randrange(first, len(data))
         with open(t.path("cut"), "wb") as file:
             file.write(data[:cut])
