@@ -35,7 +35,11 @@ bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   if (header->locked) {
     // A heap walk of JVM TI holds the world and must not be waited for.
     if (!ask_vm && (mark & kMarkBits) == kMarked) return false;
-    header->site = vm_.object_site(address) & ((1u << ANTTRACKS_SITE_BITS) - 1);
+    header->site = vm_.object_site(address);
+    if (header->site == ANTTRACKS_SITE_CANNOT_TELL) {
+      if (!ask_vm) return false;
+      header->site = ANTTRACKS_SITE_NONE;
+    }
   }
   header->kind = symbols_.kinds().Find(header->site, header->klass);
   if (header->kind.id == 0 && ask_vm) header->kind = ResolveKind(header->site, header->klass, address);

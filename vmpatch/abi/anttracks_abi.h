@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 2
+#define ANTTRACKS_ABI_VERSION 3
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -51,6 +51,8 @@ enum {
   ANTTRACKS_SITE_OVERFLOW = 3, /* the id space is used up */
   ANTTRACKS_SITE_FIRST = 16
 };
+/* No id: what object_site says of an object whose header cannot be read now. */
+#define ANTTRACKS_SITE_CANNOT_TELL UINT32_MAX
 
 /* What allocated: the code that ran in the innermost frame. */
 enum {
@@ -221,7 +223,10 @@ typedef struct AntTracksVM {
   int32_t (*start)(const AntTracksCallbacks* callbacks);
   int32_t (*stop)(void);
 
-  /* Queries, from callbacks. object_site also reads the mark of a locked object. */
+  /* Queries, from callbacks. object_site also reads the mark of a locked object, and may be asked by any thread of the
+   * process while the object stays where it is. A thread that the VM knows waits for a mark that is about to change, for a
+   * minute at most; one that it does not know waits for less than a millisecond. ANTTRACKS_SITE_CANNOT_TELL: the mark of
+   * the object was not readable in that time. */
   uint32_t (*object_site)(uint64_t address);
   uint64_t (*object_bytes)(uint64_t address);
   /* 0: done. Positive: the bytes that text must have (call again). -1: no such id. */

@@ -133,26 +133,31 @@ int32_t collect() {
   return AntTracksHeap::collect_young() ? 0 : -1;
 }
 
-// The header word of a locked object. Its owner may unlock it at any time unless it is the
-// current thread or stopped: believe the word only if the mark has not changed meanwhile. A thread that does
-// not stop at safepoints may also meet marks that a heap walk of JVM TI has set for its duration.
+// The header word of a locked object. Its owner may unlock it at any time unless it is the current thread or stopped:
+// believe the word only if the mark has not changed meanwhile. Threads that do not stop at safepoints may also meet marks
+// that a heap walk of JVM TI has set for its duration, and some of them (the agent's own) are unknown to the VM: those do
+// not wait. At a safepoint nothing changes that the VM's own threads could wait for.
 uint32_t object_site(uint64_t address) {
   const oop obj = cast_to_oop(address);
+  const Thread* const thread = Thread::current_or_null();
   const int spins = 10000, most_ms = 60000;
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
     if (mark.is_neutral()) return AntTracks::site_of(mark);
-    if (mark.has_monitor()) {
+    if (mark.is_marked()) {
+      // Before has_monitor(), which is true of such a mark; the rest of it is no address.
+      if (thread == NULL) break;
+    } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
     } else if (mark.has_locker()) {
       const markWord header(SafeFetchN((intptr_t*)mark.locker(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
     }
-    if (SafepointSynchronize::is_at_safepoint() && Thread::current()->is_VM_thread()) break;  // nothing will change
+    if (thread == NULL ? i >= spins : !thread->is_Java_thread() && SafepointSynchronize::is_at_safepoint()) break;
     if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or unlocked just now
   }
-  return ANTTRACKS_SITE_NONE;
+  return ANTTRACKS_SITE_CANNOT_TELL;
 }
 
 uint64_t object_bytes(uint64_t address) {
