@@ -13,15 +13,16 @@ import zlib
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 HERE = os.path.join(ROOT, "tests", "integration")
 BUILD = os.path.join(ROOT, "build")
-OUT = os.path.join(BUILD, "integration")
+OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.so")
 ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
+ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
 JAVA_AGENT = os.path.join(OUT, "instrument.jar")  # java/Instrument.java, an agent in Java
-TIMEOUT = 300
+TIMEOUT = int(os.environ.get("ANTTRACKS_TEST_TIMEOUT") or 300)  # seconds for a program
 
 TESTS = []
 
@@ -136,7 +137,7 @@ _MANIFEST = "Manifest-Version: 1.0\nPremain-Class: Instrument\nCan-Redefine-Clas
 
 
 def _compile_native(source, library):
-    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", "-o", library,
+    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", f"-I{ROOT}", "-o", library,
                 os.path.join(HERE, "native", source)])
 
 
@@ -154,7 +155,7 @@ def prepare():
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
             jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
-        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR)):
+        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("ask_sites.c", ASK_SITES)):
             done = _compile_native(source, library)
             if done.returncode != 0:
                 return "gcc failed\n" + tail(done.stderr, 30)
