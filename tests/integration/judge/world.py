@@ -10,14 +10,17 @@ import threading
 import zipfile
 import zlib
 
+import sanitizers
+
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 HERE = os.path.join(ROOT, "tests", "integration")
 BUILD = os.path.join(ROOT, "build")
 OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
-AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.so")
-ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
+BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
+AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
+ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttracks")
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
 ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
@@ -92,7 +95,7 @@ def stock_java():
 
 
 def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
-    command = [jdk + "/bin/java", *flags]
+    command = [*sanitizers.jvm_words(), jdk + "/bin/java", *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
