@@ -16,6 +16,8 @@ inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;
 inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
+// Of classes, kinds, sites, methods and threads: a writer defines no larger one, a reader refuses it.
+inline constexpr uint32_t kMaxId = (1u << 26) - 1;
 // kind, stream, length at their longest.
 inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
 

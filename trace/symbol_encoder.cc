@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/symbol_encoder.h"
 
+#include <cstring>
+
 namespace anttracks::trace {
 namespace {
 
@@ -21,9 +23,11 @@ template <class... Fields>
 void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
   ByteBuffer record;
   (Put(&record, fields), ...);
-  out->U8(static_cast<uint8_t>(tag));
-  out->Uv(record.size());
-  out->Append(record.span());
+  // Whole or not at all, also without memory: what follows half a record cannot be read.
+  uint8_t* p = out->Extend(1 + UvBytes(record.size()) + record.size());
+  *p++ = static_cast<uint8_t>(tag);
+  p = PutUv(p, record.size());
+  std::memcpy(p, record.data(), record.size());
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
                    config.wait_limit}),
       vm_(vm),
       stretch_bytes_(config.stretch_bytes),
-      symbols_(vm),
+      symbols_(vm, config.most_id),
       reader_count_(config.readers),
       readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
                [this] { return queue_.fill() < 1; }) {}
@@ -97,6 +97,10 @@ ThreadState* Session::State(void* thread, void** slot) {
     return static_cast<ThreadState*>(*slot);
   auto state = std::make_unique<ThreadState>();
   state->id = symbols_.DefineThread(thread, &state->name, &state->java_id);
+  if (state->id == 0) {
+    failure_.Fail(symbols_.ExhaustedText());
+    return nullptr;
+  }
   const std::lock_guard lock(registry_mutex_);
   state->next = threads_;
   if (threads_ != nullptr) threads_->prev = state.get();
@@ -270,7 +274,8 @@ std::string Session::CountersJson() const {
       R"("batches_read":{},"batches_refused":{},)"
       R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
+      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
+      R"("live_kinds":{},"table_bytes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
@@ -280,7 +285,7 @@ std::string Session::CountersJson() const {
       output_.folded_files.load(), output_.unfolded_files.load(),
       output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
       output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
-      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
+      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes, symbols.live_kinds, symbols.table_bytes);
 }
 
 }  // namespace anttracks::core

@@ -45,6 +45,7 @@ struct SessionConfig {
   unsigned readers = 0;  // threads that read what others have allocated
   // How long an application thread may wait for the writer before events are dropped.
   std::chrono::milliseconds wait_limit{10'000};
+  uint32_t most_id = trace::kMaxId;  // see Symbols
 };
 
 class Session final : public EventSource {

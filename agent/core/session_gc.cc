@@ -181,11 +181,17 @@ void Session::StageWorkers() {
   PushStagedGc();
 }
 
+// No application thread is in a callback, the workers' last events are here, and classes are unloaded only by collections
+// that have ended the walk of the background thread and what readers had been given.
 void Session::ForgetCachedKinds() {
   kinds_removed_ = false;
-  const std::lock_guard lock(registry_mutex_);
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
-  sync_->kinds.Clear();
+  readers_.WaitIdle();
+  {
+    const std::lock_guard lock(registry_mutex_);
+    for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+    sync_->kinds.Clear();
+  }
+  if (!background_.busy()) symbols_.Shrink();
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {

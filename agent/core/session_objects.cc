@@ -20,7 +20,9 @@ constexpr uint64_t kUnlocked = 1;
 // Cold. Fails the session if the object makes no sense.
 Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
   const Kind kind = klass == 0 ? Kind() : symbols_.Resolve(site, klass);
-  if (kind.id == 0) {
+  if (kind.id == 0 && symbols_.exhausted()) {
+    failure_.Fail(symbols_.ExhaustedText());
+  } else if (kind.id == 0) {
     failure_.Fail(fmt::format("internal error: the word at {:#x} is no object (class {:#x})", address, klass));
   }
   return kind;
@@ -210,7 +212,9 @@ void Session::HandBatch(ThreadState& state) {
 // Read when there are as many as can be read side by side: until the next collection they stay where they are.
 void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
   if (start == top) return;
-  ThreadState& state = *State(thread, slot);
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
@@ -225,7 +229,9 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
-  ThreadState& state = *State(thread, slot);
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
   // The newest one stays here: a clone gets the header of its original for a moment when it has been reported.
   if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
   state.batch.outside.push_back(address);

@@ -199,7 +199,8 @@ Status Recording::OpenFile() {
     if (!program.ok()) return program.status();
     auto rotating = io::RotatingTrace::Create(
         plan_.file, options().overwrite, header,
-        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
+        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program,
+         .heap_bytes = vm_->heap_end - vm_->heap_start});
     if (!rotating.ok()) return rotating.status();
     sink_ = std::move(*rotating);
     return {};
