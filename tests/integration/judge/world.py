@@ -20,6 +20,7 @@ AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.s
 ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
+HANG = os.path.join(OUT, "libhang.so")  # native/hang.c, preloaded
 JAVA_AGENT = os.path.join(OUT, "instrument.jar")  # java/Instrument.java, an agent in Java
 TIMEOUT = 300
 
@@ -154,7 +155,7 @@ def prepare():
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
             jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
-        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR)):
+        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("hang.c", HANG)):
             done = _compile_native(source, library)
             if done.returncode != 0:
                 return "gcc failed\n" + tail(done.stderr, 30)
