@@ -162,15 +162,16 @@ Readers::Claim::~Claim() {
   readers_.released_.notify_all();
 }
 
-void Readers::Forget(ThreadState& state) {
+void Readers::Forget(ThreadState& state) noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [&state] { return !state.unread.claimed; });
   Unlist(state);
   for (const Batch& batch : state.unread.given) bytes_ -= batch.bytes;
-  state.unread = ReadQueue();
+  state.unread.given.clear();
+  state.unread.refused = 0;
 }
 
-void Readers::WaitIdle() {
+void Readers::WaitIdle() noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [this] { return reading_ == 0; });
 }

@@ -38,6 +38,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
   const uint64_t begin = Clock::Monotonic();
+  pause_wait_.Refill(pause_limit_);
   if (gc.kind == ANTTRACKS_GC_FULL) {
     StopSyncPoint("a full collection came");
   } else if (gc.kind == ANTTRACKS_GC_YOUNG) {
@@ -83,7 +84,7 @@ void Session::CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32
   buffer->kind = static_cast<uint8_t>(kind);
   buffer->stream = worker;
   buffer->used = static_cast<uint32_t>(stream.out - buffer->data());
-  queue_.Push(buffer, mode);
+  queue_.Push(buffer, mode, &pause_wait_);
 }
 
 void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {

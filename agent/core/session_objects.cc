@@ -188,13 +188,11 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
 
 // In a reader.
 bool Session::ReadForThread(ThreadState& state, const Batch& batch) {
-  if (!failure_.active()) return true;
-  try {
-    return ReadBatch(state, batch, PushMode::kTry, false);
-  } catch (const std::exception& e) {
-    failure_.Fail(e.what());
-  }
-  return true;
+  bool read = true;
+  failure_.Guard([&] {
+    if (failure_.active()) read = ReadBatch(state, batch, PushMode::kTry, false);
+  });
+  return read;
 }
 
 // In the thread, or when none runs. all: also what readers have not come to.
@@ -206,6 +204,7 @@ void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
 }
 
 void Session::HandBatch(ThreadState& state) {
+  state.wait.Refill(report_limit_);
   if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, false);
 }
 

@@ -25,6 +25,7 @@ bool YoungMayTake(const AntTracksSpace& space) {
 }  // namespace
 
 void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
+  pause_wait_.Refill(first_sight_limit_);
   sync_->spaces.assign(spaces.begin(), spaces.end());
   trace::ByteBuffer segment;
   trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
@@ -56,7 +57,7 @@ bool Session::CloseSync(PushMode mode) {
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
   sync.bytes_written.fetch_add(buffer->used, std::memory_order_relaxed);
-  return queue_.Push(buffer, mode);
+  return queue_.Push(buffer, mode, &pause_wait_);
 }
 
 bool Session::IsArchive(uint32_t space) const {
@@ -94,7 +95,8 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
 // Of the first sync point: a heap that is known in part only is worth nothing.
 void Session::FirstSyncEnd() {
   if (!sync_->lost) return SyncEnd();
-  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
+  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= or a "
+                "faster disk");
 }
 
 void Session::SyncEnd() {
@@ -257,7 +259,7 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 // In the background. A collection that waits for the young spaces goes on when they are listed, or when this is over: then
 // it sees by `open` what has become of the sync point.
 void Session::WalkSpaces() {
-  try {
+  failure_.Guard([this] {
     bool whole = sync_->young_done.load() || WalkYoung(true);
     if (whole) {
       background_.Notify([this] { sync_->young_done.store(true); });
@@ -268,9 +270,7 @@ void Session::WalkSpaces() {
     } else if (!sync_->stop.load() && failure_.active()) {
       AbandonSyncPoint("the trace could not be written fast enough");
     }
-  } catch (const std::exception& e) {
-    failure_.Fail(e.what());
-  }
+  });
 }
 
 // Before a young collection moves what lies in the young spaces. Usually they were listed long ago.

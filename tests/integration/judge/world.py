@@ -24,6 +24,7 @@ ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttrack
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
 ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
+HANG = os.path.join(OUT, "libhang.so")  # native/hang.c, preloaded
 JAVA_AGENT = os.path.join(OUT, "instrument.jar")  # java/Instrument.java, an agent in Java
 TIMEOUT = int(os.environ.get("ANTTRACKS_TEST_TIMEOUT") or 300)  # seconds for a program
 
@@ -158,7 +159,8 @@ def prepare():
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
             jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
-        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("ask_sites.c", ASK_SITES)):
+        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("ask_sites.c", ASK_SITES),
+                                ("hang.c", HANG)):
             done = _compile_native(source, library)
             if done.returncode != 0:
                 return "gcc failed\n" + tail(done.stderr, 30)
