@@ -28,7 +28,7 @@ constexpr std::chrono::minutes kAnswerWithin{5};
 class ReplyFile {
  public:
   explicit ReplyFile(const Target& target) : tmp_(OpenTmp(target)) {
-    if (!tmp_.ok() || !MakeFolder()) {
+    if (!tmp_.ok() || !MakeFolder(target)) {
       Fail("cannot make a folder in the /tmp of the process");
       return;
     }
@@ -55,9 +55,9 @@ class ReplyFile {
  private:
   static constexpr const char* kReplyName = "reply";
 
-  bool MakeFolder() {
+  bool MakeFolder(const Target& target) {
     std::random_device random;
-    const std::string name = fmt::format("anttracks-{:08x}{:08x}", random(), random());
+    const std::string name = fmt::format("anttracks-{}-{:08x}", target.inner_pid, random());
     if (mkdirat(tmp_.get(), name.c_str(), 0711) != 0) return false;
     name_ = name;
     folder_on_signal_.Remember(tmp_.get(), name_, AT_REMOVEDIR);
@@ -105,11 +105,11 @@ std::string WithAbsolutePaths(std::string_view options, const std::string& folde
   for (const char c : folder) here.append(c == '%' ? 2 : 1, c);
   std::string result;
   bool file_given = false;
-  while (!options.empty()) {
-    const size_t comma = options.find(',');
-    const std::string_view pair = options.substr(0, comma);
-    options.remove_prefix(comma == std::string_view::npos ? options.size() : comma + 1);
-    result += result.empty() ? "" : ",";
+  // Empty pairs stay: it is the agent that refuses them.
+  for (size_t begin = 0, comma = 0; !options.empty() && comma != std::string_view::npos; begin = comma + 1) {
+    comma = options.find(',', begin);
+    const std::string_view pair = options.substr(begin, comma - begin);
+    result += begin == 0 ? "" : ",";
     const size_t path = pair.find('=') + 1;
     const std::string_view key = pair.substr(0, path);
     file_given |= key == "file=";

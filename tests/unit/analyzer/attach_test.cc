@@ -136,6 +136,10 @@ TEST_CASE("paths of options become absolute, and a trace gets a default one") {
   CHECK(WithAbsolutePaths("file=/a,stats=/b", "/here", true) == "file=/a,stats=/b");
   CHECK(WithAbsolutePaths("file=a", "", true) == "file=a");
   CHECK(WithAbsolutePaths("file=", "/here", true) == "file=");
+  // What the agent refuses stays as it is.
+  for (const std::string wrong : {",", ",,", "log=info,", ",log=info", "log=info,,dev=0.1,,"}) {
+    CHECK(WithAbsolutePaths(wrong, "/here", false) == wrong);
+  }
 }
 
 TEST_CASE("a request is sent as the JVM expects it, and its answer read to the end") {
