@@ -17,12 +17,14 @@ void Put(ByteBuffer* out, std::span<const FieldSymbol> list) {
   }
 }
 
+// All at once: without memory for the whole record nothing of it is there.
 template <class... Fields>
 void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
-  ByteBuffer record;
-  (Put(&record, fields), ...);
-  out->U8(static_cast<uint8_t>(tag));
-  out->Uv(record.size());
+  ByteBuffer body, record;
+  (Put(&body, fields), ...);
+  record.U8(static_cast<uint8_t>(tag));
+  record.Uv(body.size());
+  record.Append(body.span());
   out->Append(record.span());
 }
 
