@@ -91,8 +91,9 @@ uint64_t FakeVm::PutLocked(uint64_t at, uint64_t klass, uint32_t site) {
 // The word is in its place before the mark says so.
 bool FakeVm::StackLock(uint64_t at, FakeLock* lock) {
   uint64_t mark = MarkAt(at).load();
+  if (!IsNeutral(mark)) return false;
   lock->header.store(mark);
-  return IsNeutral(mark) && MarkAt(at).compare_exchange_strong(mark, Pointer(lock, kStackLocked));
+  return MarkAt(at).compare_exchange_strong(mark, Pointer(lock, kStackLocked));
 }
 
 // The stack is used for something else then.
