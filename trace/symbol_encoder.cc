@@ -19,11 +19,11 @@ void Put(ByteBuffer* out, std::span<const FieldSymbol> list) {
   }
 }
 
+// All at once: without memory for the whole record nothing of it is there.
 template <class... Fields>
 void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
   ByteBuffer record;
   (Put(&record, fields), ...);
-  // Whole or not at all, also without memory: what follows half a record cannot be read.
   uint8_t* p = out->Extend(1 + UvBytes(record.size()) + record.size());
   *p++ = static_cast<uint8_t>(tag);
   p = PutUv(p, record.size());

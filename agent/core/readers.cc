@@ -166,9 +166,10 @@ void Readers::Forget(ThreadState& state) noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [&state] { return !state.unread.claimed; });
   Unlist(state);
-  for (const Batch& batch : state.unread.given) bytes_ -= batch.bytes;
-  state.unread.given.clear();
-  state.unread.refused = 0;
+  ReadQueue& queue = state.unread;
+  for (const Batch& batch : queue.given) bytes_ -= batch.bytes;
+  queue.given.clear();  // takes no memory: the state goes whatever happens
+  queue.refused = 0;
 }
 
 void Readers::WaitIdle() noexcept {

@@ -184,6 +184,11 @@ bool Session::PushStaged(uint32_t epoch, PushMode mode) {
   return queued;
 }
 
+// What the segments around it make no sense without.
+void Session::PushFrame(const trace::ByteBuffer& segment, bool flush) {
+  if (!queue_.PushSegments(segment.span(), PushMode::kForce, flush)) failure_.Fail("out of memory");
+}
+
 void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
   if (!state.open) {
     // Idle since the last hand-over.

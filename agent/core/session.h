@@ -162,6 +162,7 @@ class Session final : public EventSource {
   void LastWords(ThreadState& state, void* thread);
   void StageThread(ThreadState& state, uint32_t epoch, PushMode mode);
   bool PushStaged(uint32_t epoch, PushMode mode);
+  void PushFrame(const trace::ByteBuffer& segment, bool flush = false);
 
   // Objects.
   bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);

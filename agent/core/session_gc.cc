@@ -33,7 +33,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
   // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
-  queue_.PushSegments(segment.span(), PushMode::kForce, kind == trace::SegmentKind::kGcEnd);
+  PushFrame(segment, kind == trace::SegmentKind::kGcEnd);
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
@@ -145,7 +145,7 @@ void Session::ClassUnload(uint64_t klass) {
   kinds_removed_ = true;
   trace::ByteBuffer segment;
   trace::AppendClassUnload(&segment, id);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
 }
 
 // Small segments are copied together; the buffer goes back to the pool.

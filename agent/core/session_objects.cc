@@ -29,7 +29,7 @@ Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
 }
 
 bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
-  const uint64_t mark = LoadAt<uint64_t>(address);
+  const uint64_t mark = LoadMark(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);

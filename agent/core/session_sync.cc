@@ -29,7 +29,7 @@ void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
   sync_->spaces.assign(spaces.begin(), spaces.end());
   trace::ByteBuffer segment;
   trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
 }
 
 bool Session::OpenSync(uint32_t space) {
@@ -103,8 +103,8 @@ void Session::SyncEnd() {
   if (!CloseSync(PushMode::kForce)) return;
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
-  queue_.PushSegments(segment.span(), PushMode::kForce, true);
-  queue_.PushMark(kSyncComplete);
+  PushFrame(segment, true);
+  if (!queue_.PushMark(kSyncComplete)) failure_.Fail("out of memory");
   sync_objects_.Add(sync_->objects);
   sync_points_.Add(1);
   sync_->open.store(false);
@@ -131,7 +131,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
     // Every stream begins anew, so that the file can be the first one that is read.
     const std::lock_guard lock(registry_mutex_);
     for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
-    queue_.PushMark(kNextFile);
+    if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
   trace::ByteBuffer segment;
   std::vector<trace::Space> in_words = InWords(spaces);
@@ -139,7 +139,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
     for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
   }
   trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
   sync.objects = sync.words = 0;
   sync.lost = false;
   sync.stop.store(false);
@@ -311,7 +311,7 @@ void Session::AbandonSyncPoint(std::string_view reason) {
   sync_->buffer = nullptr;
   trace::ByteBuffer segment;
   trace::AppendSyncAbandoned(&segment, reason);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
   abandoned_sync_points_.Add(1);
   sync_->again.store(true);
 }
