@@ -39,6 +39,8 @@ ReadTrace Taken(Definitions& symbols) {
 TEST_CASE("tables do not grow with classes that come and go") {
   FakeVm vm;
   Symbols symbols(vm.vm());
+  // The first class of a site has a place of its own.
+  for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(symbols.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
   const auto churn = [&](int classes) {
     for (int i = 0; i < classes; i++) {
       const uint64_t klass = kNew + 8 * static_cast<uint64_t>(i);
@@ -56,8 +58,8 @@ TEST_CASE("tables do not grow with classes that come and go") {
   };
   const SymbolCounts first = churn(1000);
   const SymbolCounts last = churn(100'000);
-  CHECK(last.kinds == 303'000);
-  CHECK(last.live_kinds == 0);
+  CHECK(last.kinds == 303'003);
+  CHECK(last.live_kinds == 3);
   CHECK(last.table_bytes < 2 * first.table_bytes);
 }
 
