@@ -10,7 +10,7 @@ RUN_UNIT = os.path.join(ROOT, "tests", "run_unit.py")
 
 
 def unit_run(t, programs, *words, before=(), script=RUN_UNIT):
-    """run_unit.py on these programs: {name: shell script}. One that does not end is given two seconds."""
+    """run_unit.py on these programs: {name: shell script}. One that sleeps is given ten seconds."""
     tests = []
     for name, text in {"meson": f"cat {t.path('tests.json')}", **programs}.items():
         path = t.path(name)
@@ -18,7 +18,7 @@ def unit_run(t, programs, *words, before=(), script=RUN_UNIT):
             file.write("#!/bin/sh\n" + text + "\n")
         os.chmod(path, 0o755)
         if name != "meson":
-            tests.append({"name": name, "cmd": [path], "timeout": 0.2 if "sleep 1000" in text else 30})
+            tests.append({"name": name, "cmd": [path], "timeout": 1 if "sleep 1000" in text else 30})
     with open(t.path("tests.json"), "w", encoding="utf-8") as file:
         json.dump(tests, file)
     return run(["env", f"PATH={t.folder}:" + os.environ["PATH"], *before, script, t.folder, *words])
