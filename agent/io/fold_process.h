@@ -33,12 +33,13 @@ class FoldProcess {
     std::string message;  // what it said on stderr, if not good
   };
 
-  // program: the path of anttracks. memory_bytes: what it may take.
-  explicit FoldProcess(std::string program, uint64_t memory_bytes = uint64_t{1} << 30)
-      : program_(std::move(program)), memory_bytes_(memory_bytes) {}
+  // program: the path of anttracks.
+  explicit FoldProcess(std::string program) : program_(std::move(program)) {}
   ~FoldProcess() { Stop(); }
   FoldProcess(const FoldProcess&) = delete;
 
+  // What the next ones may take; 0, as at first: whatever they need.
+  void set_memory_bytes(uint64_t bytes) { memory_bytes_ = bytes; }
   // The file of origins takes at most max_bytes. Not while one runs.
   trace::Status Start(const std::string& data_file, uint64_t max_bytes);
   // Never waits.
@@ -55,7 +56,7 @@ class FoldProcess {
   void Close();
 
   const std::string program_;
-  const uint64_t memory_bytes_;
+  uint64_t memory_bytes_ = 0;
   pid_t pid_ = 0;
   int process_ = -1;  // pidfd
   int messages_ = -1;

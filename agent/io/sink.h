@@ -26,6 +26,8 @@ class Sink {
   virtual trace::Status Close() = 0;
   // For a trace that never began: what was made is deleted.
   virtual void Remove() {}
+  // Once, before anything is written by a thread of its own: the most bytes that the traced heap may have.
+  virtual void HeapKnown(uint64_t) {}
   // Async-signal-safe, touches descriptors only.
   virtual void CloseInForkedChild() {}
   // An error if what was written is not where it was put any more (deleted by somebody).

@@ -198,8 +198,7 @@ Status Recording::OpenFile() {
     if (!program.ok()) return program.status();
     auto rotating = io::RotatingTrace::Create(
         plan_.file, options().overwrite, header,
-        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program,
-         .heap_bytes = vm_->heap_end - vm_->heap_start});
+        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
     if (!rotating.ok()) return rotating.status();
     sink_ = std::move(*rotating);
     return {};
@@ -285,6 +284,7 @@ Status Recording::BeginTracing(trace::SyncReason reason) {
         "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
         "(scripts/build)");
   }
+  if (status.ok()) sink_->HeapKnown(vm_->heap_end - vm_->heap_start);
   if (status.ok()) status = writer_->Start(MetaJson(env_, *vm_, plan_.text.c_str()));
   if (status.ok()) {
     session_->Begin(reason);

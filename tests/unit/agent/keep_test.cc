@@ -67,6 +67,7 @@ class Trace {
     auto created = io::RotatingTrace::Create(path_, false, {1, 2, 3}, limits_);
     REQUIRE(created.ok());
     trace_ = std::move(*created);
+    trace_->HeapKnown(12345);
   }
   ~Trace() { SetLogLevel(LogLevel::kWarn); }
 
@@ -127,7 +128,7 @@ class Trace {
 
  private:
   const std::string path_, folder_;
-  io::RotationLimits limits_{1 << 20, 0.25, {}, 12345};
+  io::RotationLimits limits_{1 << 20, 0.25, {}};
   std::unique_ptr<io::RotatingTrace> trace_;
 };
 
