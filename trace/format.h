@@ -16,6 +16,8 @@ inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;
 inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
+// Of one run, in object records and SLIDES: bounds what a few bytes can stand for.
+inline constexpr uint64_t kMaxRunObjects = 255;
 // kind, stream, length at their longest.
 inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
 
