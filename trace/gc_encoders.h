@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "trace/format.h"
 #include "trace/wire.h"
 
 namespace anttracks::trace {
@@ -41,7 +42,7 @@ class SlideEncoder {
   void Reset() { *this = SlideEncoder(); }
 
   uint8_t* Slide(uint8_t* p, uint64_t from, uint64_t to, uint64_t words) {
-    if (count_ == 0 || from != from_next_ || to != to_next_) {
+    if (count_ == 0 || count_ == kMaxRunObjects || from != from_next_ || to != to_next_) {
       p = Finish(p);
       from_ = from;
       to_ = to;

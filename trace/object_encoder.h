@@ -7,6 +7,8 @@
 // caller keeps kMaxRecordBytes + kMaxUvBytes free before each call.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "trace/format.h"
@@ -44,7 +46,7 @@ class ObjectEncoder {
   uint8_t* Object(uint8_t* p, uint32_t kind, uint32_t length, bool has_length) {
     const ObjectShape predicted = predictor_.Predict();
     if (predicted.kind == kind && predicted.length == length) [[likely]] {
-      run_++;
+      if (++run_ == kMaxRunObjects) p = FlushRun(p);
       predictor_.Confirm(kind);
       return p;
     }
@@ -54,14 +56,17 @@ class ObjectEncoder {
   }
 
   // A sequence of objects, as many as there is room for up to limit (behind which kRoom bytes must be free).
-  // ObjectAt(i) gives {kind, length, has_length} of number i. *next: the first one, then the first one left.
+  // ObjectAt(i) gives {kind, length, has_length} of number i. *next: the first one, then the first one left. Ends early,
+  // too, where a run may get too long: call it again.
   template <class ObjectAt>
   uint8_t* Objects(uint8_t* p, const uint8_t* limit, size_t* next, size_t count, ObjectAt&& object_at) {
     // What changes with each object stays in registers: stores of bytes may alias every member.
     Predictor::State state = predictor_.state();
     uint64_t run = run_;
     size_t i = *next;
-    for (; i < count && p < limit; i++) {
+    // The loop has no test for the longest run.
+    const size_t end = i + std::min<size_t>(count - i, kMaxRunObjects - run);
+    for (; i < end && p < limit; i++) {
       const auto [kind, length, has_length] = object_at(i);
       const ObjectShape predicted = predictor_.Predict(state);
       if (predicted.kind == kind && predicted.length == length) [[likely]] {
@@ -77,7 +82,7 @@ class ObjectEncoder {
     predictor_.set_state(state);
     run_ = run;
     *next = i;
-    return p;
+    return run == kMaxRunObjects ? FlushRun(p) : p;
   }
 
   // Objects of that many words were encoded since the last MoveTo or Advance.

@@ -73,20 +73,35 @@ TraceReader::Item TraceReader::Broken(uint64_t end, std::string what) {
   return Item::kDamage;
 }
 
+// The current file's bytes from the offset on, a chunk header or more, unless fewer are left. Damage comes in many small
+// pieces: the bytes are not read again for each.
+std::span<const uint8_t> TraceReader::SearchBlock(uint64_t offset) {
+  const bool held = search_file_ == current_ && offset >= search_offset_ &&
+                    offset + kChunkHeaderBytes <= search_offset_ + search_.size();
+  if (!held) {
+    search_.resize(std::min<uint64_t>(files_[current_].bytes - offset, kSearchBlock));
+    const ssize_t n = handles_[current_]->ReadAt(offset, search_);
+    search_.resize(n < 0 ? 0 : static_cast<size_t>(n));
+    search_file_ = current_;
+    search_offset_ = offset;
+  }
+  return std::span(search_).subspan(offset - search_offset_);
+}
+
 // The offset of the first chunk header at or behind the offset, or the end of the file.
 uint64_t TraceReader::FindHeader(uint64_t offset) {
   const uint64_t size = files_[current_].bytes;
-  std::vector<uint8_t> block(kSearchBlock + kChunkHeaderBytes);
-  for (; offset + kChunkHeaderBytes <= size; offset += kSearchBlock) {
-    const ssize_t n = handles_[current_]->ReadAt(offset, block);
-    if (n < static_cast<ssize_t>(kChunkHeaderBytes)) break;
-    const size_t last = std::min<size_t>(static_cast<size_t>(n) - kChunkHeaderBytes, kSearchBlock - 1);
+  while (offset + kChunkHeaderBytes <= size) {
+    const std::span<const uint8_t> block = SearchBlock(offset);
+    if (block.size() < kChunkHeaderBytes) break;
+    const size_t places = block.size() - kChunkHeaderBytes + 1;
     Header header;
-    for (size_t i = 0; i <= last; i++) {
+    for (size_t i = 0; i < places; i++) {
       if (block[i] == static_cast<uint8_t>(kChunkMagic[0]) && header.Parse(block.data() + i)) {
         return offset + i;
       }
     }
+    offset += places;
   }
   return size;
 }

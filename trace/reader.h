@@ -5,7 +5,8 @@
 // chunk is reported and skipped; after a damaged header the next one is searched.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
-// Memory: at most one chunk, stored and raw (16 MiB each), whatever the file says.
+// Memory: at most one chunk, stored and raw (16 MiB each), and 1 MiB, whatever the file says. Time: a few times the file's
+// size, however many of its bytes are damaged.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +82,7 @@ class TraceReader {
   Item Fail(std::string what);
   Item ReadPayload(const Header& header);
   uint64_t FindHeader(uint64_t offset);
+  std::span<const uint8_t> SearchBlock(uint64_t offset);
 
   std::vector<FileInfo> files_;
   std::vector<std::unique_ptr<InputFile>> handles_;
@@ -91,6 +93,9 @@ class TraceReader {
   uint64_t bytes_before_file_ = 0;
   std::vector<uint8_t> stored_;
   std::vector<uint8_t> raw_;
+  std::vector<uint8_t> search_;  // part of a file in which a header was searched last
+  size_t search_file_ = 0;
+  uint64_t search_offset_ = 0;
   Chunk chunk_;
   Damage damage_;
   Status error_;

@@ -41,12 +41,11 @@ std::vector<ClassRow> Rows(const Symbols& symbols, const CountByShape& counts, c
     allocated[symbols.kind_of_shape(shape).class_id].Add({objects, objects * symbols.shapes().words(shape)});
   }
   std::vector<ClassRow> rows;
-  for (uint64_t id = 1; id < symbols.class_limit(); id++) {
-    const ClassInfo& info = symbols.class_info(id);
-    if (!info.defined || info.name.find(text) == std::string::npos) continue;
+  symbols.ForEachClass([&](uint64_t id, const ClassInfo& info) {
+    if (info.name.find(text) == std::string::npos) return;
     const auto found = allocated.find(id);
     rows.push_back({id, &info, found == allocated.end() ? HeapTotals{} : found->second});
-  }
+  });
   std::stable_sort(rows.begin(), rows.end(), [](const ClassRow& a, const ClassRow& b) {
     return std::tie(b.allocated.words, b.allocated.objects, a.info->name) <
            std::tie(a.allocated.words, a.allocated.objects, b.info->name);

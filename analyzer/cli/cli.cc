@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/printable_stream.h"
 #include "analyzer/cli/sampled.h"
 
 namespace anttracks::analyzer {
@@ -156,7 +157,8 @@ int Run(CLI::App& app, Session& session, Arguments& arguments) {
 
 }  // namespace
 
-int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress) {
+int Main(const std::vector<std::string>& arguments, std::ostream& raw_out, std::ostream& raw_err, bool show_progress) {
+  PrintableStream out(raw_out), err(raw_err);
   CLI::App app("anttracks: rebuilds the heap of a Java program from its trace and shows where the memory comes from",
                "anttracks");
   app.set_version_flag("--version", "anttracks " ANTTRACKS_VERSION ", trace format 1.0");

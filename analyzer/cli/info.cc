@@ -11,6 +11,7 @@
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
+#include "analyzer/model/json_text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/sampled.h"
@@ -190,8 +191,8 @@ void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const
   json["losses"] = LossesJson(overview);
   json["ended_cleanly"] = summary.ended;
   json["end_reason"] = overview.end().reason;
-  const auto counters = nlohmann::ordered_json::parse(overview.end().counters, nullptr, false);
-  json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : counters;
+  auto counters = ParseJson<nlohmann::ordered_json>(overview.end().counters);
+  json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : std::move(counters);
   json["truncated_bytes"] = summary.truncated_bytes;
   json["damage"] = summary.damage;
 }

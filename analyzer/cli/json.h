@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON output: two blanks a level, keys in the order given, invalid UTF-8 replaced.
+// JSON output: two blanks a level, keys in the order given, invalid UTF-8 replaced, and what a terminal would act on escaped.
 //
 // Thread safety: full.
 #pragma once
@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analyzer/cli/text.h"
+
 namespace anttracks::analyzer {
 
 inline std::string JsonText(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return EscapedJson(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace anttracks::analyzer

@@ -22,7 +22,9 @@ int RunSampledSites(Session& session, const SitesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledThreads(Session& session);
 
-inline uint64_t Rounded(double number) { return static_cast<uint64_t>(std::llround(number)); }
+inline uint64_t Rounded(double number) {
+  return number >= 0x1p63 ? UINT64_MAX : static_cast<uint64_t>(std::llround(number));  // of impossible intervals
+}
 // "~1,234", "~1.50 MiB", "~12.3 %"
 inline std::string AboutCount(double number) { return "~" + Count(Rounded(number)); }
 inline std::string AboutBytes(double bytes) { return "~" + Bytes(Rounded(bytes)); }

@@ -33,6 +33,12 @@ std::optional<SampledMeta> FindSampling(trace::TraceReader& reader) {
 
 }  // namespace
 
+std::string ProblemText(const Session& session, const Problem& problem) {
+  const Position& at = problem.position;
+  return fmt::format("{}: chunk at {}, byte {}: {}: {}", session.reader->files()[at.file].path, at.chunk, at.payload,
+                     ProblemName(problem.kind), problem.text);
+}
+
 std::string TruncationNote(uint64_t bytes) {
   return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored", Plural(bytes, "byte"));
 }
@@ -87,7 +93,8 @@ int Session::Finish(const PassSummary& summary, const Problems& problems) {
   const uint64_t others = problems.total() - losses - problems.count(ProblemKind::kAfterLoss);
   if (others != 0) {
     err << "warning: the trace contradicts itself in " << Plural(others, "place")
-        << ", results may be wrong; see 'anttracks verify'\n";
+        << ", results may be wrong; see 'anttracks verify'\n"
+        << "         first: " << ProblemText(*this, *problems.first()) << "\n";
     return kExitDamaged;
   }
   return kExitFine;

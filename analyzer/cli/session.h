@@ -60,6 +60,8 @@ struct Session {
   }
 };
 
+// "FILE: chunk at OFFSET, byte OFFSET: kind: text"
+std::string ProblemText(const Session& session, const Problem& problem);
 std::string TruncationNote(uint64_t bytes);
 
 }  // namespace anttracks::analyzer

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace anttracks::analyzer {
 namespace {
@@ -12,6 +14,63 @@ namespace {
 size_t Width(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+constexpr char32_t kInvalid = 0xFFFFFFFF;
+
+// Of a sequence that begins with the byte; 1 for what begins none.
+size_t SequenceBytes(uint8_t first) { return first < 0xC2 || first > 0xF4 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+
+// The character that the text begins with and its bytes; kInvalid and 1 if it is not UTF-8.
+std::pair<char32_t, size_t> FirstCharacter(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first < 0x80) return {first, 1};
+  const size_t bytes = SequenceBytes(first);
+  if (bytes == 1 || bytes > text.size()) return {kInvalid, 1};
+  char32_t c = first & (0x7Fu >> bytes);
+  for (size_t i = 1; i < bytes; i++) {
+    const auto next = static_cast<uint8_t>(text[i]);
+    if ((next & 0xC0) != 0x80) return {kInvalid, 1};
+    c = c << 6 | (next & 0x3F);
+  }
+  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = c >= 0xD800 && c < 0xE000;
+  if (c < kLeast[bytes] || c > 0x10FFFF || surrogate) return {kInvalid, 1};
+  return {c, bytes};
+}
+
+// visit(character or kInvalid, its bytes)
+template <class Visit>
+void ForEachCharacter(std::string_view text, Visit&& visit) {
+  while (!text.empty()) {
+    const auto [c, bytes] = FirstCharacter(text);
+    visit(c, text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+}
+
+struct Range {
+  char32_t first, last;
+};
+// Controls; what has no width; what changes the direction of text; line and paragraph separators; tags.
+constexpr Range kUnsafe[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},    {0x180E, 0x180E},
+                             {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB},
+                             {0xE0000, 0xE007F}};
+
+bool IsUnsafe(char32_t c) {
+  if (c >= 0x20 && c < 0x7F) return false;
+  if (c == kInvalid) return true;
+  return std::any_of(std::begin(kUnsafe), std::end(kUnsafe), [c](const Range& r) { return c >= r.first && c <= r.last; });
+}
+
+std::string Replaced(std::string_view text, bool keep_lines) {
+  std::string clean;
+  clean.reserve(text.size());
+  ForEachCharacter(text, [&](char32_t c, std::string_view bytes) {
+    const bool stays = !IsUnsafe(c) || (keep_lines && (c == U'\n' || c == U'\t'));
+    clean += stays ? bytes : std::string_view("?");
+  });
+  return clean;
 }
 
 void TrimEnd(std::string* line) {
@@ -62,12 +121,33 @@ std::string Plural(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", Count(count), noun, count == 1 ? "" : "s");
 }
 
-std::string Printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+std::string Printable(std::string_view text) { return Replaced(text, false); }
+
+std::string PrintableLines(std::string_view text) { return Replaced(text, true); }
+
+std::string EscapedJson(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  ForEachCharacter(json, [&](char32_t c, std::string_view bytes) {
+    if (c == U'\n' || !IsUnsafe(c)) {
+      text += bytes;
+    } else if (c < 0x10000) {
+      text += fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
+    } else if (c != kInvalid) {
+      const uint32_t rest = static_cast<uint32_t>(c) - 0x10000;
+      text += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
+    }
+  });
+  return text;
+}
+
+size_t UnfinishedBytes(std::string_view text) {
+  for (size_t back = 1; back <= 3 && back <= text.size(); back++) {
+    const auto byte = static_cast<uint8_t>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    return SequenceBytes(byte) > back ? back : 0;
   }
-  return clean;
+  return 0;
 }
 
 size_t Shown(size_t rows, size_t top) { return top == 0 ? rows : std::min(rows, top); }

@@ -21,8 +21,16 @@ std::string Percent(uint64_t part, uint64_t whole);
 std::string Duration(uint64_t nanoseconds);
 // Noun with its number: "1 object", "2 objects"
 std::string Plural(uint64_t count, std::string_view noun);
-// Control characters become '?', so that names from a trace cannot drive the terminal or break a table.
+// Text of a trace, a path or a process so that it cannot drive the terminal, hide or reorder what stands beside it, or break a
+// table: each control character (C0, C1, DEL), line separator, bidirectional control, zero-width character, and each byte that is
+// not UTF-8 (overlong forms and surrogates are not) becomes '?'. All other text stays as it is.
 std::string Printable(std::string_view text);
+// The same, but line feeds and tabs stay.
+std::string PrintableLines(std::string_view text);
+// JSON text (valid UTF-8): what Printable would replace is escaped instead (\u202e), line feeds stay.
+std::string EscapedJson(std::string_view json);
+// The bytes of an unfinished UTF-8 sequence at the end, 0 to 3.
+size_t UnfinishedBytes(std::string_view text);
 
 // How many of the rows a table shows; top 0: all.
 size_t Shown(size_t rows, size_t top);

@@ -23,9 +23,9 @@ struct ThreadRow {
 std::vector<ThreadRow> Rows(const Symbols& symbols, const CountByThread& counts) {
   std::vector<ThreadRow> rows;
   for (const auto& [id, row] : counts.rows()) rows.push_back({id, row});
-  for (uint64_t id = 1; id < symbols.thread_limit(); id++) {
-    if (symbols.thread(id).defined && counts.rows().count(id) == 0) rows.push_back({id, {}});
-  }
+  symbols.ForEachThread([&](uint64_t id, const ThreadInfo&) {
+    if (counts.rows().count(id) == 0) rows.push_back({id, {}});
+  });
   std::stable_sort(rows.begin(), rows.end(), [](const ThreadRow& a, const ThreadRow& b) {
     return std::pair(b.bytes(), a.id) < std::pair(a.bytes(), b.id);
   });

@@ -18,9 +18,7 @@ constexpr auto kKinds = static_cast<size_t>(ProblemKind::kCount);
 std::string ProblemsText(const Session& session, const Problems& problems) {
   std::string text;
   for (const Problem& problem : problems.kept()) {
-    const Position& at = problem.position;
-    text += fmt::format("{}: chunk at {}, byte {}: {}: {}\n", session.reader->files()[at.file].path, at.chunk,
-                        at.payload, ProblemName(problem.kind), Printable(problem.text));
+    text += ProblemText(session, problem) + "\n";
   }
   if (problems.total() != 0) {
     if (problems.kept().size() < problems.total()) {

@@ -5,40 +5,16 @@
 #include <utility>
 
 namespace anttracks::analyzer {
-namespace {
-
-// Stands for every page that lies wholly within an object that starts in an earlier page. Never changed.
-Page* CoveredPage() {
-  static Page* const page = [] {
-    auto* covered = new Page();
-    covered->Cover(kPageWords);
-    return covered;
-  }();
-  return page;
-}
-
-}  // namespace
 
 Heap::Heap(const Shapes& shapes, uint64_t start, uint64_t end)
     : shapes_(&shapes),
       start_(start),
       end_(end),
       first_page_(start / kPageWords),
-      pages_(end <= start ? 0 : (end - 1) / kPageWords - first_page_ + 1),
-      leaves_((pages_ + kLeafPages - 1) / kLeafPages) {}
-
-Heap::~Heap() { Clear(); }
-
-void Heap::Release(Page* page) {
-  if (page != CoveredPage()) delete page;
-}
+      pages_(end <= start ? 0 : (end - 1) / kPageWords - first_page_ + 1) {}
 
 void Heap::Clear() {
-  for (auto& leaf : leaves_) {
-    if (!leaf) continue;
-    for (Page* page : leaf->pages) Release(page);
-    leaf.reset();
-  }
+  pages_.Clear();
   objects_ = 0;
   words_ = 0;
 }
@@ -48,70 +24,41 @@ void Heap::Swap(Heap& other) {
   std::swap(start_, other.start_);
   std::swap(end_, other.end_);
   std::swap(first_page_, other.first_page_);
-  std::swap(pages_, other.pages_);
-  leaves_.swap(other.leaves_);
+  pages_.Swap(other.pages_);
   std::swap(objects_, other.objects_);
   std::swap(words_, other.words_);
 }
 
-Page** Heap::SlotAt(uint64_t index) {
-  auto& leaf = leaves_[index / kLeafPages];
-  if (!leaf) leaf = std::make_unique<Leaf>();
-  return &leaf->pages[index % kLeafPages];
-}
-
-Page* Heap::OwnPageAt(uint64_t index) {
-  Page** slot = SlotAt(index);
-  if (*slot == nullptr) *slot = new Page();
-  return *slot;
+// Where the last object that starts before the word ends; 0 if there is none.
+uint64_t Heap::EndBefore(uint64_t word) const {
+  HeapObject last;
+  if (!FindLast(start_, word, &last)) return 0;
+  return last.word + shapes_->words(last.shape);
 }
 
 // Whether no object lies in [word, end), which is within the reserved range.
 bool Heap::IsFree(uint64_t word, uint64_t end) const {
-  const uint64_t first = word / kPageWords - first_page_;
-  const uint64_t last = (end - 1) / kPageWords - first_page_;
-  for (uint64_t index = first; index <= last; index++) {
-    const Page* page = PageAt(index);
-    if (page == nullptr) continue;
-    const uint64_t page_start = (first_page_ + index) * kPageWords;
-    const auto from = static_cast<uint32_t>(index == first ? word - page_start : 0);
-    const uint64_t to = std::min<uint64_t>(end - page_start, kPageWords);
-    if (from < page->covered() || page->NextStart(from) < to) return false;
-    if (from < page->end()) {
-      const uint32_t previous = page->PreviousStart(from);
-      if (previous != kPageWords && previous + shapes_->words(page->shape(page->Rank(previous))) > from) {
-        return false;
-      }
-    }
+  const uint64_t first = Index(word), last = Index(end - 1);
+  for (uint64_t i = pages_.First(first, last + 1); i != PageTree::kNone; i = pages_.First(i + 1, last + 1)) {
+    const Page& page = *pages_.Find(i);
+    const uint32_t from = i == first ? InPage(word) : 0;
+    if (from < page.covered() || page.NextStart(from) < std::min<uint64_t>(end - PageStart(i), kPageWords)) return false;
   }
-  return true;
-}
-
-void Heap::CoverBehind(uint64_t word, uint64_t end) {
-  uint64_t index = word / kPageWords - first_page_ + 1;
-  for (; (first_page_ + index) * kPageWords < end; index++) {
-    const uint64_t rest = end - (first_page_ + index) * kPageWords;
-    if (rest < kPageWords) {
-      OwnPageAt(index)->Cover(static_cast<uint32_t>(rest));
-      continue;
-    }
-    Page** slot = SlotAt(index);
-    Release(*slot);  // empty: the range is free
-    *slot = CoveredPage();
-  }
+  return EndBefore(word) <= word;
 }
 
 InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin) {
   if (word < start_ || word >= end_ || words > end_ - word) return InsertResult::kOutsideHeap;
-  if (!IsFree(word, word + words)) return InsertResult::kOverlap;
-  Page* page = OwnPageAt(word / kPageWords - first_page_);
+  const uint64_t end = word + words;
+  if (!IsFree(word, end)) return InsertResult::kOverlap;
+  Page* page = pages_.FindOrAdd(Index(word));
   const uint32_t in_page = InPage(word);
   if (in_page >= page->end()) {
     page->Append(in_page, words, shape, origin);
   } else {
     page->Insert(in_page, shape, origin);
   }
-  if (words > kPageWords - in_page) CoverBehind(word, word + words);
+  if (words > kPageWords - in_page && InPage(end) != 0) pages_.FindOrAdd(Index(end))->Cover(InPage(end));
   objects_++;
   words_ += words;
   return InsertResult::kOk;
@@ -151,30 +98,23 @@ HeapTotals Heap::Drop(uint64_t bottom, uint64_t top) {
   bottom = std::max(bottom, start_);
   top = std::min(top, end_);
   if (bottom >= top) return untaken;
-  const uint64_t first = bottom / kPageWords - first_page_;
-  const uint64_t last = (top - 1) / kPageWords - first_page_;
-  for (uint64_t index = first; index <= last; index++) {
-    auto& leaf = leaves_[index / kLeafPages];
-    if (!leaf) {
-      index |= kLeafPages - 1;
-      continue;
+  const uint64_t first = Index(bottom), end = Index(top - 1) + 1;
+  const uint64_t reach = EndBefore(bottom);  // of an object that stays
+  for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
+    const Page& page = *pages_.Find(i);
+    const uint64_t start = PageStart(i);
+    const uint32_t from = i == first ? InPage(bottom) : 0;
+    const auto to = static_cast<uint32_t>(std::min<uint64_t>(top - start, kPageWords));
+    Account(page, from, to, &untaken);
+    const bool keeps_cover = i == first || reach > start;
+    const uint32_t covered = keeps_cover ? page.covered() : 0;
+    std::unique_ptr<Page> rest;
+    if (from != 0 || to != kPageWords || covered != 0) rest = Without(page, covered, from, to);
+    if (rest != nullptr && (rest->count() != 0 || covered != 0)) {
+      pages_.Replace(i, std::move(rest));
+    } else {
+      pages_.Remove(i);
     }
-    Page*& page = leaf->pages[index % kLeafPages];
-    if (page == nullptr) continue;
-    const uint64_t page_start = (first_page_ + index) * kPageWords;
-    const auto from = static_cast<uint32_t>(index == first ? bottom - page_start : 0);
-    const auto to = static_cast<uint32_t>(std::min<uint64_t>(top - page_start, kPageWords));
-    Account(*page, from, to, &untaken);
-    Page* rest = nullptr;
-    // What covers the first page's start belongs to an object before the range, others' to one within.
-    const uint32_t covered = index == first ? page->covered() : 0;
-    if (covered == kPageWords) {
-      rest = page;
-    } else if (from != 0 || to != kPageWords || covered != 0) {
-      rest = Without(*page, covered, from, to).release();
-    }
-    if (rest != page) Release(page);
-    page = rest;
   }
   return untaken;
 }
@@ -182,33 +122,20 @@ HeapTotals Heap::Drop(uint64_t bottom, uint64_t top) {
 bool Heap::FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const {
   bottom = std::max(bottom, start_);
   top = std::min(top, end_);
-  while (top > bottom) {
-    const uint64_t index = (top - 1) / kPageWords - first_page_;
-    const uint64_t page_start = (first_page_ + index) * kPageWords;
-    const Page* page = PageAt(index);
-    if (page != nullptr) {
-      const uint32_t in_page = page->PreviousStart(static_cast<uint32_t>(top - page_start));
-      if (in_page != kPageWords) {
-        const uint32_t rank = page->Rank(in_page);
-        *out = {page_start + in_page, page->shape(rank), page->origin(rank)};
-        return out->word >= bottom;
-      }
-    }
-    top = page_start;
+  if (bottom >= top) return false;
+  const uint64_t first = Index(bottom);
+  for (uint64_t i = pages_.Last(first, Index(top - 1) + 1); i != PageTree::kNone; i = pages_.Last(first, i)) {
+    const Page& page = *pages_.Find(i);
+    const uint64_t start = PageStart(i);
+    const uint32_t in_page = page.PreviousStart(static_cast<uint32_t>(std::min<uint64_t>(top - start, kPageWords)));
+    if (in_page == kPageWords) continue;
+    const uint32_t rank = page.Rank(in_page);
+    *out = {start + in_page, page.shape(rank), page.origin(rank)};
+    return out->word >= bottom;
   }
   return false;
 }
 
-uint64_t Heap::MemoryBytes() const {
-  uint64_t bytes = sizeof(Heap) + leaves_.capacity() * sizeof(leaves_[0]);
-  for (const auto& leaf : leaves_) {
-    if (!leaf) continue;
-    bytes += sizeof(Leaf);
-    for (const Page* page : leaf->pages) {
-      if (page != nullptr && page != CoveredPage()) bytes += page->MemoryBytes();
-    }
-  }
-  return bytes;
-}
+uint64_t Heap::MemoryBytes() const { return sizeof(Heap) + pages_.MemoryBytes(); }
 
 }  // namespace anttracks::analyzer

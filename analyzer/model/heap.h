@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of the traced heap by address: a directory of pages over the JVM's reserved range.
+// The objects of the traced heap by address: pages over the JVM's reserved range.
 //
 // Thread safety: none. Ownership: owns its pages; shapes are borrowed and must outlive the heap.
 // Units: words of 8 bytes; addresses are word numbers (address / 8).
@@ -9,9 +9,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "analyzer/model/page.h"
+#include "analyzer/model/page_tree.h"
 #include "analyzer/model/shapes.h"
 
 namespace anttracks::analyzer {
@@ -43,7 +43,6 @@ class Heap {
 
   // [start, end) is the reserved range in words; end - start must be at most kMaxWords.
   Heap(const Shapes& shapes, uint64_t start, uint64_t end);
-  ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
@@ -108,26 +107,16 @@ class Heap {
   uint64_t MemoryBytes() const;
 
  private:
-  static constexpr uint64_t kLeafPages = 1024;
-  struct Leaf {
-    Page* pages[kLeafPages] = {};
-  };
-
   static uint32_t InPage(uint64_t word) { return static_cast<uint32_t>(word % kPageWords); }
+  uint64_t Index(uint64_t word) const { return word / kPageWords - first_page_; }
+  uint64_t PageStart(uint64_t index) const { return (first_page_ + index) * kPageWords; }
   Page* FindPage(uint64_t word) const {
     if (word < start_ || word >= end_) return nullptr;
-    return PageAt(word / kPageWords - first_page_);
+    return pages_.Find(Index(word));
   }
-  Page* PageAt(uint64_t index) const {
-    const Leaf* leaf = leaves_[index / kLeafPages].get();
-    return leaf == nullptr ? nullptr : leaf->pages[index % kLeafPages];
-  }
-  Page** SlotAt(uint64_t index);
-  Page* OwnPageAt(uint64_t index);
-  static void Release(Page* page);
   InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin);
+  uint64_t EndBefore(uint64_t word) const;
   bool IsFree(uint64_t word, uint64_t end) const;
-  void CoverBehind(uint64_t word, uint64_t end);
   void Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken);
   std::unique_ptr<Page> Without(const Page& page, uint32_t covered, uint32_t from, uint32_t to) const;
 
@@ -135,8 +124,8 @@ class Heap {
   uint64_t start_;
   uint64_t end_;
   uint64_t first_page_;
-  uint64_t pages_;
-  std::vector<std::unique_ptr<Leaf>> leaves_;
+  // None for what lies wholly within an object that starts in an earlier page, and none that is empty.
+  PageTree pages_;
   uint64_t objects_ = 0;
   uint64_t words_ = 0;
 };
@@ -145,24 +134,17 @@ template <class Visit>
 void Heap::ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const {
   if (bottom < start_) bottom = start_;
   if (top > end_) top = end_;
-  for (uint64_t word = bottom; word < top;) {
-    const uint64_t index = word / kPageWords - first_page_;
-    if (leaves_[index / kLeafPages] == nullptr) {
-      word = (first_page_ + (index / kLeafPages + 1) * kLeafPages) * kPageWords;
-      continue;
+  if (bottom >= top) return;
+  const uint64_t first = Index(bottom), end = Index(top - 1) + 1;
+  for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
+    const Page& page = *pages_.Find(i);
+    const uint64_t start = PageStart(i);
+    uint32_t in_page = page.NextStart(i == first ? InPage(bottom) : 0);
+    uint32_t rank = in_page == kPageWords ? 0 : page.Rank(in_page);
+    for (; in_page < kPageWords && start + in_page < top; rank++) {
+      visit(HeapObject{start + in_page, page.shape(rank), page.origin(rank)}, page.IsMoved(in_page));
+      in_page = page.NextStart(in_page + 1);
     }
-    const uint64_t page_start = word - InPage(word);
-    const Page* page = PageAt(index);
-    if (page != nullptr && page->count() != 0) {
-      uint32_t in_page = page->NextStart(InPage(word));
-      uint32_t rank = in_page == kPageWords ? 0 : page->Rank(in_page);
-      for (; in_page < kPageWords && page_start + in_page < top; rank++) {
-        visit(HeapObject{page_start + in_page, page->shape(rank), page->origin(rank)},
-              page->IsMoved(in_page));
-        in_page = page->NextStart(in_page + 1);
-      }
-    }
-    word = page_start + kPageWords;
   }
 }
 

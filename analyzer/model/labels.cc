@@ -6,8 +6,8 @@
 namespace anttracks::analyzer {
 namespace {
 
-// Inlining is never deeper; a longer chain is a loop in a damaged trace.
-constexpr size_t kMaxCallers = 1000;
+// The deepest stack of samples; inlining is never as deep. A longer chain is a loop in a damaged trace.
+constexpr size_t kMaxCallers = 256;
 
 }  // namespace
 

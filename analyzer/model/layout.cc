@@ -63,12 +63,11 @@ bool HoldsReferences(const ClassInfo& array) {
 
 ObjectFormat FormatOf(const Symbols& symbols) {
   ObjectFormat format;
-  for (uint64_t id = 1; id < symbols.class_limit(); id++) {
-    const ClassInfo& info = symbols.class_info(id);
-    if ((info.flags & trace::kClassArray) == 0) continue;
+  symbols.ForEachClass([&](uint64_t, const ClassInfo& info) {
+    if ((info.flags & trace::kClassArray) == 0) return;
     format.header_bytes = info.header_bytes <= kCompressedArrayHeader ? 12 : 16;
     if (HoldsReferences(info)) format.reference_bytes = uint64_t{1} << info.log2_element;
-  }
+  });
   return format;
 }
 

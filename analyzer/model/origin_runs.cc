@@ -8,20 +8,28 @@ namespace anttracks::analyzer {
 bool OriginRuns::Add(const OriginRun& run) {
   if (run.end <= run.begin || (!runs_.empty() && run.begin < runs_.back().end)) return false;
   runs_.push_back(run);
+  ids_.emplace_back();
   words_ += run.end - run.begin;
   return true;
 }
 
 void OriginRuns::Begin(int64_t epoch, Origins* origins) {
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> ids;
-  ids_.clear();
-  for (const OriginRun& run : runs_) {
-    const auto [at, is_new] = ids.try_emplace({run.thread, run.age}, 0);
-    if (is_new) at->second = origins->Add({run.thread, epoch - static_cast<int64_t>(run.age)});
-    ids_.push_back(at->second);
-  }
+  begins_++;
+  epoch_ = epoch;
+  origins_ = origins;
+  by_origin_.clear();
   last_ = 0;
   found_ = 0;
+}
+
+uint32_t OriginRuns::IdOf(size_t i) {
+  Id& id = ids_[i];
+  if (id.begin == begins_) return id.origin;
+  const OriginRun& run = runs_[i];
+  const auto [at, is_new] = by_origin_.try_emplace({run.thread, run.age}, 0);
+  if (is_new) at->second = origins_->Add({run.thread, epoch_ - static_cast<int64_t>(run.age)});
+  id = {begins_, at->second};
+  return id.origin;
 }
 
 uint32_t OriginRuns::Find(uint64_t word, uint32_t words) {
@@ -39,7 +47,7 @@ uint32_t OriginRuns::Find(uint64_t word, uint32_t words) {
   }
   if (words > runs_[last_].end - word) return Origins::kBeforeTrace;
   found_ += words;
-  return ids_[last_];
+  return IdOf(last_);
 }
 
 }  // namespace anttracks::analyzer

@@ -22,6 +22,9 @@ struct OriginRun {
   uint64_t age = 0;
 };
 
+// More collections than any program has.
+inline constexpr uint64_t kMaxAge = UINT32_MAX;
+
 class OriginRuns {
  public:
   // By address. False, and not added: empty, or not behind the one before.
@@ -29,7 +32,7 @@ class OriginRuns {
   void Clear() { *this = OriginRuns(); }
   bool empty() const { return runs_.empty(); }
 
-  // A sync point begins, after that many collections: the runs get their ids.
+  // A sync point begins, after that many collections: runs get ids as their objects are found. Borrows origins.
   void Begin(int64_t epoch, Origins* origins);
   // Of an object that the sync point lists; Origins::kBeforeTrace if no run has it.
   uint32_t Find(uint64_t word, uint32_t words);
@@ -37,8 +40,18 @@ class OriginRuns {
   uint64_t Missing() const { return words_ - found_; }
 
  private:
+  struct Id {
+    uint64_t begin = 0;  // the sync point that gave it, as begins_
+    uint32_t origin = 0;
+  };
+  uint32_t IdOf(size_t run);
+
   std::vector<OriginRun> runs_;
-  std::vector<uint32_t> ids_;  // of the runs
+  std::vector<Id> ids_;  // of the runs
+  uint64_t begins_ = 0;
+  int64_t epoch_ = 0;
+  Origins* origins_ = nullptr;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> by_origin_;  // of this sync point, by thread and age
   size_t last_ = 0;
   uint64_t words_ = 0, found_ = 0;
 };

@@ -61,7 +61,7 @@ class Page {
   // Adds an object at a word at or behind end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
     AddAt(word, count_, shape, origin);
-    end_ = static_cast<uint16_t>(word + words < kPageWords ? word + words : kPageWords);
+    end_ = static_cast<uint16_t>(words < kPageWords - word ? word + words : kPageWords);
   }
   // Adds an object before others. The caller has checked that there is room.
   void Insert(uint32_t word, uint32_t shape, uint32_t origin) { AddAt(word, Rank(word), shape, origin); }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table from dense ids to values that grows by pages, so that one large id costs one page.
+// A table from dense ids to values that grows by pages. Ids that are far apart, as no agent gives them, are kept one by
+// one, so that memory is bounded by the number of values.
 //
-// Thread safety: none. Ownership: owns its values; pointers to values stay valid until destruction.
-// Ids above kMaxId are refused: a trace cannot make the table's directory larger than 2 MiB.
+// Thread safety: none. Ownership: owns its values; pointers to values stay valid until the next FindOrAdd.
+// Ids above kMaxId are refused.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,29 +26,55 @@ class PagedTable {
   // The value of the id, made by default construction if new; nullptr if the id is above kMaxId.
   T* FindOrAdd(uint64_t id) {
     if (id > kMaxId) return nullptr;
+    if (T* const found = Find(id)) return found;
     const size_t page = id / kPage;
-    if (page >= pages_.size()) pages_.resize(page + 1);
-    if (!pages_[page]) pages_[page] = std::make_unique<Entries>();
-    if (id >= limit_) limit_ = id + 1;
+    added_++;
+    // A page is worth its memory once every fourth of its values may be there.
+    if (page >= kFirstPages + added_ / 32 || used_pages_ >= kFirstPages + added_ / 64) return &apart_[id];
+    AddPage(page);
     return &(*pages_[page])[id % kPage];
   }
 
   // nullptr where nothing near the id was ever added; otherwise possibly a default-constructed value.
   const T* Find(uint64_t id) const {
     const size_t page = id / kPage;
-    if (page >= pages_.size() || !pages_[page]) return nullptr;
-    return &(*pages_[page])[id % kPage];
+    if (page < pages_.size() && pages_[page]) [[likely]] return &(*pages_[page])[id % kPage];
+    if (apart_.empty()) return nullptr;
+    const auto found = apart_.find(id);
+    return found == apart_.end() ? nullptr : &found->second;
   }
   T* Find(uint64_t id) { return const_cast<T*>(std::as_const(*this).Find(id)); }
 
-  // One more than the largest id added.
-  uint64_t limit() const { return limit_; }
+  // visit(id, const T&) by id, of all that were added and of values beside them.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    auto next = apart_.begin();
+    for (size_t page = 0; page < pages_.size(); page++) {
+      if (!pages_[page]) continue;
+      for (; next != apart_.end() && next->first < page * kPage; ++next) visit(next->first, next->second);
+      for (size_t i = 0; i < kPage; i++) visit(page * kPage + i, (*pages_[page])[i]);
+    }
+    for (; next != apart_.end(); ++next) visit(next->first, next->second);
+  }
 
  private:
   static constexpr size_t kPage = 256;
+  static constexpr size_t kFirstPages = 4;
   using Entries = std::array<T, kPage>;
+
+  void AddPage(size_t page) {
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    pages_[page] = std::make_unique<Entries>();
+    used_pages_++;
+    const auto first = apart_.lower_bound(page * kPage), end = apart_.lower_bound((page + 1) * kPage);
+    for (auto at = first; at != end; ++at) (*pages_[page])[at->first % kPage] = std::move(at->second);
+    apart_.erase(first, end);
+  }
+
   std::vector<std::unique_ptr<Entries>> pages_;
-  uint64_t limit_ = 0;
+  size_t used_pages_ = 0;
+  uint64_t added_ = 0;          // values outside of pages, and pages
+  std::map<uint64_t, T> apart_;  // none of an id that has a page
 };
 
 }  // namespace anttracks::analyzer

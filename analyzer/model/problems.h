@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,20 +65,25 @@ class Problems {
   void Add(ProblemKind kind, const Position& position, fmt::format_string<Args...> format, Args&&... args) {
     counts_[static_cast<size_t>(kind)]++;
     total_++;
-    if (kept_.size() < keep_) {
-      kept_.push_back({kind, position, fmt::format(format, std::forward<Args>(args)...)});
-    }
+    const bool to_name = kind != ProblemKind::kLoss && kind != ProblemKind::kAfterLoss && !first_;
+    if (!to_name && kept_.size() >= keep_) return;
+    Problem problem{kind, position, fmt::format(format, std::forward<Args>(args)...)};
+    if (to_name) first_ = problem;
+    if (kept_.size() < keep_) kept_.push_back(std::move(problem));
   }
 
   uint64_t total() const { return total_; }
   uint64_t count(ProblemKind kind) const { return counts_[static_cast<size_t>(kind)]; }
   const std::vector<Problem>& kept() const { return kept_; }
+  // Of those that are no loss and no consequence of one, whatever is kept.
+  const std::optional<Problem>& first() const { return first_; }
 
  private:
   size_t keep_;
   uint64_t total_ = 0;
   std::array<uint64_t, static_cast<size_t>(ProblemKind::kCount)> counts_{};
   std::vector<Problem> kept_;
+  std::optional<Problem> first_;
 };
 
 }  // namespace anttracks::analyzer

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned pairs of kind (allocation site and class) and length, so that an object is one number.
 //
+// The hash differs from run to run, so that no trace can be made whose pairs all meet in one place; the numbers do not.
+//
 // Thread safety: none. Units: words of 8 bytes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace anttracks::analyzer {
@@ -51,9 +55,13 @@ class Shapes {
   }
 
  private:
-  static size_t Hash(uint32_t kind, uint32_t length) {
-    const uint64_t key = (uint64_t{kind} << 32 | length) * 0x9E3779B97F4A7C15u;
-    return static_cast<size_t>(key >> 32);
+  // Universal hashing: the upper bits of the product with a random odd number.
+  size_t Hash(uint32_t kind, uint32_t length) const {
+    return static_cast<size_t>(((uint64_t{kind} << 32 | length) * multiplier_) >> shift_);
+  }
+  static uint64_t Random() {
+    std::random_device device;
+    return uint64_t{device()} << 32 | device();
   }
   void Place(uint32_t id) {
     size_t i = Hash(shapes_[id].kind, shapes_[id].length);
@@ -62,11 +70,14 @@ class Shapes {
   }
   void Rehash() {
     slots_.assign(slots_.size() * 2, kNone);
+    shift_ = 64 - std::countr_zero(slots_.size());
     for (uint32_t id = 0; id < size(); id++) Place(id);
   }
 
+  const uint64_t multiplier_ = Random() | 1;
   std::vector<Shape> shapes_;
   std::vector<uint32_t> slots_;
+  int shift_ = 64 - 10;  // of the slots' number
 };
 
 }  // namespace anttracks::analyzer

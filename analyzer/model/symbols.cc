@@ -32,6 +32,14 @@ bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
   return true;
 }
 
+std::string Text(trace::WireReader& in) {
+  std::string_view text = in.Str();
+  if (text.size() <= kMaxTextBytes) return std::string(text);
+  size_t end = kMaxTextBytes - 3;
+  while (end > kMaxTextBytes - 6 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) end--;  // not within a character
+  return std::string(text.substr(0, end)) + "...";
+}
+
 }  // namespace
 
 void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
@@ -73,14 +81,14 @@ bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Posi
 void Symbols::ReadClass(trace::WireReader& in, const Position& position) {
   const uint64_t id = in.Uv();
   ClassInfo info;
-  info.name = in.Str();
+  info.name = Text(in);
   info.flags = in.Uv();
   info.bytes = in.Uv();
   info.header_bytes = in.Uv();
   info.log2_element = in.Uv();
   info.super = in.Uv();
   info.loader = in.Uv();
-  info.loader_name = in.Str();
+  info.loader_name = Text(in);
   if (in.ok()) AddClass(id, std::move(info), position);
 }
 
@@ -88,10 +96,10 @@ void Symbols::ReadMethod(trace::WireReader& in, const Position& position) {
   const uint64_t id = in.Uv();
   MethodInfo info;
   info.defined = true;
-  info.class_name = in.Str();
-  info.name = in.Str();
-  info.signature = in.Str();
-  info.source_file = in.Str();
+  info.class_name = Text(in);
+  info.name = Text(in);
+  info.signature = Text(in);
+  info.source_file = Text(in);
   if (!in.ok()) return;
   MethodInfo* slot = Slot(methods_, "method", id, position);
   if (slot == nullptr) return;
@@ -116,7 +124,7 @@ void Symbols::ReadThread(trace::WireReader& in, const Position& position) {
   const uint64_t id = in.Uv();
   ThreadInfo info;
   info.defined = true;
-  info.name = in.Str();
+  info.name = Text(in);
   info.java_id = in.Uv();
   info.os_id = in.Uv();
   if (!in.ok()) return;
@@ -130,8 +138,8 @@ void Symbols::ReadFields(trace::WireReader& in, const Position& position) {
   std::vector<FieldInfo> fields;
   for (uint64_t i = 0; i < count && in.ok(); i++) {
     FieldInfo& field = fields.emplace_back();
-    field.name = in.Str();
-    field.signature = in.Str();
+    field.name = Text(in);
+    field.signature = Text(in);
     field.offset = in.Uv();
   }
   if (in.ok()) AddFields(class_id, std::move(fields), position);
@@ -160,6 +168,12 @@ void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
     problems_->Add(ProblemKind::kUndefined, position,
                    "class {} ({}) has the superclass {}, which is not defined", id, info.name, info.super);
     info.super = 0;
+  }
+  if (info.super != 0) info.superclasses = static_cast<uint16_t>(class_info(info.super).superclasses + 1);
+  if (info.superclasses > kMaxSuperclasses) {
+    problems_->Add(ProblemKind::kSize, position, "class {} ({}) has more than {} superclasses", id, info.name,
+                   kMaxSuperclasses);
+    info.super = info.superclasses = 0;
   }
   class_count_++;
   *slot = std::move(info);
@@ -217,8 +231,9 @@ void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Po
     problems_->Add(ProblemKind::kUndefined, position, "kind {} is of site {}, which is not defined", id,
                    site_id);
   }
-  if (site_id > UINT32_MAX) site_id = kSiteUnknown;  // not defined, as was told
-  if (!class_info(class_id).defined) {
+  if (site_id > PagedTable<SiteInfo>::kMaxId) site_id = kSiteUnknown;  // not defined, as was told
+  ClassInfo* const type = classes_.Find(class_id);
+  if (type == nullptr || !type->defined) {
     problems_->Add(ProblemKind::kUndefined, position, "kind {} is of class {}, which is not defined", id,
                    class_id);
     return;
@@ -230,7 +245,8 @@ void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Po
   }
   if (slot->defined) return;
   kind_count_++;
-  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), Shapes::kNone};
+  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), Shapes::kNone, type->last_kind};
+  type->last_kind = static_cast<uint32_t>(id);
 }
 
 bool Symbols::Unload(uint64_t class_id) {
@@ -238,9 +254,10 @@ bool Symbols::Unload(uint64_t class_id) {
   if (info == nullptr || !info->defined || info->unloaded) return false;
   info->unloaded = true;
   any_unloaded_ = true;
-  for (uint64_t id = 1; id < kinds_.limit(); id++) {
-    KindInfo* kind = kinds_.Find(id);
-    if (kind != nullptr && kind->class_id == class_id) kind->plain_shape = Shapes::kNone;
+  for (uint32_t id = info->last_kind; id != 0;) {
+    KindInfo* const kind = kinds_.Find(id);
+    kind->plain_shape = Shapes::kNone;
+    id = kind->kind_before;
   }
   return true;
 }

@@ -24,6 +24,11 @@ using trace::kSiteOverflow;
 using trace::kSiteUnknown;
 using trace::kSiteVm;
 
+// Longer texts are cut to this, and end in "...": a row of a table is a few names whatever the trace holds.
+inline constexpr size_t kMaxTextBytes = 1024;
+// Classes above a class. Deeper chains are cut.
+inline constexpr uint16_t kMaxSuperclasses = 256;
+
 struct FieldInfo {
   std::string name;
   std::string signature;  // JVM descriptor
@@ -40,6 +45,8 @@ struct ClassInfo {
   uint64_t header_bytes = 0;
   uint64_t log2_element = 0;
   uint64_t super = 0;  // defined before this class; 0: none
+  uint16_t superclasses = 0;
+  uint32_t last_kind = 0;  // of this class; 0: none. See KindInfo
   uint64_t loader = 0;
   std::string loader_name;
   bool fields_known = false;
@@ -73,6 +80,7 @@ struct KindInfo {
   uint32_t site = 0;
   uint32_t class_id = 0;
   uint32_t plain_shape = Shapes::kNone;  // the shape with length 0, once it is known
+  uint32_t kind_before = 0;              // of the same class; 0: none
 };
 
 // Why there is no shape for a kind and a length.
@@ -110,9 +118,19 @@ class Symbols {
   const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
   const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
   const ThreadInfo& thread(uint64_t id) const { return Get(threads_, id); }
-  // One more than the largest id.
-  uint64_t class_limit() const { return classes_.limit(); }
-  uint64_t thread_limit() const { return threads_.limit(); }
+  // visit(id, const ClassInfo&) by id, and the same of threads.
+  template <class Visit>
+  void ForEachClass(Visit&& visit) const {
+    classes_.ForEach([&](uint64_t id, const ClassInfo& info) {
+      if (info.defined) visit(id, info);
+    });
+  }
+  template <class Visit>
+  void ForEachThread(Visit&& visit) const {
+    threads_.ForEach([&](uint64_t id, const ThreadInfo& info) {
+      if (info.defined) visit(id, info);
+    });
+  }
 
   uint64_t classes() const { return class_count_; }
   uint64_t sites() const { return site_count_; }

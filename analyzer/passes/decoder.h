@@ -12,15 +12,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <unordered_map>
+#include <map>
 
 #include "analyzer/model/events.h"
 #include "analyzer/model/origin_runs.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
+#include "analyzer/passes/stream_predictor.h"
 #include "trace/format.h"
-#include "trace/predictor.h"
 #include "trace/reader.h"
 #include "trace/wire.h"
 
@@ -56,6 +55,8 @@ struct SinkBase {
   void Gap() {}
   void set_position(const Position&) {}
   bool done() const { return false; }
+  // Where the trace began to ask for more work than its size justifies; nullptr: it did not.
+  const Position* refused() const { return nullptr; }
 };
 
 template <class Sink>
@@ -93,7 +94,7 @@ class Decoder {
 
  private:
   struct Stream {
-    trace::Predictor predictor;
+    StreamPredictor predictor;
     uint64_t cursor = 0;
     bool outside = false;
     bool lost = true;  // what follows cannot be decoded until the next reset
@@ -114,7 +115,7 @@ class Decoder {
   void SyncAbandoned(const trace::Segment& segment);
   void CheckFirstEvent(trace::SegmentKind kind);
   void LoseStreams() {
-    for (auto& [thread, stream] : streams_) stream->lost = true;
+    for (auto& [thread, stream] : streams_) stream.lost = true;
     after_gap_ = true;
   }
   void Origins(const trace::Segment& segment);
@@ -125,6 +126,7 @@ class Decoder {
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
   bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);
+  bool SpacesFit(std::vector<Space> spaces);
 
   void At(const trace::WireReader& in) {
     position_.payload = base_ + in.position();
@@ -145,7 +147,7 @@ class Decoder {
   Symbols* symbols_;
   Problems* problems_;
   Sink* sink_;
-  std::unordered_map<uint64_t, std::unique_ptr<Stream>> streams_;
+  std::map<uint64_t, Stream> streams_;
   Position position_;
   uint64_t base_ = 0;
   uint64_t heap_start_ = 0, heap_end_ = 0;

@@ -2,6 +2,7 @@
 // Implementation of decoder.h; include that.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 namespace anttracks::analyzer {
@@ -126,6 +127,7 @@ bool Decoder<Sink>::Records(trace::WireReader& in, Stream& stream, Emit&& emit) 
       continue;
     }
     if ((v & 3) == 0) {
+      if (n > trace::kMaxRunObjects) return Malformed("run of more objects than a run may have");
       for (uint64_t i = 0; i < n; i++) {
         const auto predicted = stream.predictor.Predict();
         if (!One(stream, predicted.kind, predicted.length, &shape)) return false;
@@ -155,9 +157,7 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
   }
   Time(time);
   if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
-  auto& slot = streams_[segment.stream];
-  if (!slot) slot = std::make_unique<Stream>();
-  Stream& stream = *slot;
+  Stream& stream = streams_[segment.stream];
   if (flags & 1) {
     stream.predictor.Reset();
     stream.cursor = 0;
@@ -184,8 +184,8 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
     return;
   }
   trace::WireReader in(segment.payload);
-  auto stream = std::make_unique<Stream>();
-  Records(in, *stream,
+  Stream stream;
+  Records(in, stream,
           [&](uint64_t word, uint32_t shape) { sink_->SyncObject(segment.stream, word, shape); });
 }
 
@@ -230,6 +230,10 @@ void Decoder<Sink>::Slides(const trace::Segment& segment) {
         Malformed("slide is cut short or overlong");
         return;
       }
+      if (count > trace::kMaxRunObjects) {
+        Malformed("slide of more objects than a run may have");
+        return;
+      }
       for (uint64_t i = 0; i < count; i++) {
         const uint32_t words = sink_->Slide(from, to);
         if (words == 0) return;
@@ -244,10 +248,10 @@ template <class Sink>
 void Decoder<Sink>::Fillers(const trace::Segment& segment) {
   if (!InGc("FILLERS")) return;
   trace::WireReader in(segment.payload);
-  auto stream = std::make_unique<Stream>();
+  Stream stream;
   while (!in.AtEnd()) {
     At(in);
-    stream->cursor += static_cast<uint64_t>(in.Sv());
+    stream.cursor += static_cast<uint64_t>(in.Sv());
     const uint64_t kind = in.Uv();
     const uint64_t length = in.Uv();
     if (!in.ok()) {
@@ -255,10 +259,27 @@ void Decoder<Sink>::Fillers(const trace::Segment& segment) {
       return;
     }
     uint32_t shape = 0;
-    if (!One(*stream, kind, length, &shape)) return;
-    sink_->Filler(stream->cursor, shape);
-    stream->cursor += symbols_->shapes().words(shape);
+    if (!One(stream, kind, length, &shape)) return;
+    sink_->Filler(stream.cursor, shape);
+    stream.cursor += symbols_->shapes().words(shape);
   }
+}
+
+// No object lies in two spaces, nor outside the heap.
+template <class Sink>
+bool Decoder<Sink>::SpacesFit(std::vector<Space> spaces) {
+  std::erase_if(spaces, [](const Space& space) { return space.end == space.bottom; });
+  std::sort(spaces.begin(), spaces.end(), [](const Space& a, const Space& b) { return a.bottom < b.bottom; });
+  uint64_t end = heap_start_;
+  for (const Space& space : spaces) {
+    if (space.bottom < end || space.end > heap_end_) {
+      problems_->Add(ProblemKind::kOutsideSpace, position_, "space at {:#x} {}", space.bottom * 8,
+                     space.bottom < end && end != heap_start_ ? "overlaps another one" : "reaches beyond the heap");
+      return false;
+    }
+    end = space.end;
+  }
+  return true;
 }
 
 template <class Sink>
@@ -281,7 +302,7 @@ bool Decoder<Sink>::Spaces(trace::WireReader& in, std::vector<Space>* spaces) {
     space.collected = static_cast<Collected>(collected);
     spaces->push_back(space);
   }
-  return true;
+  return SpacesFit(*spaces);
 }
 
 template <class Sink>
@@ -388,6 +409,10 @@ void Decoder<Sink>::Origins(const trace::Segment& segment) {
       return;
     }
     end = run.end;
+    if (run.age > kMaxAge) {
+      Malformed("origin of an impossible age");
+      return;
+    }
     if (!sink_->Kept(run)) Malformed("origins are not in the order of addresses");
   }
 }

@@ -38,7 +38,7 @@ class Fold : public Rebuild {
     Rebuild::SyncAbandoned(reason);
     known_ = false;
   }
-  bool done() const { return done_; }
+  bool done() const { return done_ || refused() != nullptr; }
 
   // The successor's first sync point that is complete was reached, and the heap was known there.
   bool known() const { return done_ && known_; }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/model/heap.h"
+#include "analyzer/model/json_text.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -25,7 +26,8 @@ bool Number(const nlohmann::json& json, const char* key, uint64_t* value) {
 
 trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
   using trace::Status;
-  const auto json = nlohmann::json::parse(payload.begin(), payload.end(), nullptr, /*allow_exceptions=*/false);
+  const auto json =
+      ParseJson<nlohmann::json>({reinterpret_cast<const char*>(payload.data()), payload.size()});
   if (!json.is_object()) return Status::Error("META is no JSON object");
   Meta meta;
   meta.agent_version = Text(json, "agent_version");

@@ -113,6 +113,10 @@ const PassSummary& Pass<Sink>::Run() {
     if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
     if (!Step(reader_->Next())) break;
   }
+  if (sink_->refused() != nullptr) {
+    summary_.fatal = trace::Status::Error(Place(*sink_->refused()) +
+                                          ": the trace asks for far more work than its size justifies; it is no honest one");
+  }
   if (!summary_.has_meta && summary_.fatal.ok() && !summary_.damaged) {
     summary_.fatal = trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
   }

@@ -41,7 +41,7 @@ void Quality::GcEnd(const GcEvent& event) {
 }
 
 void Quality::Measure(QualityRow row) {
-  row.known = exact();
+  row.known = exact() && MayWalk();
   if (row.known) {
     const std::vector<ShapeFacts> facts = FactsOfShapes(symbols());
     heap().ForEach([&](const HeapObject& object, bool) {

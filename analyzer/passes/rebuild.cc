@@ -183,9 +183,16 @@ void Rebuild::DropYoung() {
   stay_ = {};
 }
 
+bool Rebuild::Walk(uint64_t objects) {
+  walked_ += objects;
+  if (walked_ > kWalksAlways + records_ * kWalksPerRecord && !refused_) refused_ = position_;
+  return !refused_;
+}
+
 void Rebuild::SwapFull() {
   for (const Space& space : collected_) gc_.died.Add(heap_->Drop(space.bottom, space.top));
   // What is left lies in spaces that were not collected.
+  if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool taken) {
     if (taken) return;
     if (next_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
@@ -207,14 +214,15 @@ void Rebuild::CheckTotals() {
 }
 
 void Rebuild::CheckSpaces(const std::string& when) {
+  uint64_t outside_all = 0;
   const auto outside = [&](const HeapObject& object, bool) {
+    outside_all++;
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape), object.word * 8,
            when);
   };
   uint64_t end = heap_->start();
   for (const Space& space : spaces_) {
     if (space.bottom > end) heap_->ForEach(end, space.bottom, outside);
-    if (space.bottom < end) Report(ProblemKind::kOutsideSpace, "spaces overlap at {:#x}", space.bottom * 8);
     end = std::max(end, space.top);
     HeapObject last;
     if (heap_->FindLast(space.bottom, space.top, &last) &&
@@ -224,9 +232,11 @@ void Rebuild::CheckSpaces(const std::string& when) {
     }
   }
   heap_->ForEach(end, heap_->end(), outside);
+  Walk(outside_all);
 }
 
 void Rebuild::CheckUnloaded() {
+  if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool) {
     if (!symbols_->class_info(symbols_->kind_of_shape(object.shape).class_id).unloaded) return;
     Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded", ClassName(object.shape),
@@ -250,7 +260,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   check_.reset();
   if (rotation && exact()) {
     if (options_.check_spaces) CheckSpaces("at the sync point");
-    if (options_.check_syncs) check_.emplace(*heap_, *symbols_, sync_spaces_);
+    if (options_.check_syncs && MayWalk()) check_.emplace(*heap_, *symbols_, sync_spaces_);
     return;
   }
   heap_->Clear();

@@ -14,6 +14,9 @@
 //                          kFilling --SYNC_ABANDONED--> kUnknown --SYNC_BEGIN--> kFilling
 //   any --LOSS, gap--> kLost --SYNC_BEGIN--> kFilling
 //
+// Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each record of the
+// trace, the trace is refused.
+//
 // Thread safety: none. Ownership: owns the heap; symbols and problems are borrowed.
 // Units: words of 8 bytes unless a name says otherwise.
 #pragma once
@@ -93,8 +96,12 @@ class Rebuild : public SinkBase {
   void ClassUnload(uint64_t) { unloaded_in_gc_ = true; }
   void Loss(const LossEvent& event);
   void Gap() { Lose(); }
-  void set_position(const Position& position) { position_ = position; }
-  bool done() const { return gcs_.size() >= options_.stop_after; }
+  void set_position(const Position& position) {
+    position_ = position;
+    records_++;
+  }
+  bool done() const { return gcs_.size() >= options_.stop_after || refused_; }
+  const Position* refused() const { return refused_ ? &*refused_ : nullptr; }
 
   const Heap& heap() const { return *heap_; }
   const Symbols& symbols() const { return *symbols_; }
@@ -110,7 +117,14 @@ class Rebuild : public SinkBase {
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
   uint64_t MemoryBytes() const;
 
+ protected:
+  // All objects of the heap are about to be looked at; false: the trace is refused for that.
+  bool MayWalk() { return Walk(heap_->totals().objects); }
+
  private:
+  static constexpr uint64_t kWalksPerRecord = 1024, kWalksAlways = uint64_t{1} << 26;
+
+  bool Walk(uint64_t objects);
   Heap& target() { return gc_.kind == GcKind::kFull ? *next_ : *heap_; }
   template <class... Args>
   void Report(ProblemKind kind, fmt::format_string<Args...> format, Args&&... args) {
@@ -156,6 +170,8 @@ class Rebuild : public SinkBase {
   SyncCounts syncs_;
   HeapState state_ = HeapState::kStart;
   bool unloaded_in_gc_ = false;
+  uint64_t records_ = 0, walked_ = 0;
+  std::optional<Position> refused_;
 };
 
 }  // namespace anttracks::analyzer

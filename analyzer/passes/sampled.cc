@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/model/json_text.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -89,7 +91,7 @@ void Sampled::Loss(const LossEvent& event) {
 }
 
 void Sampled::End(const EndEvent& event) {
-  const auto counters = nlohmann::json::parse(event.counters, nullptr, false);
+  const auto counters = ParseJson<nlohmann::json>(event.counters);
   const auto count = counters.is_object() ? counters.find("samples") : counters.end();
   if (lost_ || count == counters.end() || !count->is_number_unsigned()) return;
   if (count->get<uint64_t>() != last_number_) {

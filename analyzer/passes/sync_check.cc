@@ -36,8 +36,18 @@ bool SyncCheck::IsMarked(uint64_t word) const {
   return at != listed_.end() && ((at->second[word % kPageWords / 64] >> (word % 64)) & 1);
 }
 
-bool SyncCheck::IsFreed(uint64_t word) const {
-  return std::any_of(freed_.begin(), freed_.end(), [word](const Range& range) { return word >= range.first && word < range.end; });
+std::vector<SyncCheck::Range> SyncCheck::FreedRanges() const {
+  std::vector<Range> ranges;
+  std::vector<Range> sorted = freed_;
+  std::sort(sorted.begin(), sorted.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+  for (const Range& range : sorted) {
+    if (!ranges.empty() && range.first <= ranges.back().end) {
+      ranges.back().end = std::max(ranges.back().end, range.end);
+    } else {
+      ranges.push_back(range);
+    }
+  }
+  return ranges;
 }
 
 std::string SyncCheck::Describe(uint32_t shape) const {
@@ -71,11 +81,17 @@ bool SyncCheck::MayLeaveOut(const Space& space) const {
 
 std::vector<SyncCheck::Range> SyncCheck::Dead() const {
   std::vector<Range> dead;
+  const std::vector<Range> freed = FreedRanges();
+  const auto is_freed = [&](uint64_t word) {
+    const auto behind = std::upper_bound(freed.begin(), freed.end(), word,
+                                         [](uint64_t at, const Range& range) { return at < range.first; });
+    return behind != freed.begin() && word < (behind - 1)->end;
+  };
   for (const Counted& counted : spaces_) {
     if (counted.found == counted.expected || !MayLeaveOut(counted.space)) continue;
     bool run = false;
     heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
-      const bool left_out = !IsMarked(object.word) && !IsFreed(object.word);
+      const bool left_out = !IsMarked(object.word) && !is_freed(object.word);
       if (left_out && !run) dead.push_back({object.word, 0});
       if (left_out) dead.back().end = object.word + symbols_->shapes().words(object.shape);
       run = left_out;

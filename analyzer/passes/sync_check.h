@@ -11,8 +11,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/events.h"
@@ -41,6 +41,8 @@ class SyncCheck {
 
  private:
   using Bits = std::array<uint64_t, kPageWords / 64>;
+  // Disjoint, by address.
+  std::vector<Range> FreedRanges() const;
   struct Counted {
     Space space;
     uint64_t expected = 0, found = 0;
@@ -49,7 +51,6 @@ class SyncCheck {
   // False if the word was marked before.
   bool Mark(uint64_t word);
   bool IsMarked(uint64_t word) const;
-  bool IsFreed(uint64_t word) const;
   bool MayLeaveOut(const Space& space) const;
   std::string Describe(uint32_t shape) const;
 
@@ -57,7 +58,7 @@ class SyncCheck {
   const Symbols* symbols_;
   std::vector<Counted> spaces_;
   std::vector<Range> freed_;
-  std::unordered_map<uint64_t, Bits> listed_;  // by page
+  std::map<uint64_t, Bits> listed_;  // by page
   Bits* last_bits_ = nullptr;  // of last_page_
   uint64_t last_page_ = 0;
 };

@@ -72,6 +72,32 @@ TEST_CASE("another length of the foreseen kind is one number, another kind two")
   CHECK(out.bytes() == expected);
 }
 
+TEST_CASE("a long run is written as several") {
+  constexpr uint8_t kWhole[] = {0xFC, 0x07}, kRest[] = {0xDC, 0x02};  // 255 and 87 objects
+  const Bytes expected = B({5, 5, 5, kWhole[0], kWhole[1], kWhole[0], kWhole[1], kRest[0], kRest[1]});
+  Output one_by_one, together;
+  ObjectEncoder encoder;
+  encoder.Reset();
+  for (int i = 0; i < 600; i++) one_by_one.p = encoder.Object(one_by_one.p, 1, 0, false);
+  one_by_one.p = encoder.Finish(one_by_one.p);
+  CHECK(one_by_one.bytes() == expected);
+  encoder.Reset();
+  struct Object {
+    uint32_t kind, length;
+    bool has_length;
+  };
+  for (size_t next = 0; next < 600;) {
+    together.p = encoder.Objects(together.p, together.p + 1, &next, 600, [](size_t) { return Object{1, 0, false}; });
+  }
+  together.p = encoder.Finish(together.p);
+  CHECK(together.bytes() == expected);
+  Output slides;
+  SlideEncoder slide;
+  for (uint64_t i = 0; i < 256; i++) slides.p = slide.Slide(slides.p, 2 * i, 2 * i, 2);
+  slides.p = slide.Finish(slides.p);
+  CHECK(slides.bytes() == B({0xFF, 0x01, 0, 0, 1, 0, 0}));
+}
+
 TEST_CASE("a pending run is written before the cursor moves") {
   Output out;
   ObjectEncoder encoder;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs anttracks in this process and checks what it promises of its output whatever the trace.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/text.h"
+
+namespace anttracks::fuzz {
+
+inline void RunCommand(std::vector<std::string> words, const std::vector<std::string>& files) {
+  const bool json = words.back() == "--json";
+  words.insert(words.begin() + 1, files.begin(), files.end());
+  std::ostringstream out, err;
+  const int code = analyzer::Main(words, out, err, false);
+  const auto check = [&](bool good, const char* what) {
+    if (good) return;
+    std::cerr << what << ", exit code " << code << "\n" << out.str() << err.str();
+    std::abort();
+  };
+  check(code >= 0 && code <= 4, "an exit code that does not exist");
+  check(err.str().find("std::") == std::string::npos, "an exception ended the command");
+  check(analyzer::PrintableLines(out.str()) == out.str() && analyzer::PrintableLines(err.str()) == err.str(),
+        "output that a terminal may act on");
+  if (json && !out.str().empty()) check(nlohmann::json::accept(out.str()), "invalid JSON");
+}
+
+}  // namespace anttracks::fuzz

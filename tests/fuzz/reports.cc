@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every report on one file: the first byte chooses the report, the second one META (trace_input.h) or, with its upper bit, that
+// the rest are a file's bytes whose checksums are corrected.
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "tests/fuzz/command.h"
+#include "tests/fuzz/trace_file.h"
+#include "tests/fuzz/trace_input.h"
+
+namespace anttracks::fuzz {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Words kReports[] = {
+    {"info"},
+    {"info", "--json"},
+    {"heap", "--top", "0"},
+    {"heap", "--end", "--by", "site", "--json"},
+    {"heap", "--gc", "1", "--by", "thread"},
+    {"heap", "--by", "space"},
+    {"heap", "--end", "--by", "age", "--json"},
+    {"heap", "--end", "--objects"},
+    {"gcs"},
+    {"gcs", "--json"},
+    {"sites", "--top", "0", "--tiers", "--callers"},
+    {"sites", "--live", "--gc", "0"},
+    {"sites", "--live", "--callers", "--json"},
+    {"classes", "--top", "0"},
+    {"classes", "--top", "0", "--layout"},
+    {"classes", "--layout", "--json"},
+    {"threads"},
+    {"threads", "--json"},
+    {"quality"},
+    {"quality", "--json"},
+    {"verify", "--json"},
+};
+
+}  // namespace
+}  // namespace anttracks::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace anttracks::fuzz;
+  if (size < 2) return 0;
+  const Words& words = kReports[data[0] % std::size(kReports)];
+  const std::span<const uint8_t> rest(data + 2, size - 2);
+  if ((data[1] & 0x80) != 0) {
+    RunCommand(words, {MemoryFile(WithChecksums(rest)).path()});
+    return 0;
+  }
+  uint64_t sequence = 0;
+  const std::string trace = TraceBytes(kMetas[data[1] % std::size(kMetas)], rest, 0, 0, &sequence);
+  const MemoryFile file({reinterpret_cast<const uint8_t*>(trace.data()), trace.size()});
+  RunCommand(words, {file.path()});
+  return 0;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a piece of work costs: memory by operator new, which cost.cc replaces in the whole program, and CPU time.
+//
+// Thread safety: the counters are; one Cost at a time.
+#pragma once
+
+#include <cstddef>
+#include <ctime>
+
+namespace anttracks::testing {
+
+inline constexpr size_t kMegabyte = size_t{1} << 20;
+
+class Cost {
+ public:
+  Cost();
+  // Bytes, since construction: the most at a time, and all together.
+  size_t peak() const;
+  size_t allocated() const;
+  double seconds() const { return static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC; }
+
+ private:
+  size_t live_, allocated_;
+  std::clock_t begin_ = std::clock();
+};
+
+}  // namespace anttracks::testing

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small traces with valid checksums that ask for much memory or time. Limits are an order of magnitude from what is right,
+// and from what it costs to believe the trace.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "analyzer/model/heap.h"
+#include "analyzer/model/json_text.h"
+#include "analyzer/model/paged_table.h"
+#include "analyzer/model/symbols.h"
+#include "tests/unit/analyzer/cost.h"
+#include "tests/unit/analyzer/small_trace.h"
+
+namespace anttracks::testing {
+namespace {
+
+using analyzer::Heap;
+using analyzer::InsertResult;
+using analyzer::PagedTable;
+using analyzer::Position;
+using analyzer::Problems;
+using analyzer::Shapes;
+using analyzer::Symbols;
+
+constexpr uint64_t kTerabyte = uint64_t{1} << 40;
+
+// The largest heap that META may have: 8 TiB. Kind 1: 24 bytes, kind 2: long[].
+TraceBuilder Vast() {
+  TraceBuilder b;
+  b.Meta(0, 8 * kTerabyte);
+  SymbolsBuilder s;
+  s.Class(1, "app.Node", 0, 24).Class(2, "long[]", 1, 0, 16, 3).Thread(1, "main", 1);
+  s.Kind(1, 1, 1).Kind(2, 1, 2);
+  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  return b;
+}
+
+bool Has(const CommandResult& result, const std::string& text) { return result.err.find(text) != std::string::npos; }
+
+TEST_CASE("a segment for each of many threads costs no whole predictor each") {
+  TraceBuilder b = Vast();
+  for (uint64_t thread = 1; thread <= 5000; thread++) {
+    b.Segment(SegmentKind::kAlloc, thread, Objects().Head(1, 0).Tlab(static_cast<int64_t>(3 * thread)).Fixed(1));
+  }
+  const std::string trace = b.Flush().file();
+  const Cost cost;
+  CHECK(Anttracks(trace, {"info"}).code == 0);
+  CHECK(cost.peak() < 32 * kMegabyte);
+}
+
+TEST_CASE("ids far apart cost no page of a table each") {
+  TraceBuilder b;
+  b.Meta(0, 8 * kTerabyte);
+  SymbolsBuilder s;
+  for (uint64_t i = 1; i <= 4000; i++) s.Class(i * 256, "C", 0, 24);
+  s.Class(PagedTable<int>::kMaxId, "last", 0, 24).Class(PagedTable<int>::kMaxId + 1, "none", 0, 24);
+  const std::string trace = b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file();
+  const Cost cost;
+  const CommandResult classes = Anttracks(trace, {"classes", "--top", "5"});
+  CHECK(cost.peak() < 32 * kMegabyte);
+  CHECK(classes.code == 4);
+  CHECK(classes.out.find("4,001 classes") != std::string::npos);
+}
+
+TEST_CASE("a table agrees with a plain map whatever the ids") {
+  std::mt19937_64 random(7);
+  PagedTable<uint64_t> table;
+  std::map<uint64_t, uint64_t> reference;
+  for (uint64_t i = 1; i < 20000; i++) {
+    const uint64_t id = random() % 3 == 0 ? random() % (PagedTable<int>::kMaxId + 1) : random() % 3 == 0 ? random() % 9000 : i;
+    reference[id] = *table.FindOrAdd(id) = random() | 1;
+  }
+  for (const auto& [id, value] : reference) REQUIRE(*table.Find(id) == value);
+  auto next = reference.begin();
+  table.ForEach([&](uint64_t id, uint64_t value) {
+    if (value == 0) return;
+    REQUIRE(next != reference.end());
+    REQUIRE(id == next->first);
+    ++next;
+  });
+  CHECK(next == reference.end());
+  CHECK(table.FindOrAdd(PagedTable<int>::kMaxId + 1) == nullptr);
+}
+
+TEST_CASE("a run of more objects than a writer makes is refused") {
+  for (const uint64_t count : {trace::kMaxRunObjects, trace::kMaxRunObjects + 1, uint64_t{1} << 20}) {
+    TraceBuilder b = Vast();
+    b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 0).Tlab(0).Fixed(1).Fixed(1).Fixed(1).Run(count));
+    const CommandResult result = Anttracks(b.Flush().file(), {"info"});
+    const bool fits = count == trace::kMaxRunObjects;
+    CHECK(result.code == (fits ? 0 : 4));
+    CHECK(Has(result, "TRACE: chunk at") == !fits);
+    CHECK(Has(result, "run of more objects than a run may have") == !fits);
+  }
+}
+
+TEST_CASE("a slide of more objects than a writer makes is refused") {
+  TraceBuilder b = Vast();
+  const std::vector<TestSpace> spaces{{2, 1, 0, 3000, 4096}};
+  b.SyncBegin(0, 0, spaces);
+  Objects objects = Objects().Tlab(0).Fixed(1).Fixed(1).Fixed(1);
+  for (int i = 0; i < 10; i++) objects.Run(97);
+  b.Segment(SegmentKind::kSyncObjects, 0, objects);
+  b.Numbers(SegmentKind::kSyncEnd, 0, {973, 973 * 24});
+  b.Gc(SegmentKind::kGcBegin, 0, 1, "x", 1, spaces);
+  b.Segment(SegmentKind::kSlides, 0, Slide(973, 0, 0));
+  b.Gc(SegmentKind::kGcEnd, 0, 1, "x", 2, spaces);
+  const CommandResult result = Anttracks(b.Flush().file(), {"gcs"});
+  CHECK(result.code == 4);
+  CHECK(Has(result, "slide of more objects than a run may have"));
+}
+
+TEST_CASE("objects far apart cost hundreds of bytes each, and a vast heap nothing") {
+  TraceBuilder b = Vast();
+  Objects objects = Objects().Head(1, 0);
+  for (int i = 0; i < 4000; i++) objects.Tlab(int64_t{1} << 20).Fixed(1);
+  const std::string trace = b.Segment(SegmentKind::kAlloc, 1, objects).Flush().file();
+  const Cost cost;
+  const CommandResult heap = Anttracks(trace, {"heap", "--end", "--by", "age"});
+  CHECK(heap.code == 0);
+  CHECK(heap.out.find("4,000 objects") != std::string::npos);
+  CHECK(cost.peak() < 24 * kMegabyte);
+}
+
+TEST_CASE("an object of gigabytes costs no more than a small one") {
+  TraceBuilder b = Vast();
+  Objects objects = Objects().Head(1, 0).Tlab(0);
+  for (int i = 0; i < 60; i++) objects.WithLength(2, 0x7FFFFFFF);
+  const std::string trace = b.Segment(SegmentKind::kAlloc, 1, objects).Flush().file();
+  const Cost cost;
+  const CommandResult heap = Anttracks(trace, {"heap", "--end"});
+  CHECK(heap.code == 0);
+  CHECK(heap.out.find("60 objects") != std::string::npos);
+  CHECK(cost.peak() < 24 * kMegabyte);
+}
+
+TEST_CASE("spaces that overlap, or reach beyond the heap, are refused") {
+  for (const TestSpace& second : {TestSpace{2, 1, 50, 60, 200}, TestSpace{2, 1, 200, 200, uint64_t{1} << 60}}) {
+    TraceBuilder b = Vast();
+    b.SyncBegin(0, 0, {{0, 1, 0, 100, 100}, second});
+    CHECK(Has(Anttracks(b.Flush().file(), {"info"}), "object outside every space: space at"));
+  }
+}
+
+TEST_CASE("unloading a class costs what the class has") {
+  Problems problems;
+  Symbols symbols(problems);
+  constexpr uint64_t kClasses = 60'000;
+  SymbolsBuilder s;
+  for (uint64_t i = 1; i <= kClasses; i++) s.Class(i, "C", 0, 24).Kind(i, 1, i);
+  symbols.Read(s.bytes().span(), Position());
+  const Cost cost;
+  for (uint64_t i = 1; i <= kClasses; i++) REQUIRE(symbols.Unload(i));
+  CHECK(cost.seconds() < 1);
+  uint32_t shape = 0;
+  CHECK(symbols.FindShape(5, 0, &shape) == analyzer::ShapeError::kUnloadedClass);
+  CHECK(problems.total() == 0);
+}
+
+TEST_CASE("many small pieces of damage are searched in one buffer") {
+  TraceBuilder b = Vast();
+  b.Flush();
+  std::string trace = b.file();
+  for (int i = 0; i < 3000; i++) {
+    TraceBuilder piece;
+    piece.Chunk(9, "");
+    trace += "x" + piece.file().substr(64);
+  }
+  const Cost cost;
+  const CommandResult verify = Anttracks(trace, {"verify", "--max-errors", "1"});
+  CHECK(verify.code == 1);
+  CHECK(cost.allocated() < 300 * kMegabyte);
+}
+
+// Keys whose hashes meet in one place if they are multiplied by a number that everybody knows.
+TEST_CASE("pairs of kind and length cannot be chosen to meet in one place") {
+  constexpr uint64_t kKnown = 0x9E3779B97F4A7C15u;
+  uint64_t inverse = kKnown;
+  for (int i = 0; i < 6; i++) inverse *= 2 - kKnown * inverse;
+  Shapes shapes;
+  const Cost cost;
+  for (uint64_t i = 0; i < 100'000; i++) {
+    const uint64_t hash = i << 52 | (i >> 12) | uint64_t{1} << 31;
+    const uint64_t key = hash * inverse;
+    const auto kind = static_cast<uint32_t>(key >> 32), length = static_cast<uint32_t>(key);
+    if (shapes.Find(kind, length) == Shapes::kNone) shapes.Add({kind, length, 2});
+  }
+  CHECK(shapes.size() > 90'000);
+  CHECK(cost.seconds() < 1);
+}
+
+TEST_CASE("an object whose end does not fit in 32 bits covers what it covers") {
+  Shapes shapes;
+  const uint32_t large = shapes.Add({1, 1, UINT32_MAX});
+  const uint32_t small = shapes.Add({2, 0, 2});
+  Heap heap(shapes, 0, uint64_t{1} << 34);
+  REQUIRE(heap.Insert(100, large, 0) == InsertResult::kOk);
+  CHECK(heap.Insert(300, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(uint64_t{1} << 31, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(uint64_t{UINT32_MAX} + 99, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(uint64_t{UINT32_MAX} + 100, small, 0) == InsertResult::kOk);
+}
+
+TEST_CASE("a heap keeps what a dropped range's neighbour covers") {
+  Shapes shapes;
+  const uint32_t large = shapes.Add({1, 1, 3 * analyzer::kPageWords});
+  const uint32_t small = shapes.Add({2, 0, 2});
+  Heap heap(shapes, 0, 100 * analyzer::kPageWords);
+  REQUIRE(heap.Insert(100, large, 0) == InsertResult::kOk);
+  heap.Drop(200, 50 * analyzer::kPageWords);
+  CHECK(heap.totals().objects == 1);
+  CHECK(heap.Insert(100 + 3 * analyzer::kPageWords - 2, small, 0) == InsertResult::kOverlap);
+  CHECK(heap.Insert(100 + 3 * analyzer::kPageWords, small, 0) == InsertResult::kOk);
+}
+
+TEST_CASE("collections of a few bytes each cannot ask for the whole heap over and over") {
+  TraceBuilder b = Vast();
+  const std::vector<TestSpace> spaces{{2, 0, 0, 3'000'000, 3'000'000}};
+  b.SyncBegin(0, 0, spaces);
+  Objects objects = Objects().Tlab(0).Fixed(1).Fixed(1).Fixed(1);
+  for (int i = 0; i < 2000; i++) objects.Run(255);
+  b.Segment(SegmentKind::kSyncObjects, 0, objects);
+  b.Numbers(SegmentKind::kSyncEnd, 0, {510'003, 510'003 * 24});
+  for (uint64_t i = 0; i < 20'000; i++) {
+    b.Gc(SegmentKind::kGcBegin, i, 0, "", i, {}).Gc(SegmentKind::kGcEnd, i, 0, "", i, {});
+  }
+  const std::string trace = b.Flush().file();
+  const Cost cost;
+  const CommandResult quality = Anttracks(trace, {"quality"});
+  CHECK(quality.code == 3);
+  CHECK(Has(quality, "TRACE, offset "));
+  CHECK(Has(quality, "more work than its size justifies"));
+  CHECK(cost.seconds() < 20);
+}
+
+TEST_CASE("JSON in a trace may be nested a little") {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  TraceBuilder b = Vast();
+  b.End(1, "VM death", deep);
+  const CommandResult info = Anttracks(b.Flush().file(), {"info", "--json"});
+  CHECK(info.code == 0);
+  CHECK(nlohmann::json::parse(info.out)["counters"].is_null());
+  CHECK(analyzer::IsShallow("[[\"[[[[\\\"[\"]]", 2));
+  CHECK(!analyzer::IsShallow("[[[]]]", 2));
+  TraceBuilder meta;
+  meta.Chunk(1, deep);
+  CHECK(Has(Anttracks(meta.file(), {"info"}), "META is no JSON object"));
+}
+
+TEST_CASE("a long name is cut, between characters") {
+  TraceBuilder b = Vast();
+  SymbolsBuilder s;
+  std::string name = "a";
+  for (int i = 0; i < 10'000; i++) name += "\u00E4";
+  s.Class(9, name, 0, 24);
+  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file(), {"classes", "--json"});
+  std::string longest;
+  const auto json = nlohmann::json::parse(classes.out);
+  for (const auto& row : json["classes"]) {
+    if (row["class"].get<std::string>().size() > longest.size()) longest = row["class"];
+  }
+  CHECK(longest == name.substr(0, 1021) + "...");
+}
+
+TEST_CASE("a chain of superclasses ends") {
+  TraceBuilder b = Vast();
+  SymbolsBuilder s;
+  for (uint64_t i = 1; i <= 400; i++) s.Class(100 + i, "C", 0, 24, 0, 0, i == 1 ? 0 : 99 + i);
+  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file(), {"classes", "--layout"});
+  CHECK(classes.code == 4);
+  CHECK(Has(classes, "more than 256 superclasses"));
+}
+
+}  // namespace
+}  // namespace anttracks::testing
