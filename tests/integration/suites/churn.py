@@ -8,7 +8,7 @@ MB = 1 << 20
 
 def churn(collector):
     def body(t):
-        rounds, classes = 40, 400
+        rounds, classes = 20, 400
         trace, done = run_traced(t, "Churn", (rounds, classes), (f"-XX:+Use{collector}GC", "-Xmx64m"), judged=False)
         expect(done.stdout == f"made {rounds * classes * 2}\n" and done.stderr == "", f"{done.stdout!r} {done.stderr!r}")
         counters = analyze_json("info", trace)["counters"]
@@ -16,8 +16,8 @@ def churn(collector):
         # A class and that of its arrays, a pair with a site for each.
         expect(counters["classes"] > 2 * made and counters["kinds"] > 2 * made, f"counters: {counters}")
         expect(counters["live_kinds"] < counters["kinds"] / 4, f"{counters['live_kinds']} of {counters['kinds']} pairs are left")
-        # The table of so many pairs alone takes 96 bytes for each.
-        expect(counters["table_bytes"] < 3 * MB, f"the agent's tables have {counters['table_bytes']} bytes: {counters}")
+        # Where nothing is freed the table of so many pairs alone has that much.
+        expect(counters["table_bytes"] < 3 * MB // 2, f"the agent's tables have {counters['table_bytes']} bytes: {counters}")
         verified(trace)
     add(f"The agent's tables do not grow with classes that come and go ({collector})", body)
 
