@@ -1,35 +1,85 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the unit tests that Meson knows and prints one line a test case, then `N passed, N failed`.
+"""Runs the unit tests that Meson knows and prints one line a test case, then `N passed, N failed, N skipped`.
 
     run_unit.py BUILD_FOLDER [WORD...]
 
-Test programs are doctest programs: their cases are listed and counted one by one. A program that
-crashes counts as one failure more.
+Test programs are doctest programs: their cases are listed and counted one by one. A program that crashes or does not
+end counts as one failure more, and the case it was in is named. Of any other program the exit code counts: 0 passed,
+77 skipped. A program has ten times its time-out in Meson, as machines are busy; then it is killed with all it started.
 """
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as xml
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "sanitizers"))
 
-def run_doctest(program, env, timeout):
-    done = subprocess.run(program + ["--reporters=xml", "--no-intro=true"], capture_output=True, text=True,
-                          timeout=timeout, env=env, errors="replace")
-    cases = []
+import sanitizers  # noqa: E402
+
+SKIPPED = 77
+PATIENCE = 10
+TAIL = 6000  # characters of a failed program's output that are shown
+
+
+class Run:
+    """A program that has ended: its exit code (None: it was killed, as it did not end) and its output."""
+
+    def __init__(self, command, env, seconds):
+        # Files, not pipes: what it has started may live on and keep a pipe open.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True)
+            try:
+                self.code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.code = None
+            finally:
+                if process.returncode is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            self.stdout, self.stderr = (self._text(file) for file in (out, err))
+
+    @staticmethod
+    def _text(file):
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+    def how(self):
+        """How it ended, as words after the program's name."""
+        if self.code is None:
+            return "did not end and was killed"
+        return f"was killed by {signal.Signals(-self.code).name}" if self.code < 0 else f"ended with {self.code}"
+
+
+def cases_of(text):
+    """([(name, passed, element)], the case that has no end or None) of doctest's XML, which may break off; None: it is no XML of doctest's."""
+    start = text.find("<?xml")
+    if start < 0 or "<doctest" not in text:
+        return None
+    parser = xml.XMLPullParser(("start", "end"))
+    cases, current = [], None
     try:
-        root = xml.fromstring(done.stdout[done.stdout.index("<"):])
-    except (ValueError, xml.ParseError):
-        return None, done
-    for case in root.iter("TestCase"):
-        result = case.find("OverallResultsAsserts")
-        if case.get("skipped") == "true" or result is None:
-            continue
-        cases.append((case.get("name"), result.get("test_case_success") == "true", case))
-    return cases, done
+        parser.feed(text[start:])
+        for event, element in parser.read_events():
+            if element.tag != "TestCase":
+                continue
+            current = element.get("name") if event == "start" else None
+            result = element.find("OverallResultsAsserts")
+            if event == "end" and result is not None and element.get("skipped") != "true":
+                cases.append((element.get("name"), result.get("test_case_success") == "true", element))
+    except xml.ParseError:
+        pass
+    return cases, current
+
+
+def indented(text):
+    return re.sub("^", "      ", text.strip(), flags=re.M)
 
 
 def describe_failure(case):
@@ -41,41 +91,49 @@ def describe_failure(case):
         print(f"      exception: {(exception.text or '').strip()}")
 
 
+def run_test(test, counts):
+    name = test["name"]
+    run = Run(test["cmd"] + ["--reporters=xml", "--no-intro=true"], {**os.environ, **test.get("env", {})},
+              test.get("timeout", 30) * PATIENCE)
+    reports = sanitizers.new_reports()
+    if reports:
+        counts["failed"] += 1
+        print(f"FAIL  {name}: a sanitizer reports\n{indented(reports)}")
+    found = cases_of(run.stdout)
+    if not found:
+        result = {0: "passed", SKIPPED: "skipped"}.get(run.code, "failed")
+        counts[result] += 1
+        print({"passed": "ok    ", "skipped": "skip  ", "failed": "FAIL  "}[result] + name + ("" if result == "passed" else " " + run.how()))
+        if result == "failed":
+            print(indented((run.stdout + run.stderr)[-TAIL:]), flush=True)
+        return
+    cases, current = found
+    for case, passed, element in cases:
+        counts["passed" if passed else "failed"] += 1
+        print(f"{'ok  ' if passed else 'FAIL'}  {name}: {case}")
+        if not passed:
+            describe_failure(element)
+    # doctest's own exit code is 1 when a case failed, which is counted already.
+    if current is not None or run.code != (0 if all(passed for _, passed, _ in cases) else 1):
+        counts["failed"] += 1
+        last = f" in the case: {current}" if current else f" after the case: {cases[-1][0]}" if cases else ""
+        print(f"FAIL  {name} {run.how()}{last}\n{indented(run.stderr[-TAIL:])}")
+    sys.stdout.flush()
+
+
 def main(folder, words):
     listed = subprocess.run(["meson", "introspect", folder, "--tests"], capture_output=True, text=True)
     tests = json.loads(listed.stdout or "[]")
-    passed = failed = 0
-    for test in tests:
-        env = {**os.environ, **test.get("env", {})}
-        if not any(word in test["name"] for word in words) and words and \
-                not any(word in str(test["cmd"]) for word in words):
-            continue
-        try:
-            cases, done = run_doctest(test["cmd"], env, max(test.get("timeout", 30), 30) * 10)
-        except subprocess.TimeoutExpired:
-            print(f"FAIL  {test['name']} (timed out)")
-            failed += 1
-            continue
-        if cases is None:
-            ok = done.returncode == 0
-            print(f"{'ok  ' if ok else 'FAIL'}  {test['name']}")
-            if not ok:
-                print(re.sub("^", "      ", (done.stdout + done.stderr)[-3000:], flags=re.M))
-            passed, failed = passed + ok, failed + (not ok)
-            continue
-        for name, ok, case in cases:
-            print(f"{'ok  ' if ok else 'FAIL'}  {test['name']}: {name}")
-            if not ok:
-                describe_failure(case)
-            passed, failed = passed + ok, failed + (not ok)
-        if done.returncode != 0 and all(ok for _, ok, _ in cases):
-            print(f"FAIL  {test['name']} ended with {done.returncode}\n{done.stderr[-2000:]}")
-            failed += 1
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    sanitizers.prepare()
     if not tests:
         print(f"FAIL  no unit tests found in {folder}\n{listed.stderr}")
-        failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 0 if failed == 0 else 1
+        counts["failed"] += 1
+    for test in tests:
+        if not words or any(word in test["name"] or word in str(test["cmd"]) for word in words):
+            run_test(test, counts)
+    print(", ".join(f"{number} {what}" for what, number in counts.items()))
+    return 0 if counts["failed"] == 0 else 1
 
 
 if __name__ == "__main__":

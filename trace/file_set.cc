@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "trace/crc32c.h"
+#include "trace/output_file.h"
 #include "trace/wire.h"
 
 namespace anttracks::trace {
@@ -24,29 +25,8 @@ namespace {
 constexpr int kMaxListings = 10;
 constexpr size_t kMaxIndexDigits = 10;
 
-struct KnownFormat {
-  std::string_view magic;
-  const char* what;
-};
-
-constexpr KnownFormat kKnownFormats[] = {
-    {"JAVA PROFILE", "a Java heap dump (hprof)"},
-    {std::string_view("FLR\0", 4), "a Java Flight Recorder file"},
-    {"\x1F\x8B", "a gzip archive"},
-    {"\x28\xB5\x2F\xFD", "a zstd archive"},
-    {"PK\x03\x04", "a zip or jar archive"},
-    {"\x7F" "ELF", "an ELF binary"},
-    {"\xCA\xFE\xBA\xBE", "a Java class file"},
-};
-
 std::string Foreign(const std::string& path, std::span<const uint8_t> start) {
-  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
-  const char* what = "something else";
-  if (text.empty()) what = "empty";
-  for (const KnownFormat& format : kKnownFormats) {
-    if (text.substr(0, format.magic.size()) == format.magic) what = format.what;
-  }
-  return path + ": not an AntTracks trace (it is " + what +
+  return path + ": not an AntTracks trace (it is " + std::string(KindOfContents(start)) +
          "). A trace is what the agent wrote: java -agentpath:libanttracks.so=file=<path>";
 }
 
@@ -79,19 +59,23 @@ Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
   return {};
 }
 
-// exists: false only if there is no such file.
+// exists: false only if there is no such file. Never waits: what is a FIFO or a device is not even opened, unless it comes
+// into the file's place just then.
 Status OpenOne(const std::string& path, TraceFile* out, bool* exists) {
   *exists = true;
   out->info.path = path;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string other = NotRegular(path);
+  if (!other.empty()) return Status::Error(path + ": is " + other + ", no trace file");
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) {
     *exists = errno != ENOENT;
     return Status::Error(path + ": " + std::strerror(errno));
   }
-  out->file = std::make_unique<InputFile>(descriptor);
-  if (!out->file->Size(&out->info.bytes)) {
+  auto file = std::make_unique<InputFile>(descriptor);
+  if (!file->Size(&out->info.bytes)) {
     return Status::Error(path + ": " + (errno == 0 ? "not a regular file" : std::strerror(errno)));
   }
+  out->file = std::move(file);
   uint8_t header[kFileHeaderBytes];
   const ssize_t n = out->file->ReadAt(0, header);
   if (n < 0) return Status::Error(path + ": " + std::strerror(errno));

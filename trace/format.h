@@ -18,6 +18,8 @@ inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
 // Of one run, in object records and SLIDES: bounds what a few bytes can stand for.
 inline constexpr uint64_t kMaxRunObjects = 255;
+// Of classes, kinds, sites, methods and threads: a writer defines no larger one, a reader refuses it.
+inline constexpr uint32_t kMaxId = (1u << 26) - 1;
 // kind, stream, length at their longest.
 inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
 

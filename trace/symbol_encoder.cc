@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/symbol_encoder.h"
 
+#include <cstring>
+
 namespace anttracks::trace {
 namespace {
 
@@ -17,13 +19,15 @@ void Put(ByteBuffer* out, std::span<const FieldSymbol> list) {
   }
 }
 
+// All at once: without memory for the whole record nothing of it is there.
 template <class... Fields>
 void Append(ByteBuffer* out, SymbolTag tag, const Fields&... fields) {
   ByteBuffer record;
   (Put(&record, fields), ...);
-  out->U8(static_cast<uint8_t>(tag));
-  out->Uv(record.size());
-  out->Append(record.span());
+  uint8_t* p = out->Extend(1 + UvBytes(record.size()) + record.size());
+  *p++ = static_cast<uint8_t>(tag);
+  p = PutUv(p, record.size());
+  std::memcpy(p, record.data(), record.size());
 }
 
 }  // namespace

@@ -105,7 +105,10 @@ void BufferQueue::Pool(Buffer* list, bool taken) {
       if (keep) pooled_bytes_ += bytes;
       list = next;
     }
-    if (taken) room_.notify_all();
+    if (taken) {
+      waited_since_ = WaitBudget::Time();
+      room_.notify_all();
+    }
   }
   Free(unwanted);
 }
@@ -137,31 +140,34 @@ void BufferQueue::Append(Buffer* buffer) {
   flushes_ += buffer->flush;
 }
 
-// True if there is room, or the queue is discarded or lets everything in; false: stalled, or it may not wait.
-bool BufferQueue::WaitForRoom(Lock& lock, size_t bytes, bool may_wait) {
-  const auto may_go = [this, bytes] { return HasRoom(bytes) || discard_ || let_in_; };
-  if (may_go()) return true;
-  if (stalled_ || !may_wait) return false;
-  const uint64_t begin = Clock::Monotonic();
-  waits_.fetch_add(1, std::memory_order_relaxed);
-  room_.wait_for(lock, limit_, [this, may_go] { return may_go() || stalled_; });
-  blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
-  return may_go();
+// Until there is room, the budget is used up, the writer hangs, or the queue stalls.
+void BufferQueue::WaitForRoom(Lock& lock, size_t bytes, WaitBudget* budget) {
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
+  const auto until = budget == nullptr ? WaitBudget::Time::max() : budget->Begin(begin);
+  auto now = begin;
+  while (!MayGo(bytes) && !stalled_ && now < until && !WriterHangs(now)) {
+    if (waited_since_ == WaitBudget::Time()) waited_since_ = now;
+    if (now == begin) waits_.fetch_add(1, std::memory_order_relaxed);
+    room_.wait_until(lock, std::min(until, waited_since_ + limit_));
+    now = steady_clock::now();
+  }
+  if (budget != nullptr) budget->End(now);
+  blocked_ns_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(now - begin).count()), std::memory_order_relaxed);
 }
 
-bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode) {
-  switch (mode) {
-    case PushMode::kBounded:
-      return WaitForRoom(lock, bytes, when_full_ == WhenFull::kBlock);
-    case PushMode::kWait:
-      return WaitForRoom(lock, bytes, true);
-    case PushMode::kTry:
-    case PushMode::kGiveUp:
-      return let_in_ || queued() < 2 * bound_bytes_;
-    case PushMode::kForce:
-      break;
+// Whether the buffer goes in.
+bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode, WaitBudget* budget) {
+  if (mode == PushMode::kForce) return true;
+  const bool may_be_lost = mode == PushMode::kBounded;
+  if (may_be_lost || mode == PushMode::kWait) {
+    if (MayGo(bytes)) return true;
+    const bool waits = when_full_ == WhenFull::kBlock && !stalled_;
+    if (waits) WaitForRoom(lock, bytes, budget);
+    if (MayGo(bytes)) return true;
+    if (may_be_lost && (!waits || stalled_ || WriterHangs(std::chrono::steady_clock::now()))) return false;
   }
-  return true;
+  return let_in_ || queued() < 2 * bound_bytes_;
 }
 
 void BufferQueue::BeginStall() {
@@ -182,13 +188,13 @@ void BufferQueue::CountLoss(uint64_t segments, uint64_t bytes) {
   stall_bytes_ += bytes;
 }
 
-bool BufferQueue::Push(Buffer* buffer, PushMode mode) {
+bool BufferQueue::Push(Buffer* buffer, PushMode mode, WaitBudget* budget) {
   Buffer* refused = nullptr;
   Buffer* unwanted = nullptr;
   {
     Lock lock(mutex_);
-    const bool room = Admit(lock, buffer->memory(), mode);
-    if (discard_ || (!room && mode == PushMode::kGiveUp)) {
+    const bool room = Admit(lock, buffer->memory(), mode, budget);
+    if (discard_ || (!room && (mode == PushMode::kGiveUp || mode == PushMode::kWait))) {
       refused = buffer;
     } else if (!room) {
       BeginStall();

@@ -10,11 +10,14 @@
 //
 // Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
 // top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which may be
-// less than the bound (wait_bytes: what waits here has its place in the file whatever the writer decides), for at
-// most the time limit (not at all if full means drop); then the queue counts as stalled: what comes is dropped
-// at once until the writer takes something, or LetIn. A stall raises the epoch; LOSS is queued at the place where the
-// dropped segments would have been. A continued stream that was begun in an older epoch cannot be decoded any
-// more and is dropped too, so its owner must begin the next segment with a reset.
+// less than the bound (wait_bytes: what waits here has its place in the file whatever the writer decides), until the
+// budget of whoever waits is used up; then it goes in all the same, up to twice the bound, and is dropped beyond that.
+// When threads have waited and the writer has taken nothing for the time limit it hangs: nobody waits any more.
+//
+// Stall. Once something was dropped the queue counts as stalled: what comes is dropped at once until the writer takes
+// something, or LetIn. A stall raises the epoch; LOSS is queued at the place where the dropped segments would have been. A
+// continued stream that was begun in an older epoch cannot be decoded any more and is dropped too, so its owner must
+// begin the next segment with a reset. With full=drop nobody waits, and what exceeds the bound is dropped.
 //
 // Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
 // Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
@@ -34,6 +37,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/policies.h"
+#include "agent/core/wait_budget.h"
 #include "trace/format.h"
 
 namespace anttracks::core {
@@ -58,10 +62,10 @@ struct Buffer {
 };
 
 enum class PushMode {
-  kBounded,  // wait unless full means drop, then drop
-  kWait,     // wait, then drop; for sync points, which a loss would make worthless
+  kBounded,  // wait, or if full means drop, drop
   kTry,      // drop only if twice the bound is queued; for what is handed over at a safepoint
   kGiveUp,   // as kTry, but without a loss: for a sync point, which is abandoned then
+  kWait,     // wait unless full means drop, then as kGiveUp; for the first sync point
   kForce,    // never wait or drop: collections, sync points, ends
 };
 
@@ -71,8 +75,8 @@ struct QueueConfig {
   size_t bound_bytes = 32 << 20;   // four buffers or more
   size_t wait_bytes = 0;           // so much may be queued before threads wait; 0: bound_bytes
   WhenFull when_full = WhenFull::kBlock;
-  // How long a thread may wait for room before events are dropped.
-  std::chrono::milliseconds wait_limit{10'000};
+  // How long the writer may take nothing while threads wait for room.
+  std::chrono::milliseconds wait_limit = limits::kHangs;
 };
 
 class BufferQueue {
@@ -86,8 +90,9 @@ class BufferQueue {
   Buffer* AcquireSized(size_t bytes);
   void Release(Buffer* buffer);
 
-  // Takes the buffer in any case. False: its contents were dropped.
-  bool Push(Buffer* buffer, PushMode mode);
+  // Takes the buffer in any case. False: its contents were dropped. budget: how long it may wait; nullptr: until the writer
+  // hangs.
+  bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false);
   // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
@@ -138,8 +143,12 @@ class BufferQueue {
     const size_t waiting = queued() + taken_bytes_;
     return waiting == 0 || waiting + bytes <= wait_bytes_;
   }
-  bool WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, bool may_wait);
-  bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode);
+  bool MayGo(size_t bytes) const { return HasRoom(bytes) || discard_ || let_in_; }
+  bool WriterHangs(WaitBudget::Time now) const {
+    return waited_since_ != WaitBudget::Time() && now >= waited_since_ + limit_;
+  }
+  void WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, WaitBudget* budget);
+  bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode, WaitBudget* budget);
   bool Decodable(const Buffer& buffer) const {
     return buffer.resets || buffer.epoch == epoch_.load(std::memory_order_relaxed);
   }
@@ -173,6 +182,8 @@ class BufferQueue {
   size_t taken_bytes_ = 0;  // by the writer, not yet recycled
   uint64_t random_ = 0;
   size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
+  // Since when threads have waited without the writer taking anything; epoch: they have not.
+  WaitBudget::Time waited_since_{};
   bool stalled_ = false;
   bool discard_ = false;
   bool let_in_ = false;

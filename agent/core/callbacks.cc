@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/callbacks.h"
 
-#include <exception>
-
 namespace anttracks::core {
 namespace {
 
 template <class Call>
 void Guarded(void* context, Call&& call) noexcept {
   Session& session = *static_cast<Session*>(context);
-  try {
-    call(session);
-  } catch (const std::exception& e) {
-    session.failure().Fail(e.what());
-  } catch (...) {
-    session.failure().Fail("internal error: unknown exception");
-  }
+  session.failure().Guard([&] { call(session); });
 }
 
 template <class Call>
@@ -44,15 +36,13 @@ void ThreadExit(void* context, void* thread, void** slot) noexcept {
   if (*slot == nullptr) return;
   Guarded(context, [&](Session& s) { s.ThreadExit(thread, slot); });
 }
+// At the return objects move. If all went well nobody is where they do; if not, and when tracing is off, the agent has
+// to leave the whole heap.
 void GcBegin(void* context, const AntTracksGC* gc) noexcept {
-  Guarded(context, [&](Session& s) {
-    s.exit_gate().CollectionBegins();
-    if (s.failure().active()) {
-      s.CollectionBegin(*gc);
-    } else {
-      s.WaitForHeapReaders();
-    }
-  });
+  Session& session = *static_cast<Session*>(context);
+  session.exit_gate().CollectionBegins();
+  IfActive(context, [&](Session& s) { s.CollectionBegin(*gc); });
+  if (!session.failure().active()) session.LeaveHeap();
 }
 void Moves(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count) noexcept {
   IfActive(context, [&](Session& s) { s.Moves(worker, {moves, count}); });
@@ -68,7 +58,7 @@ void ClassUnload(void* context, uint64_t klass) noexcept {
 }
 void GcEnd(void* context, const AntTracksGC* gc) noexcept {
   IfActive(context, [&](Session& s) { s.CollectionEnd(*gc); });
-  Guarded(context, [](Session& s) { s.exit_gate().CollectionEnds(); });
+  static_cast<Session*>(context)->exit_gate().CollectionEnds();
 }
 
 }  // namespace

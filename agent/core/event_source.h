@@ -44,8 +44,8 @@ class EventSource {
   ExitGate& exit_gate() { return exit_gate_; }
 
   // Hands over what is left and closes the queue; Abandon when threads may still run and cannot be asked.
-  virtual void Finish(std::string_view reason) = 0;
-  virtual void Abandon(std::string_view reason) = 0;
+  virtual void Finish(std::string_view reason) noexcept = 0;
+  virtual void Abandon(std::string_view reason) noexcept = 0;
 
   // The writer's side. Everything defined since the last call, in blocks of records.
   virtual bool symbols_pending() const = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -23,6 +24,17 @@ class Failure {
   void Deactivate() { active_.store(false, std::memory_order_release); }
 
   void Fail(std::string_view reason) noexcept;
+  // What escapes from the call is a failure.
+  template <class Call>
+  void Guard(Call&& call) noexcept {
+    try {
+      call();
+    } catch (const std::exception& e) {
+      Fail(e.what());
+    } catch (...) {
+      Fail("internal error: unknown exception");
+    }
+  }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::string reason() const;
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/kind_table.h"
 
+#include <new>
+#include <utility>
+
 namespace anttracks::core {
 
 KindTable::KindTable() : pages_(new std::atomic<Entry*>[kPages]()) {
-  hashes_.push_back(std::make_unique<Hash>(size_t{1} << 10));
-  hash_.store(hashes_.back().get(), std::memory_order_release);
+  current_ = std::make_unique<Hash>(kSmallestHash);
+  hash_.store(current_.get(), std::memory_order_release);
 }
 
 KindTable::~KindTable() {
@@ -36,23 +39,29 @@ void KindTable::Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t kind) {
   entry.kind.store(kind, std::memory_order_relaxed);
   entry.klass.store(klass, std::memory_order_release);
   hash.used++;
+  hash.live++;
+}
+
+// Without removed entries.
+std::unique_ptr<KindTable::Hash> KindTable::Copy(const Hash& hash) {
+  auto copy = std::make_unique<Hash>(SizeFor(hash.live));
+  for (size_t i = 0; i <= hash.mask; i++) {
+    const HashEntry& entry = hash.entries[i];
+    const uint64_t klass = entry.klass.load(std::memory_order_relaxed);  // single writer, as in Put
+    if (klass == 0 || klass == kRemoved) continue;
+    Put(*copy, entry.site.load(std::memory_order_relaxed), klass, entry.kind.load(std::memory_order_relaxed));
+  }
+  return copy;
 }
 
 void KindTable::InsertHashed(uint32_t site, uint64_t klass, uint64_t kind) {
-  Hash* hash = hashes_.back().get();
-  if ((hash->used + 1) * 2 > hash->mask + 1) {
-    auto bigger = std::make_unique<Hash>((hash->mask + 1) * 2);
-    for (size_t i = 0; i <= hash->mask; i++) {
-      const HashEntry& entry = hash->entries[i];
-      const uint64_t old = entry.klass.load(std::memory_order_relaxed);  // single writer, as above
-      if (old == 0 || old == kRemoved) continue;
-      Put(*bigger, entry.site.load(std::memory_order_relaxed), old, entry.kind.load(std::memory_order_relaxed));
-    }
-    hashes_.push_back(std::move(bigger));
-    hash = hashes_.back().get();
-    hash_.store(hash, std::memory_order_release);
+  if ((current_->used + 1) * 2 > current_->mask + 1) {
+    std::unique_ptr<Hash> next = Copy(*current_);
+    outgrown_.push_back(nullptr);  // what throws leaves all as it is
+    outgrown_.back() = std::exchange(current_, std::move(next));
+    hash_.store(current_.get(), std::memory_order_release);
   }
-  Put(*hash, site, klass, kind);
+  Put(*current_, site, klass, kind);
 }
 
 void KindTable::Insert(uint32_t site, uint64_t klass, Kind kind) {
@@ -60,6 +69,7 @@ void KindTable::Insert(uint32_t site, uint64_t klass, Kind kind) {
   Entry* page = slot.load(std::memory_order_relaxed);  // only this side stores pages
   if (page == nullptr) {
     page = new Entry[kPageEntries];
+    page_count_++;
     slot.store(page, std::memory_order_release);
   }
   Entry& entry = page[site & (kPageEntries - 1)];
@@ -69,20 +79,52 @@ void KindTable::Insert(uint32_t site, uint64_t klass, Kind kind) {
   }
   entry.kind.store(Pack(kind), std::memory_order_relaxed);
   entry.klass.store(klass, std::memory_order_release);
+  in_page_[site >> kPageBits]++;
 }
 
 void KindTable::Remove(uint32_t site, uint64_t klass) {
+  removed_ = true;
   Entry* page = pages_[site >> kPageBits].load(std::memory_order_relaxed);
   if (page != nullptr) {
     Entry& entry = page[site & (kPageEntries - 1)];
     if (entry.klass.load(std::memory_order_relaxed) == klass) {
       entry.klass.store(0, std::memory_order_release);
       entry.kind.store(0, std::memory_order_relaxed);  // nobody looks for klass any more
+      in_page_[site >> kPageBits]--;
       return;
     }
   }
-  HashEntry* entry = Locate(*hashes_.back(), site, klass);
-  if (entry != nullptr) entry->klass.store(kRemoved, std::memory_order_release);
+  HashEntry* entry = Locate(*current_, site, klass);
+  if (entry == nullptr) return;
+  entry->klass.store(kRemoved, std::memory_order_release);
+  current_->live--;
+}
+
+void KindTable::Shrink() noexcept {
+  outgrown_.clear();
+  if (!std::exchange(removed_, false)) return;
+  for (uint32_t i = 0; i < kPages; i++) {
+    Entry* const page = pages_[i].load(std::memory_order_relaxed);  // only this side stores pages
+    if (page == nullptr || in_page_[i] != 0) continue;
+    pages_[i].store(nullptr, std::memory_order_release);
+    delete[] page;
+    page_count_--;
+  }
+  // Not for a few: copying takes time in the pause.
+  const size_t removed = current_->used - current_->live;
+  if (4 * removed < current_->mask && current_->mask < 4 * SizeFor(current_->live)) return;
+  try {
+    current_ = Copy(*current_);
+    hash_.store(current_.get(), std::memory_order_release);
+  } catch (const std::bad_alloc&) {
+    removed_ = true;  // stays as it is until next time
+  }
+}
+
+size_t KindTable::MemoryBytes() const {
+  size_t bytes = sizeof *this + kPages * sizeof(std::atomic<Entry*>) + page_count_ * kPageEntries * sizeof(Entry);
+  for (const auto& hash : outgrown_) bytes += hash->bytes();
+  return bytes + current_->bytes();
 }
 
 }  // namespace anttracks::core

@@ -6,14 +6,18 @@
 //
 // klass is the value as the object's header has it: 4 bytes zero extended, or 8.
 //
-// Thread safety: Find at any time. Insert and RemoveKlass under the caller's mutex; RemoveKlass at a safepoint,
-// so that nobody looks for the klass that it removes. An entry's klass is stored last and loaded first.
-// Ownership: hashes that were outgrown live as long as the table, for readers that are still in them; together
-// they are smaller than the current one.
+// Thread safety: Find at any time but during Shrink. Insert, Remove and Shrink under the caller's mutex; Remove at a
+// safepoint, so that nobody looks for the klass that it removes; Shrink where nobody looks for anything. An entry's
+// klass is stored last and loaded first.
+// Ownership: hashes that were outgrown, and pages that have become empty, live until Shrink, for readers that are
+// still in them. After it memory follows the pairs that are in the table, not those that ever were.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -75,6 +79,10 @@ class KindTable {
   // The pair must not be in the table. May throw std::bad_alloc.
   void Insert(uint32_t site, uint64_t klass, Kind kind);
   void Remove(uint32_t site, uint64_t klass);
+  // Frees what removed pairs took. Nobody may be in Find.
+  void Shrink() noexcept;
+
+  size_t MemoryBytes() const;
 
  private:
   static constexpr unsigned kSiteBits = 25;
@@ -97,13 +105,18 @@ class KindTable {
     explicit Hash(size_t size) : mask(size - 1), entries(new HashEntry[size]) {}
     const size_t mask;
     const std::unique_ptr<HashEntry[]> entries;
+    size_t bytes() const { return sizeof(Hash) + (mask + 1) * sizeof(HashEntry); }
     size_t used = 0;  // with removed ones
+    size_t live = 0;
   };
+  static constexpr size_t kSmallestHash = 1 << 10;
 
   static uint64_t Pack(Kind kind) { return uint64_t{kind.id} << 32 | kind.shape.bits(); }
   static Kind Unpack(uint64_t bits) {
     return {static_cast<uint32_t>(bits >> 32), Shape(static_cast<uint32_t>(bits))};
   }
+  // A third of it is in use at most.
+  static size_t SizeFor(size_t live) { return std::max(kSmallestHash, std::bit_ceil(3 * (live + 1))); }
   static size_t HashOf(uint32_t site, uint64_t klass) {
     const uint64_t h = (klass ^ uint64_t{site} << 40) * 0x9E3779B97F4A7C15u;
     return static_cast<size_t>(h >> 24);
@@ -112,10 +125,16 @@ class KindTable {
   static HashEntry* Locate(const Hash& hash, uint32_t site, uint64_t klass);
   Kind FindHashed(uint32_t site, uint64_t klass) const;
   void InsertHashed(uint32_t site, uint64_t klass, uint64_t kind);
+  static std::unique_ptr<Hash> Copy(const Hash& hash);
 
   const std::unique_ptr<std::atomic<Entry*>[]> pages_;
   std::atomic<Hash*> hash_;
-  std::vector<std::unique_ptr<Hash>> hashes_;  // the last is the current one
+  // The writer's side.
+  std::array<uint16_t, kPages> in_page_{};     // entries in use
+  std::unique_ptr<Hash> current_;              // what hash_ points to
+  std::vector<std::unique_ptr<Hash>> outgrown_;  // since the last Shrink
+  size_t page_count_ = 0;
+  bool removed_ = false;  // since the last Shrink
 };
 
 // A thread's own small cache in front of the table: one load instead of several from further away. 16 KiB. It

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/log.h"
 
+#include <poll.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 namespace anttracks::core {
@@ -23,8 +26,20 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+// Who logs may hold up the whole JVM. A pipe that is full for that long has no reader.
+bool IsRead(int fd) {
+  constexpr int kWaitMs = 1000;
+  pollfd out{fd, POLLOUT, 0};
+  int ready = 0;
+  do {
+    ready = poll(&out, 1, kWaitMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
+}
+
 void Log(spdlog::level::level_enum level, std::string_view message) noexcept {
   try {
+    if (!Logger().should_log(level) || !IsRead(STDERR_FILENO)) return;
     Logger().log(level, spdlog::string_view_t(message.data(), message.size()));
   } catch (...) {
     // stderr is gone or memory is: nobody is left to tell.

@@ -236,7 +236,7 @@ constexpr Known kKnown[] = {
      SetInterval, ValidIn::kSample},
     {"depth", "N", "16", "of samples: frames of the stack, 1 to 256", SetDepth, ValidIn::kSample},
     {"file", "PATH", "anttracks-%p.trace", "the trace; %p is the process id; must not exist yet", SetFile},
-    {"overwrite", "yes|no", "no", "replace the file if it exists", SetOverwrite},
+    {"overwrite", "yes|no", "no", "replace the file if it exists and is a trace", SetOverwrite},
     {"maxsize", "SIZE", "0",
      "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize, ValidIn::kFull},
     {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",

@@ -162,15 +162,17 @@ Readers::Claim::~Claim() {
   readers_.released_.notify_all();
 }
 
-void Readers::Forget(ThreadState& state) {
+void Readers::Forget(ThreadState& state) noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [&state] { return !state.unread.claimed; });
   Unlist(state);
-  for (const Batch& batch : state.unread.given) bytes_ -= batch.bytes;
-  state.unread = ReadQueue();
+  ReadQueue& queue = state.unread;
+  for (const Batch& batch : queue.given) bytes_ -= batch.bytes;
+  queue.given.clear();  // takes no memory: the state goes whatever happens
+  queue.refused = 0;
 }
 
-void Readers::WaitIdle() {
+void Readers::WaitIdle() noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [this] { return reading_ == 0; });
 }

@@ -97,9 +97,9 @@ class Readers {
     std::deque<Batch> batches_;
   };
   // Before the state goes: waits for a reader that has it, drops what is not read.
-  void Forget(ThreadState& state);
+  void Forget(ThreadState& state) noexcept;
   // Waits until no reader is in the heap. What is given and not yet begun is read later.
-  void WaitIdle();
+  void WaitIdle() noexcept;
 
   uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
   uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }

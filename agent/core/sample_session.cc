@@ -98,13 +98,13 @@ void SampleSession::CollectionEnd() {
   PushCollection(trace::SegmentKind::kGcEnd);
 }
 
-void SampleSession::Finish(std::string_view reason) {
-  {
+void SampleSession::Finish(std::string_view reason) noexcept {
+  failure_.Guard([&] {
     const std::lock_guard lock(mutex_);
-    if (failure_.active()) Flush(false);
     finished_ = true;
     end_reason_ = reason;
-  }
+    if (failure_.active()) Flush(false);
+  });
   failure_.Deactivate();
   queue_.Close();
 }

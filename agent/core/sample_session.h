@@ -44,9 +44,9 @@ class SampleSession final : public EventSource {
   void CollectionBegin();
   void CollectionEnd();
 
-  void Finish(std::string_view reason) override;
+  void Finish(std::string_view reason) noexcept override;
   // Nothing is lost: threads keep no samples to themselves.
-  void Abandon(std::string_view reason) override { Finish(reason); }
+  void Abandon(std::string_view reason) noexcept override { Finish(reason); }
 
   SampleSymbols& symbols() { return symbols_; }
   bool symbols_pending() const override { return symbols_.pending(); }

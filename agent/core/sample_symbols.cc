@@ -2,6 +2,7 @@
 #include "agent/core/sample_symbols.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "trace/symbol_encoder.h"
 
@@ -50,11 +51,18 @@ trace::ByteBuffer* SampleSymbols::Block() {
   return &blocks_.back();
 }
 
+// Used up also when its definition then fails.
+uint32_t SampleSymbols::NextId(uint32_t* last) const {
+  if (*last < most_id_) return ++*last;
+  throw std::length_error("all " + std::to_string(most_id_) +
+                          " ids that a trace has for classes, methods, sites, pairs of them, or threads are used; begin a new trace");
+}
+
 uint32_t SampleSymbols::Class(std::string_view signature) {
   if (const auto found = classes_.find(signature); found != classes_.end()) return found->second;
   const std::string name = JavaName(signature);
   trace::ClassSymbol symbol;
-  symbol.id = classes_.size() + 1;
+  symbol.id = NextId(&last_class_);
   symbol.name = name;
   symbol.flags = trace::kClassSizeUnknown | (signature.starts_with('[') ? trace::kClassArray : 0) |
                  (signature.find('.') != std::string_view::npos ? trace::kClassHidden : 0);
@@ -66,7 +74,7 @@ uint32_t SampleSymbols::Method(const SampleFrameText& text) {
   std::string key;
   for (const std::string_view part : {text.class_signature, text.name, text.signature, text.source_file}) Add(&key, part);
   if (const auto found = methods_.find(key); found != methods_.end()) return found->second;
-  const auto id = static_cast<uint32_t>(methods_.size() + 1);
+  const uint32_t id = NextId(&last_method_);
   const std::string class_name = JavaName(text.class_signature);
   trace::AppendSymbol(Block(), trace::MethodSymbol{id, class_name, text.name, text.signature, text.source_file});
   return methods_.emplace(std::move(key), id).first->second;
@@ -87,17 +95,18 @@ uint32_t SampleSymbols::NewStep(const Step& step, const Place& place) {
   uint32_t site = step.caller;
   if (place.method != 0) {
     const SiteKey key{place.method, step.caller, step.frame.bci, place.line};
-    const auto [known, fresh] = sites_.try_emplace(key, last_site_ + 1);
-    site = known->second;
-    if (fresh) {
+    if (const auto known = sites_.find(key); known != sites_.end()) {
+      site = known->second;
+    } else {
       trace::SiteSymbol symbol;
-      symbol.id = last_site_ = site;
+      symbol.id = site = NextId(&last_site_);
       symbol.method = place.method;
       symbol.bci = step.frame.bci;
       symbol.line = place.line;
       symbol.caller = step.caller;
       symbol.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
       trace::AppendSymbol(Block(), symbol);
+      sites_.emplace(key, site);
     }
   }
   steps_.emplace(step, site);
@@ -129,15 +138,17 @@ uint32_t SampleSymbols::Kind(std::span<const SampleFrame> stack, std::string_vie
   const uint32_t site = Site(stack, unknown);
   if (*unknown != SIZE_MAX) return 0;
   const uint32_t class_id = Class(class_signature);
-  const auto [known, fresh] =
-      kinds_.try_emplace(uint64_t{site} << 32 | class_id, static_cast<uint32_t>(kinds_.size() + 1));
-  if (fresh) trace::AppendSymbol(Block(), trace::KindSymbol{known->second, site, class_id});
-  return known->second;
+  const uint64_t key = uint64_t{site} << 32 | class_id;
+  if (const auto known = kinds_.find(key); known != kinds_.end()) return known->second;
+  const uint32_t id = NextId(&last_kind_);
+  trace::AppendSymbol(Block(), trace::KindSymbol{id, site, class_id});
+  kinds_.emplace(key, id);
+  return id;
 }
 
 uint32_t SampleSymbols::DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id) {
   const std::lock_guard lock(mutex_);
-  const uint32_t id = ++last_thread_;
+  const uint32_t id = NextId(&last_thread_);
   trace::AppendSymbol(Block(), trace::ThreadSymbol{id, name, java_id, os_id});
   return id;
 }

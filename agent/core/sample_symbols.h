@@ -46,6 +46,9 @@ std::string JavaName(std::string_view signature);
 
 class SampleSymbols {
  public:
+  // most_id: of each sort. What needs more throws std::length_error, which ends the trace.
+  explicit SampleSymbols(uint32_t most_id = trace::kMaxId) : most_id_(most_id) {}
+
   // The kind of an object of that class, made by that stack (innermost first; empty: by the VM). 0: the frame with index
   // *unknown is not known; Define it and ask again.
   uint32_t Kind(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown);
@@ -97,11 +100,13 @@ class SampleSymbols {
 
   // With mutex_ held.
   trace::ByteBuffer* Block();
+  uint32_t NextId(uint32_t* last) const;
   uint32_t Method(const SampleFrameText& text);
   uint32_t Site(std::span<const SampleFrame> stack, size_t* unknown);
   uint32_t NewStep(const Step& step, const Place& place);
   uint32_t Class(std::string_view signature);
 
+  const uint32_t most_id_;
   mutable std::mutex mutex_;
   std::unordered_map<SampleFrame, Place, Hash> places_;
   Table<std::string> methods_, classes_;
@@ -109,7 +114,7 @@ class SampleSymbols {
   Table<Step> steps_;  // to sites; what a sample of a stack that was seen before takes
   Table<uint64_t> kinds_;  // by site and class
   uint32_t last_site_ = trace::kFirstSite - 1;
-  uint32_t last_thread_ = 0;
+  uint32_t last_class_ = 0, last_method_ = 0, last_kind_ = 0, last_thread_ = 0;
   uint64_t unknown_frames_ = 0;
   std::vector<trace::ByteBuffer> blocks_;
   std::atomic<bool> pending_{false};

@@ -20,7 +20,10 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
                    config.wait_limit}),
       vm_(vm),
       stretch_bytes_(config.stretch_bytes),
-      symbols_(vm),
+      report_limit_(config.report_limit),
+      pause_limit_(config.pause_limit),
+      first_sight_limit_(config.first_sight_limit),
+      symbols_(vm, config.most_id),
       reader_count_(config.readers),
       readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
                [this] { return queue_.fill() < 1; }) {}
@@ -57,38 +60,43 @@ void Session::PrepareStop() {
   if (!background_.Withdraw()) background_.WaitIdle();
 }
 
-void Session::WaitForHeapReaders() {
+// A reader ends its batch, a walk its block; what comes after sees that tracing is off. Needs no memory.
+void Session::LeaveHeap() noexcept {
   readers_.WaitIdle();
   if (!background_.busy()) return;
   sync_->stop.store(true);
   if (!background_.Withdraw()) background_.WaitIdle();
 }
 
-void Session::Finish(std::string_view reason) {
-  if (sync_) StopSyncPoint("tracing ended");
-  if (failure_.active()) HandOverAll(PushMode::kForce);
+void Session::Finish(std::string_view reason) noexcept {
+  failure_.Guard([&] {
+    {
+      const std::lock_guard lock(registry_mutex_);
+      end_reason_ = reason;
+    }
+    if (sync_) StopSyncPoint("tracing ended");
+    if (failure_.active()) HandOverAll(PushMode::kForce);
+  });
   failure_.Deactivate();
   readers_.Stop();
-  {
-    const std::lock_guard lock(registry_mutex_);
-    end_reason_ = reason;
-  }
   queue_.Close();
 }
 
-void Session::Abandon(std::string_view reason) {
+void Session::Abandon(std::string_view reason) noexcept {
   const bool was_active = failure_.active();
   failure_.Deactivate();
+  queue_.LetIn();
   readers_.Stop();
-  {
-    const std::lock_guard lock(registry_mutex_);
-    end_reason_ = reason;
-  }
-  if (was_active) {
+  failure_.Guard([&] {
+    {
+      const std::lock_guard lock(registry_mutex_);
+      end_reason_ = reason;
+    }
+    if (!was_active) return;
     trace::ByteBuffer loss;
     trace::AppendLoss(&loss, clock_.Now(), 0, 0, std::string(reason) + " while threads were running");
     (void)queue_.PushLoss(loss.span());
-  }
+  });
   queue_.Close();
 }
 
@@ -97,6 +105,10 @@ ThreadState* Session::State(void* thread, void** slot) {
     return static_cast<ThreadState*>(*slot);
   auto state = std::make_unique<ThreadState>();
   state->id = symbols_.DefineThread(thread, &state->name, &state->java_id);
+  if (state->id == 0) {
+    failure_.Fail(symbols_.ExhaustedText());
+    return nullptr;
+  }
   const std::lock_guard lock(registry_mutex_);
   state->next = threads_;
   if (threads_ != nullptr) threads_->prev = state.get();
@@ -137,7 +149,7 @@ bool Session::CloseSegment(ThreadState& state, PushMode mode) {
   buffer->used = static_cast<uint32_t>(Used(state));
   state.buffer = nullptr;
   state.open = false;
-  const bool queued = queue_.Push(buffer, mode);
+  const bool queued = queue_.Push(buffer, mode, &state.wait);
   if (!queued) state.needs_reset = true;
   return queued;
 }
@@ -172,6 +184,11 @@ bool Session::PushStaged(uint32_t epoch, PushMode mode) {
   return queued;
 }
 
+// What the segments around it make no sense without.
+void Session::PushFrame(const trace::ByteBuffer& segment, bool flush) {
+  if (!queue_.PushSegments(segment.span(), PushMode::kForce, flush)) failure_.Fail("out of memory");
+}
+
 void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
   if (!state.open) {
     // Idle since the last hand-over.
@@ -204,17 +221,15 @@ void Session::HandOverAll(PushMode mode) {
   for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
 }
 
+// Whatever fails, the state leaves the registry.
 void Session::ThreadExit(void* thread, void** slot) {
-  std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
+  const std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
   *slot = nullptr;
   if (!state) return;
-  if (failure_.active()) {
-    try {
-      ReadNow(*state, PushMode::kBounded, true);
-    } catch (const std::exception& e) {
-      failure_.Fail(e.what());  // the state has to leave the registry all the same
-    }
-  }
+  state->wait.Refill(report_limit_);
+  failure_.Guard([&] {
+    if (failure_.active()) ReadNow(*state, PushMode::kBounded, true);
+  });
   readers_.Forget(*state);
   {
     const std::lock_guard lock(registry_mutex_);
@@ -222,25 +237,30 @@ void Session::ThreadExit(void* thread, void** slot) {
     if (state->next != nullptr) state->next->prev = state->prev;
     exited_.Add(state->counts);
   }
-  if (failure_.active()) {
-    symbols_.RefreshThread(state->id, thread, &state->name, &state->java_id);
-    trace::ByteBuffer last;
-    const uint32_t epoch = queue_.epoch();
-    if (state->open && IsSmall(*state->buffer, Used(*state))) AppendOpenSegment(*state, &last);
-    CloseSegment(*state, PushMode::kBounded);
-    trace::AppendThreadEnd(&last, state->id);
-    Buffer* buffer = queue_.AcquireSized(last.size());
-    if (buffer == nullptr) {
-      queue_.DropUnqueued(1, last.size());
-    } else {
-      std::memcpy(buffer->data(), last.data(), last.size());
-      buffer->used = static_cast<uint32_t>(last.size());
-      buffer->resets = false;
-      buffer->epoch = epoch;
-      queue_.Push(buffer, PushMode::kBounded);
-    }
-  }
+  failure_.Guard([&] {
+    if (failure_.active()) LastWords(*state, thread);
+  });
   if (state->buffer != nullptr) queue_.Release(state->buffer);
+}
+
+// What is left in the buffer of a thread that ends, and that it ends.
+void Session::LastWords(ThreadState& state, void* thread) {
+  symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
+  trace::ByteBuffer last;
+  const uint32_t epoch = queue_.epoch();
+  if (state.open && IsSmall(*state.buffer, Used(state))) AppendOpenSegment(state, &last);
+  CloseSegment(state, PushMode::kBounded);
+  trace::AppendThreadEnd(&last, state.id);
+  Buffer* buffer = queue_.AcquireSized(last.size());
+  if (buffer == nullptr) {
+    queue_.DropUnqueued(1, last.size());
+    return;
+  }
+  std::memcpy(buffer->data(), last.data(), last.size());
+  buffer->used = static_cast<uint32_t>(last.size());
+  buffer->resets = false;
+  buffer->epoch = epoch;
+  queue_.Push(buffer, PushMode::kBounded, &state.wait);
 }
 
 std::string Session::end_reason() const {
@@ -270,7 +290,8 @@ std::string Session::CountersJson() const {
       R"("batches_read":{},"batches_refused":{},)"
       R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{}}})",
+      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
+      R"("live_kinds":{},"table_bytes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
@@ -280,7 +301,7 @@ std::string Session::CountersJson() const {
       output_.folded_files.load(), output_.unfolded_files.load(),
       output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
       output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
-      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes);
+      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes, symbols.live_kinds, symbols.table_bytes);
 }
 
 }  // namespace anttracks::core

@@ -43,8 +43,12 @@ struct SessionConfig {
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   unsigned readers = 0;  // threads that read what others have allocated
-  // How long an application thread may wait for the writer before events are dropped.
-  std::chrono::milliseconds wait_limit{10'000};
+  // How long the host may wait for the writer; see wait_budget.h.
+  std::chrono::milliseconds wait_limit = limits::kHangs;
+  std::chrono::milliseconds report_limit = limits::kReport;
+  std::chrono::milliseconds pause_limit = limits::kPause;
+  std::chrono::milliseconds first_sight_limit = limits::kFirstSight;
+  uint32_t most_id = trace::kMaxId;  // see Symbols
 };
 
 class Session final : public EventSource {
@@ -58,9 +62,9 @@ class Session final : public EventSource {
   // for the writer any more: threads that did would keep the VM from its safepoint, and stop itself waits in one.
   void PrepareStop();
   // After the VM's stop: hands over what is left and closes the queue.
-  void Finish(std::string_view reason) override;
+  void Finish(std::string_view reason) noexcept override;
   // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.
-  void Abandon(std::string_view reason) override;
+  void Abandon(std::string_view reason) noexcept override;
 
   void SyncBegin(std::span<const AntTracksSpace> spaces);
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
@@ -71,8 +75,8 @@ class Session final : public EventSource {
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
   void CollectionBegin(const AntTracksGC& gc);
-  // Instead of it when tracing has gone off: nobody may be in the heap when objects move.
-  void WaitForHeapReaders();
+  // When tracing has gone off, before objects move: nobody is in the heap at the return, and nobody goes there any more.
+  void LeaveHeap() noexcept;
   void Moves(uint32_t worker, std::span<const AntTracksMove> moves);
   void Slides(uint32_t worker, std::span<const AntTracksSlide> slides);
   void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);
@@ -155,8 +159,10 @@ class Session final : public EventSource {
   bool CloseSegment(ThreadState& state, PushMode mode);
   bool AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out);
   void HandOverAll(PushMode mode);
+  void LastWords(ThreadState& state, void* thread);
   void StageThread(ThreadState& state, uint32_t epoch, PushMode mode);
   bool PushStaged(uint32_t epoch, PushMode mode);
+  void PushFrame(const trace::ByteBuffer& segment, bool flush = false);
 
   // Objects.
   bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
@@ -213,6 +219,7 @@ class Session final : public EventSource {
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
+  const std::chrono::milliseconds report_limit_, pause_limit_, first_sight_limit_;
   Symbols symbols_;
 
   uint32_t alignment_ = 8;
@@ -221,6 +228,7 @@ class Session final : public EventSource {
   std::unique_ptr<Sync> sync_;
   trace::ByteBuffer staging_;   // of the VM thread
   bool kinds_removed_ = false;  // in this collection; of the VM thread
+  WaitBudget pause_wait_;       // of all that is reported in the pause that is under way
   Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_, sync_pause_ns_;
   Background background_;
   std::atomic<bool> sync_wanted_{false}, next_file_queued_{false};

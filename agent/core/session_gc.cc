@@ -33,11 +33,12 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
   // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
-  queue_.PushSegments(segment.span(), PushMode::kForce, kind == trace::SegmentKind::kGcEnd);
+  PushFrame(segment, kind == trace::SegmentKind::kGcEnd);
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
   const uint64_t begin = Clock::Monotonic();
+  pause_wait_.Refill(pause_limit_);
   if (gc.kind == ANTTRACKS_GC_FULL) {
     StopSyncPoint("a full collection came");
   } else if (gc.kind == ANTTRACKS_GC_YOUNG) {
@@ -83,7 +84,7 @@ void Session::CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32
   buffer->kind = static_cast<uint8_t>(kind);
   buffer->stream = worker;
   buffer->used = static_cast<uint32_t>(stream.out - buffer->data());
-  queue_.Push(buffer, mode);
+  queue_.Push(buffer, mode, &pause_wait_);
 }
 
 void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
@@ -144,7 +145,7 @@ void Session::ClassUnload(uint64_t klass) {
   kinds_removed_ = true;
   trace::ByteBuffer segment;
   trace::AppendClassUnload(&segment, id);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
 }
 
 // Small segments are copied together; the buffer goes back to the pool.
@@ -181,11 +182,17 @@ void Session::StageWorkers() {
   PushStagedGc();
 }
 
+// No application thread is in a callback, the workers' last events are here, and classes are unloaded only by collections
+// that have ended the walk of the background thread and what readers had been given.
 void Session::ForgetCachedKinds() {
   kinds_removed_ = false;
-  const std::lock_guard lock(registry_mutex_);
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
-  sync_->kinds.Clear();
+  readers_.WaitIdle();
+  {
+    const std::lock_guard lock(registry_mutex_);
+    for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+    sync_->kinds.Clear();
+  }
+  if (!background_.busy()) symbols_.Shrink();
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {

@@ -20,14 +20,16 @@ constexpr uint64_t kUnlocked = 1;
 // Cold. Fails the session if the object makes no sense.
 Kind Session::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
   const Kind kind = klass == 0 ? Kind() : symbols_.Resolve(site, klass);
-  if (kind.id == 0) {
+  if (kind.id == 0 && symbols_.exhausted()) {
+    failure_.Fail(symbols_.ExhaustedText());
+  } else if (kind.id == 0) {
     failure_.Fail(fmt::format("internal error: the word at {:#x} is no object (class {:#x})", address, klass));
   }
   return kind;
 }
 
 bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
-  const uint64_t mark = LoadAt<uint64_t>(address);
+  const uint64_t mark = LoadMark(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
@@ -186,13 +188,11 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
 
 // In a reader.
 bool Session::ReadForThread(ThreadState& state, const Batch& batch) {
-  if (!failure_.active()) return true;
-  try {
-    return ReadBatch(state, batch, PushMode::kTry, false);
-  } catch (const std::exception& e) {
-    failure_.Fail(e.what());
-  }
-  return true;
+  bool read = true;
+  failure_.Guard([&] {
+    if (failure_.active()) read = ReadBatch(state, batch, PushMode::kTry, false);
+  });
+  return read;
 }
 
 // In the thread, or when none runs. all: also what readers have not come to.
@@ -204,13 +204,16 @@ void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
 }
 
 void Session::HandBatch(ThreadState& state) {
+  state.wait.Refill(report_limit_);
   if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, false);
 }
 
 // Read when there are as many as can be read side by side: until the next collection they stay where they are.
 void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
   if (start == top) return;
-  ThreadState& state = *State(thread, slot);
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
@@ -225,7 +228,9 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
 }
 
 void Session::Object(void* thread, void** slot, uint64_t address) {
-  ThreadState& state = *State(thread, slot);
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
   // The newest one stays here: a clone gets the header of its original for a moment when it has been reported.
   if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
   state.batch.outside.push_back(address);

@@ -25,10 +25,11 @@ bool YoungMayTake(const AntTracksSpace& space) {
 }  // namespace
 
 void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
+  pause_wait_.Refill(first_sight_limit_);
   sync_->spaces.assign(spaces.begin(), spaces.end());
   trace::ByteBuffer segment;
   trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
 }
 
 bool Session::OpenSync(uint32_t space) {
@@ -56,7 +57,7 @@ bool Session::CloseSync(PushMode mode) {
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
   sync.bytes_written.fetch_add(buffer->used, std::memory_order_relaxed);
-  return queue_.Push(buffer, mode);
+  return queue_.Push(buffer, mode, &pause_wait_);
 }
 
 bool Session::IsArchive(uint32_t space) const {
@@ -94,15 +95,16 @@ void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
 // Of the first sync point: a heap that is known in part only is worth nothing.
 void Session::FirstSyncEnd() {
   if (!sync_->lost) return SyncEnd();
-  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap");
+  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= or a "
+                "faster disk");
 }
 
 void Session::SyncEnd() {
   if (!CloseSync(PushMode::kForce)) return;
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
-  queue_.PushSegments(segment.span(), PushMode::kForce, true);
-  queue_.PushMark(kSyncComplete);
+  PushFrame(segment, true);
+  if (!queue_.PushMark(kSyncComplete)) failure_.Fail("out of memory");
   sync_objects_.Add(sync_->objects);
   sync_points_.Add(1);
   sync_->open.store(false);
@@ -129,7 +131,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
     // Every stream begins anew, so that the file can be the first one that is read.
     const std::lock_guard lock(registry_mutex_);
     for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
-    queue_.PushMark(kNextFile);
+    if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
   trace::ByteBuffer segment;
   std::vector<trace::Space> in_words = InWords(spaces);
@@ -137,7 +139,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
     for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
   }
   trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
   sync.objects = sync.words = 0;
   sync.lost = false;
   sync.stop.store(false);
@@ -257,7 +259,7 @@ bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const P
 // In the background. A collection that waits for the young spaces goes on when they are listed, or when this is over: then
 // it sees by `open` what has become of the sync point.
 void Session::WalkSpaces() {
-  try {
+  failure_.Guard([this] {
     bool whole = sync_->young_done.load() || WalkYoung(true);
     if (whole) {
       background_.Notify([this] { sync_->young_done.store(true); });
@@ -268,9 +270,7 @@ void Session::WalkSpaces() {
     } else if (!sync_->stop.load() && failure_.active()) {
       AbandonSyncPoint("the trace could not be written fast enough");
     }
-  } catch (const std::exception& e) {
-    failure_.Fail(e.what());
-  }
+  });
 }
 
 // Before a young collection moves what lies in the young spaces. Usually they were listed long ago.
@@ -311,7 +311,7 @@ void Session::AbandonSyncPoint(std::string_view reason) {
   sync_->buffer = nullptr;
   trace::ByteBuffer segment;
   trace::AppendSyncAbandoned(&segment, reason);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  PushFrame(segment);
   abandoned_sync_points_.Add(1);
   sync_->again.store(true);
 }

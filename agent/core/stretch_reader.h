@@ -53,6 +53,11 @@ inline T LoadAt(uint64_t address) {
   return value;
 }
 
+// Other threads lock, unlock and inflate the object meanwhile. What makes the rest of it visible is that it was reported.
+inline uint64_t LoadMark(uint64_t address) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_RELAXED);
+}
+
 // Resolver: uint64_t(KindCache&, uint64_t address, PlainObject*), for what the cache does not know. It gives the
 // object's bytes, or 0 to give up.
 template <bool kNarrow, class Resolver>
@@ -96,7 +101,7 @@ class StretchReader {
 
   bool Step(uint64_t* address, PlainObject* object) {
     const uint64_t at = *address;
-    const uint64_t mark = LoadAt<uint64_t>(at);
+    const uint64_t mark = LoadMark(at);
     const auto klass = LoadAt<uint32_t>(at + klass_at_);
     const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
     const KindCache::Entry& entry = cache_.At(site, klass);

@@ -12,6 +12,7 @@ namespace anttracks::core {
 namespace {
 
 constexpr int kMostInlined = 1000;
+constexpr size_t kMostBuckets = 8;  // for a class
 constexpr uint32_t kNoSite = trace::kSiteUnknown;
 
 bool Contains(const std::vector<bool>& set, uint32_t id) { return id < set.size() && set[id]; }
@@ -68,6 +69,18 @@ trace::ByteBuffer* Symbols::Block() {
   return &blocks_.back();
 }
 
+// 0: there is none left.
+uint32_t Symbols::NextId(uint32_t* last) {
+  if (*last < most_id_) return ++*last;
+  exhausted_.store(true, std::memory_order_relaxed);
+  return 0;
+}
+
+std::string Symbols::ExhaustedText() const {
+  return "all " + std::to_string(most_id_) +
+         " ids that a trace has for classes, pairs of site and class, or threads are used; begin a new trace";
+}
+
 Symbols::Class* Symbols::DefineClass(uint64_t klass) {
   if (const auto found = classes_.find(klass); found != classes_.end()) return &found->second;
   AntTracksClass described{};
@@ -83,7 +96,8 @@ Symbols::Class* Symbols::DefineClass(uint64_t klass) {
     if (!WithText(describe)) return nullptr;  // the text was overwritten
   }
   Class made;
-  made.id = ++last_class_;
+  made.id = NextId(&last_class_);
+  if (made.id == 0) return nullptr;
   symbol.id = made.id;
   symbol.name = Text(described.name);
   symbol.flags = (described.is_array ? trace::kClassArray : 0) |
@@ -178,11 +192,13 @@ Kind Symbols::Resolve(uint32_t site, uint64_t klass) {
     named = kNoSite;
     counts_.unknown_sites++;
   }
-  const Kind kind{++last_kind_, owner->shape};
+  const Kind kind{NextId(&last_kind_), owner->shape};
+  if (kind.id == 0) return Kind();
   trace::AppendSymbol(Block(), trace::KindSymbol{kind.id, named, owner->id});
   owner->sites.push_back(site);
   kinds_.Insert(site, klass, kind);
   counts_.kinds++;
+  counts_.live_kinds++;
   return kind;
 }
 
@@ -199,7 +215,8 @@ uint32_t Symbols::DefineThread(void* thread, std::string* name, uint64_t* java_i
   if (!DescribeThread(thread, &described)) described = AntTracksThread{};
   *name = Text(described.name);
   *java_id = described.java_id;
-  const uint32_t id = ++last_thread_;
+  const uint32_t id = NextId(&last_thread_);
+  if (id == 0) return 0;
   trace::AppendSymbol(Block(), trace::ThreadSymbol{id, *name, described.java_id, described.os_id});
   counts_.threads++;
   return id;
@@ -212,9 +229,9 @@ void Symbols::RefreshThread(uint32_t id, void* thread, std::string* name, uint64
   const std::string_view now = Text(described.name);
   if (described.java_id == 0 || now.empty()) return;
   if (now == *name && described.java_id == *java_id) return;
+  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, now, described.java_id, described.os_id});
   *name = now;
   *java_id = described.java_id;
-  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, *name, described.java_id, described.os_id});
 }
 
 uint64_t Symbols::Unload(uint64_t klass) {
@@ -223,8 +240,15 @@ uint64_t Symbols::Unload(uint64_t klass) {
   if (found == classes_.end()) return 0;
   const uint64_t id = found->second.id;
   for (const uint32_t site : found->second.sites) kinds_.Remove(site, KlassValue(klass));
+  counts_.live_kinds -= found->second.sites.size();
   classes_.erase(found);
   return id;
+}
+
+void Symbols::Shrink() {
+  const std::lock_guard lock(mutex_);
+  kinds_.Shrink();
+  if (classes_.bucket_count() > kMostBuckets * (classes_.size() + kMostBuckets)) classes_.rehash(0);
 }
 
 std::vector<trace::ByteBuffer> Symbols::Take() {
@@ -237,7 +261,11 @@ std::vector<trace::ByteBuffer> Symbols::Take() {
 
 SymbolCounts Symbols::counts() const {
   const std::lock_guard lock(mutex_);
-  return counts_;
+  SymbolCounts counts = counts_;
+  counts.table_bytes = kinds_.MemoryBytes() + classes_.bucket_count() * sizeof(void*) +
+                       classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) + counts_.live_kinds * sizeof(uint32_t) +
+                       (sites_.capacity() + methods_.capacity()) / 8;
+  return counts;
 }
 
 }  // namespace anttracks::core

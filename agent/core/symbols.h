@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "agent/core/kind_table.h"
+#include "trace/format.h"
 #include "trace/wire.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -26,24 +27,33 @@ namespace anttracks::core {
 
 struct SymbolCounts {
   uint64_t classes = 0, sites = 0, methods = 0, kinds = 0, threads = 0, unknown_sites = 0;
+  uint64_t live_kinds = 0;   // of classes that are loaded
+  uint64_t table_bytes = 0;  // about what the tables take
 };
 
 class Symbols {
  public:
-  explicit Symbols(const AntTracksVM& vm) : vm_(vm) {}
+  // most_id: of each sort. Ids are not used again: a reader would take what it knows for what is meant.
+  explicit Symbols(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
 
   const KindTable& kinds() const { return kinds_; }
 
-  // klass as in the object's header. Kind 0: the VM does not know the class.
+  // klass as in the object's header. Kind 0: the VM does not know the class, or there is no id left.
   Kind Resolve(uint32_t site, uint64_t klass);
 
-  // A new thread's id, and its definition.
+  // A new thread's id, and its definition. 0: there is no id left.
   uint32_t DefineThread(void* thread, std::string* name, uint64_t* java_id);
   // Defines the thread again if name or Java id changed since.
   void RefreshThread(uint32_t id, void* thread, std::string* name, uint64_t* java_id);
 
   // klass is an address. The class's id, 0 if it was never needed. At a safepoint.
   uint64_t Unload(uint64_t klass);
+  // Frees what unloaded classes took. At a safepoint, when nobody is in kinds().
+  void Shrink();
+
+  // An id was wanted and there was none left.
+  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }  // by the same thread, or stays true
+  std::string ExhaustedText() const;
 
   // The writer's side: everything defined since the last call, in blocks of records.
   std::vector<trace::ByteBuffer> Take();
@@ -68,6 +78,7 @@ class Symbols {
 
   // The rest with mutex_ held.
   trace::ByteBuffer* Block();
+  uint32_t NextId(uint32_t* last);
   Class* DefineClass(uint64_t klass);
   void DefineFields(uint64_t klass, uint32_t id);
   bool DefineMethod(uint32_t method);
@@ -79,6 +90,7 @@ class Symbols {
   bool WithText(Describe&& describe);
 
   const AntTracksVM& vm_;
+  const uint32_t most_id_;
   KindTable kinds_;
 
   mutable std::mutex mutex_;
@@ -88,7 +100,7 @@ class Symbols {
   std::vector<char> text_;
   uint32_t last_class_ = 0, last_kind_ = 0, last_thread_ = 0;
   SymbolCounts counts_;
-  std::atomic<bool> pending_{false};
+  std::atomic<bool> pending_{false}, exhausted_{false};
 };
 
 }  // namespace anttracks::core

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <thread>
 #include <vector>
 

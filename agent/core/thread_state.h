@@ -14,6 +14,7 @@
 #include "agent/core/kind_table.h"
 #include "agent/core/readers.h"
 #include "agent/core/stretch_reader.h"
+#include "agent/core/wait_budget.h"
 #include "trace/object_encoder.h"
 
 namespace anttracks::core {
@@ -44,6 +45,7 @@ struct alignas(64) ThreadState {
   KindCache kinds;
 
   // The thread's own.
+  WaitBudget wait;  // of the report that is under way
   Batch batch;  // reported, neither read nor given to a reader
   ReadQueue unread;
 

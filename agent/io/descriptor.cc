@@ -6,12 +6,14 @@
 
 #include <cerrno>
 
+#include "trace/output_file.h"
+
 namespace anttracks::io {
 
 int Open(const std::string& path, int flags) {
   int fd;
   do {
-    fd = open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+    fd = open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, trace::kFileMode);
   } while (fd < 0 && errno == EINTR);
   fd = AboveStandardStreams(fd);
   // Writing may wait.

@@ -8,7 +8,7 @@
 
 namespace anttracks::io {
 
-// Like open() for a new file of mode 0644, with O_CLOEXEC and O_NOCTTY, above the standard streams. Never waits: a FIFO
+// Like open() of a file, a new one with mode 0600, with O_CLOEXEC and O_NOCTTY, above the standard streams. Never waits: a FIFO
 // that nobody reads is ENXIO. -1 and errno on errors.
 int Open(const std::string& path, int flags);
 

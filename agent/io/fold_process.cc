@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,19 @@ constexpr size_t kMostText = 2000;
 
 uint64_t Nanoseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_usec) * 1'000;
+}
+
+constexpr int kByDescriptor = 3;  // P_PIDFD
+
+// -1: the system has no such thing, or cannot wait for it.
+int OpenProcess(pid_t pid) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  siginfo_t info{};
+  if (fd < 0 || syscall(SYS_waitid, kByDescriptor, fd, &info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0 || errno == ECHILD) {
+    return fd;
+  }
+  close(fd);
+  return -1;
 }
 
 // 0 or an error number.
@@ -61,15 +75,31 @@ Status FoldProcess::Start(const std::string& data_file, uint64_t max_bytes) {
   fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   std::string limit = "--max-bytes=" + std::to_string(max_bytes);
   std::string name = "anttracks", command = "fold", force = "-f", file = data_file;
-  const std::array<char*, 6> arguments = {name.data(), command.data(), force.data(), limit.data(), file.data(), nullptr};
+  std::string child = "--as-child=" + std::to_string(memory_bytes_);
+  const std::array<char*, 7> arguments = {name.data(),  command.data(), force.data(), limit.data(),
+                                          file.data(), child.data(),   nullptr};
   const int error = Spawn(program_, arguments.data(), pipe[1], &pid_);
   close(pipe[1]);
   messages_ = pipe[0];
   text_.clear();
-  if (error == 0) return {};
-  pid_ = 0;
-  CloseMessages();
+  if (error == 0) {
+    process_ = AboveStandardStreams(OpenProcess(pid_));
+    return {};
+  }
+  Close();
   return Status::Error("cannot run " + program_ + ": " + std::generic_category().message(error));
+}
+
+// As wait4: the number of the process, 0: it runs, or -1 and errno.
+int FoldProcess::Wait(bool may_wait, int* state, void* usage) {
+  const int how = may_wait ? 0 : WNOHANG;
+  if (process_ < 0) return wait4(pid_, state, how, static_cast<rusage*>(usage));
+  siginfo_t info{};
+  // Only the system call tells what the process has used.
+  if (syscall(SYS_waitid, kByDescriptor, process_, &info, WEXITED | how, usage) != 0) return -1;
+  if (info.si_pid == 0) return 0;
+  *state = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status & 0x7f);
+  return info.si_pid;
 }
 
 FoldProcess::Outcome FoldProcess::Poll() {
@@ -77,7 +107,7 @@ FoldProcess::Outcome FoldProcess::Poll() {
   ReadMessages();
   int state = 0;
   rusage usage{};
-  const pid_t done = wait4(pid_, &state, WNOHANG, &usage);
+  const int done = Wait(false, &state, &usage);
   if (done == 0 || (done < 0 && errno == EINTR)) return {};
   Outcome outcome;
   outcome.ended = true;
@@ -91,18 +121,29 @@ FoldProcess::Outcome FoldProcess::Poll() {
     ReadMessages();
     outcome.message = !text_.empty() ? text_ : WIFSIGNALED(state) ? "it was killed" : "it failed";
   }
-  pid_ = 0;
-  CloseMessages();
+  Close();
   return outcome;
 }
 
 void FoldProcess::Stop() {
   if (!running()) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  if (process_ >= 0) {
+    (void)syscall(SYS_pidfd_send_signal, process_, SIGKILL, nullptr, 0);
+  } else {
+    kill(pid_, SIGKILL);
   }
+  int state = 0;
+  while (Wait(true, &state, nullptr) < 0 && errno == EINTR) {
+  }
+  Close();
+}
+
+void FoldProcess::ForgetInForkedChild() {
+  for (const int fd : {process_, messages_}) {
+    if (fd >= 0) close(fd);
+  }
+  process_ = messages_ = -1;
   pid_ = 0;
-  CloseMessages();
 }
 
 // So much that it never waits for a reader.
@@ -115,9 +156,6 @@ void FoldProcess::ReadMessages() {
   while (!text_.empty() && text_.back() == '\n') text_.pop_back();
 }
 
-void FoldProcess::CloseMessages() {
-  if (messages_ >= 0) close(messages_);
-  messages_ = -1;
-}
+void FoldProcess::Close() { ForgetInForkedChild(); }
 
 }  // namespace anttracks::io

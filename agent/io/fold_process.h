@@ -5,6 +5,12 @@
 //     idle --Start--> running --Poll: it ended--> idle
 //                        `--Stop--> idle
 //
+// It goes before the traced one does: told by --as-child it makes itself the first that the system ends when memory is
+// short, bounds its memory, and runs when nobody else wants to (analyzer/cli/child.h).
+//
+// The process is held by a descriptor (pidfd): where the application waits for all children, its number may be another
+// one's meanwhile. Without that (before Linux 5.4) it goes by the number.
+//
 // Thread safety: one thread at a time. The process has no descriptor of this one but a pipe for its messages.
 #pragma once
 
@@ -27,8 +33,9 @@ class FoldProcess {
     std::string message;  // what it said on stderr, if not good
   };
 
-  // program: the path of anttracks.
-  explicit FoldProcess(std::string program) : program_(std::move(program)) {}
+  // program: the path of anttracks. memory_bytes: what it may take.
+  explicit FoldProcess(std::string program, uint64_t memory_bytes = uint64_t{1} << 30)
+      : program_(std::move(program)), memory_bytes_(memory_bytes) {}
   ~FoldProcess() { Stop(); }
   FoldProcess(const FoldProcess&) = delete;
 
@@ -40,14 +47,17 @@ class FoldProcess {
   void Stop();
   bool running() const { return pid_ > 0; }
   // Async-signal-safe.
-  void ForgetInForkedChild() { pid_ = 0; }
+  void ForgetInForkedChild();
 
  private:
+  int Wait(bool may_wait, int* state, void* usage);
   void ReadMessages();
-  void CloseMessages();
+  void Close();
 
   const std::string program_;
+  const uint64_t memory_bytes_;
   pid_t pid_ = 0;
+  int process_ = -1;  // pidfd
   int messages_ = -1;
   std::string text_;
 };

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "agent/core/log.h"
 #include "trace/format.h"
+#include "trace/output_file.h"
 
 namespace anttracks::io {
 
@@ -21,21 +24,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kTooLate[] = "it had to go before it was folded; give a larger maxsize=";
-constexpr char kUnfinished[] = ".tmp";  // behind the name of a file of origins that is being written
-
 // The prefix, a number, and perhaps what stands behind that in the name of a file of origins.
 bool IsOfTrace(const std::string& name, const std::string& prefix) {
   if (name.compare(0, prefix.size(), prefix) != 0) return false;
   const size_t end = name.find_first_not_of("0123456789", prefix.size());
   if (end == prefix.size() || name.size() == prefix.size()) return false;
   if (end == std::string::npos) return true;
-  const std::string rest = name.substr(end);
-  return rest == trace::kOriginsSuffix || rest == std::string(trace::kOriginsSuffix) + kUnfinished;
+  const std::string_view rest = std::string_view(name).substr(end), suffix = trace::kOriginsSuffix;
+  if (rest.substr(0, suffix.size()) != suffix) return false;
+  // Behind it: of one that is being written. The last one is of older versions.
+  const std::string_view unfinished = rest.substr(suffix.size());
+  return unfinished.empty() || trace::IsUnfinishedSuffix(unfinished) || unfinished == ".tmp";
 }
 
-// They would be taken for this trace's, count against its bound, and be in the way when it gets to their index.
+// They would be taken for this trace's, count against its bound, and be in the way when it gets to their index. All are
+// looked at before any is deleted.
 Status RemoveEarlier(const fs::path& path, bool overwrite) {
   std::error_code error;
+  std::vector<fs::path> earlier;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::string prefix = path.filename().string();
   prefix += '.';
@@ -48,6 +54,14 @@ Status RemoveEarlier(const fs::path& path, bool overwrite) {
                            " of an earlier trace exists; remove it, choose another name with file= (%p is the process "
                            "id), or give overwrite=yes");
     }
+    const std::string what = trace::WhyNotReplaced(file, &trace::IsTraceFile);
+    if (!what.empty()) {
+      return Status::Error("cannot create trace file " + path.string() + ": " + file.string() + " has the name of one of its files, " +
+                           "but is " + what + ", and overwrite=yes deletes only traces; remove it, or choose another name with file=");
+    }
+    earlier.push_back(file);
+  }
+  for (const fs::path& file : earlier) {
     if (!fs::remove(file, error) && error) {
       return Status::Error("cannot delete " + file.string() + " of an earlier trace: " + error.message());
     }
@@ -61,7 +75,8 @@ trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::s
                                                                     const trace::FileHeader& header,
                                                                     const RotationLimits& limits) {
   std::unique_ptr<RotatingTrace> made(new RotatingTrace(path, overwrite, header, limits));
-  const Status room = RemoveEarlier(path, overwrite);
+  Status room = overwrite ? TraceFile::CheckReplaced(path) : Status();
+  if (room.ok()) room = RemoveEarlier(path, overwrite);
   if (!room.ok()) return room;
   auto symbols = TraceFile::Create(path, overwrite);
   if (!symbols.ok()) return symbols.status();
@@ -191,7 +206,7 @@ void RotatingTrace::StopFold() {
 
 void RotatingTrace::RemoveOrigins(const DataFile& file) {
   unlink(file.origins_path().c_str());
-  unlink((file.origins_path() + kUnfinished).c_str());
+  trace::RemoveUnfinished(file.origins_path());
 }
 
 Status RotatingTrace::Write(std::span<const uint8_t> bytes) {

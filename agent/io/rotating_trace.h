@@ -30,7 +30,11 @@ struct RotationLimits {
   uint64_t max_bytes = 0;
   double deviation = 0.1;
   std::string fold_program = {};  // path of anttracks; empty: what deleted files know is lost
+  uint64_t heap_bytes = 0;        // of the traced heap, at most
 
+  // What a fold may take. It needs 5 bytes an object, 112 for 4 KB of heap (docs/analyzer.md), twice in a full collection,
+  // and the definitions: that is less than the heap has, plus something for a small one.
+  uint64_t fold_memory() const { return (uint64_t{256} << 20) + heap_bytes; }
   uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
   uint64_t bound() const { return max_bytes + slack(); }
@@ -87,7 +91,7 @@ class RotatingTrace : public Sink {
   static constexpr uint64_t kReserve = 4096;
 
   RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)
-      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits), fold_(limits.fold_program) {}
+      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits), fold_(limits.fold_program, limits.fold_memory()) {}
   trace::Status OpenData();
   trace::Status DeleteOldest();
   bool keeps() const { return !limits_.fold_program.empty(); }

@@ -6,25 +6,34 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <system_error>
 
 #include "agent/io/descriptor.h"
 #include "agent/io/rotating_trace.h"
+#include "trace/output_file.h"
 
 namespace anttracks::io {
 namespace {
 
 using trace::Status;
 
-Status Error(const std::string& path, std::string_view advice) {
-  return Status::Error("cannot write the counters to " + path + ": " + std::generic_category().message(errno) +
-                       std::string(advice));
+Status Error(const std::string& path, const std::string& why) {
+  return Status::Error("cannot write the counters to " + path + ": " + why);
 }
 
-// The counters are written to that first.
-std::string Unfinished(const std::string& path) { return path + ".tmp"; }
+Status Error(const std::string& path, int error, const std::string& advice = "") {
+  return Error(path, std::generic_category().message(error) + advice);
+}
+
+// As recording.cc writes them.
+bool IsCounters(std::span<const uint8_t> start) {
+  std::string text(start.begin(), start.end());
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  return text.empty() || text.starts_with("{\"trace\":");
+}
 
 // Without links, as far as it exists.
 std::string Normal(const std::string& path) {
@@ -36,53 +45,39 @@ std::string Normal(const std::string& path) {
 }  // namespace
 
 Status StatsFile::CheckName(const std::string& path, const std::string& trace, bool rotates) {
-  const std::string file = Normal(trace);
-  for (const std::string& name : {Normal(path), Normal(Unfinished(path))}) {
-    if (name == file) return Status::Error("options file and stats name the same file");
-    if (rotates && RotatingTrace::MayHave(file, name)) {
-      return Status::Error("option stats names " + name + ", which may become a file of the trace; choose another");
-    }
+  const std::string file = Normal(trace), name = Normal(path);
+  if (name == file) return Status::Error("options file and stats name the same file");
+  if (rotates && RotatingTrace::MayHave(file, name)) {
+    return Status::Error("option stats names " + name + ", which may become a file of the trace; choose another");
   }
   return {};
 }
 
 trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& path, bool overwrite) {
-  int fd = Open(path, O_WRONLY | O_CREAT | O_EXCL);
-  const bool is_new = fd >= 0;
-  if (fd < 0 && errno == EEXIST && overwrite) fd = Open(path, O_WRONLY | O_CREAT);
-  struct stat file {};
-  const bool is_other = fd >= 0 ? fstat(fd, &file) == 0 && !S_ISREG(file.st_mode) : errno == ENXIO;
-  if (is_other) {
-    if (fd >= 0) close(fd);
-    return Status::Error("cannot write the counters to " + path + ": it is no regular file; choose another file with stats=");
+  constexpr char kAdvice[] = "; choose another file with stats=";
+  if (overwrite) {
+    const std::string what = trace::WhyNotReplaced(path, &IsCounters);
+    if (!what.empty()) return Error(path, "it is " + what + ", and overwrite=yes replaces only counters" + kAdvice + ", or remove it");
   }
-  if (fd < 0) return Error(path, "; choose another file with stats=, or give overwrite=yes");
-  close(fd);
   std::unique_ptr<StatsFile> made(new StatsFile(path));
-  if (is_new) {
+  trace::RemoveUnfinished(path);
+  const int fd = Open(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (fd < 0) {
+    if (errno == EEXIST && overwrite) return made;
+    return Error(path, errno, std::string(kAdvice) + (errno == EEXIST ? ", or give overwrite=yes" : ""));
+  }
+  struct stat file {};
+  if (fstat(fd, &file) == 0) {
     made->device_ = file.st_dev;
     made->inode_ = file.st_ino;
   }
+  close(fd);
   return made;
 }
 
 Status StatsFile::Write(std::string_view text) {
-  const std::string unfinished = Unfinished(path_);
-  const int fd = Open(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
-  if (fd < 0) return Error(unfinished, "");
-  bool good = true;
-  while (good && !text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n > 0) text.remove_prefix(static_cast<size_t>(n));
-    good = n > 0 || (n < 0 && errno == EINTR);
-  }
-  const int error = errno;
-  close(fd);
-  if (good && std::rename(unfinished.c_str(), path_.c_str()) == 0) return {};
-  if (!good) errno = error;
-  Status status = Error(path_, "");
-  unlink(unfinished.c_str());
-  return status;
+  const int error = trace::WriteWhole(path_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return error == 0 ? Status() : Error(path_, error);
 }
 
 void StatsFile::Remove() {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "agent/io/descriptor.h"
+#include "trace/output_file.h"
 
 namespace anttracks::io {
 namespace {
@@ -43,12 +44,41 @@ Status Error(std::string_view what, const std::string& path, int error) {
                        std::generic_category().message(error) + std::string(Advice(error)));
 }
 
+// Nothing is lost that was there before.
+bool IsStream(const std::string& path) {
+  struct stat file {};
+  return stat(path.c_str(), &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode));
+}
+
 }  // namespace
 
 trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& path, bool overwrite) {
-  const int fd = Open(path, O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL));
+  if (overwrite) {
+    const Status status = CheckReplaced(path);
+    if (!status.ok()) return status;
+  }
+  int flags = O_WRONLY | O_CREAT | O_EXCL;
+  const bool stream = overwrite && IsStream(path);
+  if (stream) {
+    flags = O_WRONLY;
+  } else if (overwrite && unlink(path.c_str()) != 0 && errno != ENOENT) {
+    // The folder does not let it, the file may.
+    flags = O_WRONLY | O_TRUNC | O_NOFOLLOW;
+  }
+  const int fd = Open(path, flags);
   if (fd < 0) return Error("create", path, errno);
-  return std::unique_ptr<TraceFile>(new TraceFile(path, fd));
+  if ((flags & O_TRUNC) != 0) (void)fchmod(fd, trace::kFileMode);
+  std::unique_ptr<TraceFile> made(new TraceFile(path, fd));
+  if (stream && made->regular_) return Error("create", path, EEXIST);  // it has changed in between
+  return made;
+}
+
+Status TraceFile::CheckReplaced(const std::string& path) {
+  if (IsStream(path)) return {};
+  const std::string what = trace::WhyNotReplaced(path, &trace::IsTraceFile);
+  if (what.empty()) return {};
+  return Status::Error("cannot create trace file " + path + ": it is " + what +
+                       ", and overwrite=yes replaces only traces; remove it, or choose another name with file=");
 }
 
 TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {

@@ -17,7 +17,8 @@ namespace anttracks::io {
 
 class TraceFile : public Sink {
  public:
-  // An existing file is an error unless overwrite.
+  // An existing file is an error unless overwrite. Then a trace, or an empty file, makes place for a new one, a FIFO or a
+  // character device (also behind a link) is written to, and anything else is an error.
   static trace::Result<std::unique_ptr<TraceFile>> Create(const std::string& path, bool overwrite);
   ~TraceFile() override;
 
@@ -27,6 +28,9 @@ class TraceFile : public Sink {
   // For a trace that never began. Also after Close.
   void Remove() override;
   void CloseInForkedChild() override;
+
+  // An error if Create with overwrite would be one because of what is there.
+  static trace::Status CheckReplaced(const std::string& path);
 
   const std::string& path() const { return path_; }
 

@@ -34,13 +34,15 @@ trace::Status Writer::Start(std::string meta_json) {
   return {};
 }
 
-bool Writer::Wait(std::chrono::milliseconds without_progress) {
+bool Writer::Wait(std::chrono::milliseconds without_progress, std::chrono::milliseconds in_all) {
+  using std::chrono::steady_clock;
   if (!started_ || joined_) return true;
+  const auto until = steady_clock::now() + in_all;
   std::unique_lock lock(mutex_);
   uint64_t chunks = source_.output().chunks.load();
-  while (!finished_.wait_for(lock, without_progress, [this] { return done_; })) {
+  while (!finished_.wait_until(lock, std::min(until, steady_clock::now() + without_progress), [this] { return done_; })) {
     const uint64_t now = source_.output().chunks.load();
-    if (now == chunks) return false;
+    if (now == chunks || steady_clock::now() >= until) return false;
     chunks = now;
   }
   lock.unlock();

@@ -47,8 +47,9 @@ class Writer {
   Writer(const Writer&) = delete;
 
   trace::Status Start(std::string meta_json);
-  // After the source's Finish or Abandon. False: no progress for that long; the thread is left alone.
-  bool Wait(std::chrono::milliseconds without_progress);
+  // After the source's Finish or Abandon. False: no progress for that long, or not done in all that time; the thread is
+  // left alone.
+  bool Wait(std::chrono::milliseconds without_progress, std::chrono::milliseconds in_all = std::chrono::hours(1));
 
  private:
   static constexpr std::chrono::milliseconds kFlushAfter{100};

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "agent/core/log.h"
@@ -23,6 +24,7 @@ using trace::SyncReason;
 
 // How long a stop waits for threads that are on their way out.
 constexpr std::chrono::seconds kSettleWithin{5};
+constexpr std::string_view kBusy = "a request to the agent has not ended; does the disk answer?";
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
 void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
@@ -41,6 +43,10 @@ std::string_view HintForJcmd(std::string_view options) {
   if (options.empty() || options.find('=') != std::string_view::npos) return "";
   return "; jcmd passes options whole only in quotes of their own, jcmd PID 'JVMTI.agent_load LIBRARY \"OPTIONS\"', and "
          "anttracks attach PID OPTIONS needs none";
+}
+
+std::chrono::milliseconds Left(std::chrono::steady_clock::time_point until) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
 }
 
 // Runs what may throw; whatever it throws is an error.
@@ -65,6 +71,16 @@ Status Caught(Call&& call) noexcept {
 Agent& Agent::Get() {
   static Agent* const agent = new Agent();
   return *agent;
+}
+
+std::unique_lock<std::mutex> Agent::LockWithin(std::chrono::milliseconds wait) {
+  const auto until = std::chrono::steady_clock::now() + wait;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  while (!lock.owns_lock() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    (void)lock.try_lock();
+  }
+  return lock;
 }
 
 jint Agent::Load(JavaVM* vm, const char* options) noexcept {
@@ -231,7 +247,7 @@ Status Agent::StartLocked(JavaVM* vm, const std::string& options, bool again, No
 }
 
 Status Agent::BeginLocked(SyncReason reason) {
-  Status status = recording_->Begin(reason);
+  const Status status = Caught([&] { return recording_->Begin(reason); });
   if (!status.ok()) {
     state_ = State::kStopped;
     Retire();
@@ -245,7 +261,8 @@ Status Agent::BeginLocked(SyncReason reason) {
 }
 
 Status Agent::StopLocked(Notes* notes) {
-  Status status = recording_->End(true, "stopped on request", notes);
+  const Status status =
+      Caught([&] { return recording_->End(true, "stopped on request", core::limits::kEnd, notes); });
   state_ = State::kStopped;
   last_ = recording_->Describe();
   if (recording_->failed()) notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
@@ -277,8 +294,10 @@ void Agent::VmInit() noexcept {
 void Agent::VmDeath() noexcept {
   dying_ = true;
   const Status outcome = Caught([this]() -> Status {
-    const std::lock_guard lock(mutex_);
-    if (state_ == State::kRunning) EndLocked(true, "the JVM ended");
+    const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
+    const auto lock = LockWithin(core::limits::kEnd);
+    if (!lock.owns_lock()) return Status::Error("the trace has no end: " + std::string(kBusy));
+    if (state_ == State::kRunning) EndLocked(true, "the JVM ended", Left(until));
     state_ = State::kEnded;
     return {};
   });
@@ -288,7 +307,8 @@ void Agent::VmDeath() noexcept {
 // Asked for by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
 void Agent::DataDump() noexcept {
   const Status outcome = Caught([this]() -> Status {
-    const std::lock_guard lock(mutex_);
+    const auto lock = LockWithin(core::limits::kStats);
+    if (!lock.owns_lock()) return Status::Error("the counters are not written: " + std::string(kBusy));
     if (state_ == State::kRunning) recording_->WriteStats(recording_->failed() ? "failed" : "running");
     return {};
   });
@@ -297,8 +317,10 @@ void Agent::DataDump() noexcept {
 
 void Agent::Unload() noexcept {
   const Status outcome = Caught([this]() -> Status {
-    const std::lock_guard lock(mutex_);
-    if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded");
+    const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
+    const auto lock = LockWithin(dying_ ? std::chrono::milliseconds(0) : core::limits::kEnd);
+    if (!lock.owns_lock()) return {};  // VMDeath has waited for it, and said so
+    if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded", Left(until));
     if (state_ == State::kLoaded) recording_->Forget();
     state_ = State::kEnded;
     return {};
@@ -319,17 +341,17 @@ void Agent::ProcessExit() noexcept {
 void Agent::ExitedLocked() {
   if (state_ == State::kLoaded) recording_->Forget();
   if (state_ == State::kRunning) {
-    EndLocked(false, "the process exited without the end of the JVM");
+    EndLocked(false, "the process exited without the end of the JVM", core::limits::kEnd);
     recording_->HoldCollections();
   }
   state_ = State::kEnded;
 }
 
 // The recording stays: what is in it now may be there until the process is gone.
-void Agent::EndLocked(bool vm_is_alive, std::string_view reason) {
+void Agent::EndLocked(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within) {
   state_ = State::kEnded;
   Notes notes;
-  const Status ended = recording_->End(vm_is_alive, reason, &notes);
+  const Status ended = recording_->End(vm_is_alive, reason, within, &notes);
   if (!ended.ok()) core::LogError(ended.message());
   for (const std::string& note : notes) core::LogWarn(note);
   if (ended.ok() && !recording_->failed()) core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());

@@ -10,14 +10,15 @@
 //
 // Stopped costs nothing: no event, no thread, no buffer is left. Each start is a trace of its own (Recording).
 //
-// Thread safety: all under one mutex; ForkedChild without. Nobody waits while holding it for longer than the end of a trace
-// may take (30 s without progress), and VMDeath ends other waits. Ownership: one Agent a process; what threads of the
+// Thread safety: all under one mutex; ForkedChild without. A request that makes files may hold it for as long as a disk hangs:
+// the end of the JVM waits for it within its own limit only, and VMDeath ends other waits. Ownership: one Agent a process; what threads of the
 // JVM or the writer may still touch is never freed.
 #pragma once
 
 #include <jvmti.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,8 @@ class Agent {
   // the library instead does no harm (-z nodelete).
   static constexpr jint kAnswered = 100;
 
+  // Takes the mutex, unless somebody has it for all that time.
+  std::unique_lock<std::mutex> LockWithin(std::chrono::milliseconds wait);
   jint Answer(JavaVM* vm, const core::Request& request);
   trace::Status Execute(JavaVM* vm, const core::Request& request, nlohmann::ordered_json* reply);
   // again: without options those of the trace before, in files of their own.
@@ -62,7 +65,7 @@ class Agent {
   trace::Status BeginLocked(trace::SyncReason reason);
   trace::Status StopLocked(Notes* notes);
   trace::Status TracedAlready() const;
-  void EndLocked(bool vm_is_alive, std::string_view reason);
+  void EndLocked(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within);
   void Retire();
   void Reap();
   nlohmann::ordered_json StateJson() const;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jvmti/meta.h"
 
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <nlohmann/json.hpp>
+
+#include "agent/io/descriptor.h"
 
 #ifndef ANTTRACKS_VERSION
 #error "the build defines ANTTRACKS_VERSION"
@@ -20,10 +25,23 @@ std::string Property(jvmtiEnv* env, const char* name) {
   return text;
 }
 
+// Not by a stream: a process that the application forks meanwhile would get its descriptor.
+std::string CommandLine() {
+  const int fd = io::Open("/proc/self/cmdline", O_RDONLY);
+  if (fd < 0) return "";
+  std::string line;
+  std::array<char, 4096> block;
+  ssize_t n;
+  while ((n = read(fd, block.data(), block.size())) > 0 || (n < 0 && errno == EINTR)) {
+    if (n > 0) line.append(block.data(), static_cast<size_t>(n));
+  }
+  close(fd);
+  return line;
+}
+
 // The -X options of the command line; -D options may hold secrets and stay out.
 std::string VmFlags() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string line = CommandLine();
   std::string flags;
   for (size_t at = line.find('\0'); at != std::string::npos && at + 1 < line.size();) {
     const size_t end = line.find('\0', at + 1);

@@ -23,7 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 using trace::Status;
 
-constexpr std::chrono::seconds kEndWithoutProgress{30};
 constexpr milliseconds kPause{1};
 // A collection that was asked for and made no file begin is asked for again; until that is given up.
 constexpr milliseconds kAskAgainAfter{500};
@@ -199,7 +198,8 @@ Status Recording::OpenFile() {
     if (!program.ok()) return program.status();
     auto rotating = io::RotatingTrace::Create(
         plan_.file, options().overwrite, header,
-        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
+        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program,
+         .heap_bytes = vm_->heap_end - vm_->heap_start});
     if (!rotating.ok()) return rotating.status();
     sink_ = std::move(*rotating);
     return {};
@@ -306,12 +306,12 @@ void Recording::NeverBegan(std::string_view why) {
   source_->failure().Deactivate();
   source_->Abandon(why);
   if (session_) session_->background().Stop();
-  (void)writer_->Wait(kEndWithoutProgress);
+  const bool ended = writer_->Wait(core::limits::kEndWithoutProgress, core::limits::kEnd);
   ended_ns_ = source_->clock().Now();
-  Forget();
+  if (ended) Forget();  // else the writer still has the files, and their disk hangs
 }
 
-Status Recording::End(bool vm_is_alive, std::string_view reason, std::vector<std::string>* notes) {
+Status Recording::End(bool vm_is_alive, std::string_view reason, milliseconds within, std::vector<std::string>* notes) {
   if (!vm_is_alive) {
     source_->Abandon(reason);
   } else if (samples_) {
@@ -324,10 +324,12 @@ Status Recording::End(bool vm_is_alive, std::string_view reason, std::vector<std
     session_->background().Stop();
   }
   ended_ns_ = source_->clock().Now();
-  const bool written = writer_->Wait(kEndWithoutProgress);
+  const milliseconds for_trace = stats_ ? within - core::limits::kStats : within;
+  const bool written = writer_->Wait(core::limits::kEndWithoutProgress, for_trace);
   WriteStats(!written || failed() ? "failed" : "ended");
   if (!written) {
-    return Status::Error("the end of the trace could not be written: no progress for 30 s on " + plan_.file);
+    return Status::Error("the end of the trace could not be written, as the disk does not keep up (no progress for 30 s, or "
+                         "60 s in all): " + plan_.file);
   }
   AddLosses(notes);
   return {};
@@ -385,11 +387,17 @@ nlohmann::ordered_json Recording::Counters(std::string_view state) const {
   return json;
 }
 
-void Recording::WriteStats(std::string_view state) {
+void Recording::WriteStats(std::string_view state) noexcept {
   if (!stats_) return;
-  const Status status =
-      stats_->Write(Counters(state).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  if (!status.ok()) core::LogWarn(status.message());
+  try {
+    std::string text = Counters(state).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const Status status =
+        aside_.Run("cannot write the counters to " + plan_.stats,
+                   [stats = stats_, text = std::move(text)] { return stats->Write(text); }, core::limits::kStats);
+    if (!status.ok()) core::LogWarn(status.message());
+  } catch (const std::exception& e) {
+    core::LogWarn(e.what());
+  }
 }
 
 nlohmann::ordered_json Recording::Describe() const {

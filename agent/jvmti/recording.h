@@ -22,6 +22,7 @@
 #include "agent/core/options.h"
 #include "agent/core/sample_session.h"
 #include "agent/core/session.h"
+#include "agent/io/aside.h"
 #include "agent/io/sink.h"
 #include "agent/io/stats_file.h"
 #include "agent/io/writer.h"
@@ -50,8 +51,10 @@ class Recording {
 
   // In the live phase, in a thread of the VM. After an error it has ended, and its files are gone.
   trace::Status Begin(trace::SyncReason reason);
-  // What the user should know of how it ended goes to notes. An error: the end of the file could not be written.
-  trace::Status End(bool vm_is_alive, std::string_view reason, std::vector<std::string>* notes);
+  // What the user should know of how it ended goes to notes. An error: the end of the file could not be written. Takes about
+  // as long as within at most, whatever the disk does; see core/wait_budget.h.
+  trace::Status End(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within,
+                    std::vector<std::string>* notes);
   // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
   void HoldCollections();
   // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may be
@@ -62,8 +65,8 @@ class Recording {
 
   // Begins the next data file with a collection, now. cancelled: ends the wait for it.
   trace::Status Rotate(const std::atomic<bool>& cancelled);
-  // Into the file of stats=, if there is one.
-  void WriteStats(std::string_view state);
+  // Into the file of stats=, if there is one. Waits for the disk for a while only.
+  void WriteStats(std::string_view state) noexcept;
   nlohmann::ordered_json Counters(std::string_view state) const;
   // Mode, file, options, size, time, failure and counters.
   nlohmann::ordered_json Describe() const;
@@ -105,7 +108,8 @@ class Recording {
   jvmtiEnv* env_ = nullptr;
   const AntTracksVM* vm_ = nullptr;
   std::unique_ptr<io::Sink> sink_;
-  std::unique_ptr<io::StatsFile> stats_;  // nullptr: none
+  std::shared_ptr<io::StatsFile> stats_;  // nullptr: none; a write that hangs shares it
+  io::Aside aside_;                       // writes it
   bool samples_ = false;                  // instead of tracing
   bool fallback_ = false;                 // because the JVM is not patched
   // One of the two; source_ is that one.

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <system_error>
@@ -33,44 +32,46 @@ Status SystemError(const std::string& what) {
   return Status::Error(what + ": " + std::generic_category().message(errno));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 bool IsOf(int fd, pid_t server) {
   ucred peer{};
   socklen_t size = sizeof peer;
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == server;
 }
 
+std::string SocketOf(const Target& target) { return "/tmp/" + target.socket() + " of process " + std::to_string(target.pid); }
+
+// The socket's file, only at a socket that the JVM's own user made: /tmp is everybody's.
+Descriptor FindSocket(const Target& target) {
+  const Descriptor tmp = OpenTmp(target);
+  Descriptor found(tmp.ok() ? openat(tmp.get(), target.socket().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1);
+  struct stat made {};
+  if (!found.ok() || fstat(found.get(), &made) != 0) return {};
+  errno = ENOTSOCK;
+  if (!S_ISSOCK(made.st_mode) || made.st_uid != target.uid) return {};
+  return found;
+}
+
 // While others wait for the JVM it takes no more connections. nobody: set when it fails as no such process
 // listens there.
-Result<Descriptor> Connect(const std::string& path, pid_t server, steady_clock::time_point until,
-                           bool* nobody = nullptr) {
+Result<Descriptor> Connect(const Target& target, steady_clock::time_point until, bool* nobody = nullptr) {
+  const std::string what = SocketOf(target);
+  const Descriptor file = FindSocket(target);
+  if (nobody != nullptr) *nobody = !file.ok();
+  if (!file.ok()) return SystemError("cannot connect to " + what);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return Status::Error("the path " + path + " is too long for a socket");
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  NameOf(file).copy(address.sun_path, sizeof address.sun_path - 1);
   Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd.get() < 0) return SystemError("cannot make a socket");
+  if (!fd.ok()) return SystemError("cannot make a socket");
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (nobody != nullptr) *nobody = errno == ECONNREFUSED || errno == ENOENT;
-    if (errno != EAGAIN && errno != EINTR) return SystemError("cannot connect to " + path);
+    if (errno != EAGAIN && errno != EINTR) return SystemError("cannot connect to " + what);
     if (steady_clock::now() >= until) return Status::Error("the JVM is busy with other requests");
     std::this_thread::sleep_for(kPause);
   }
-  if (IsOf(fd.get(), server)) return fd;
+  if (IsOf(fd.get(), target.pid)) return fd;
   if (nobody != nullptr) *nobody = true;
-  return Status::Error(path + " is another process' socket");
+  return Status::Error(what + " is another process' socket");
 }
 
 // Waits until the socket is ready for what is asked.
@@ -107,17 +108,14 @@ Result<std::string> Receive(int fd, steady_clock::time_point until) {
     if (n == 0) return text;
     if (n < 0 && errno != EINTR && errno != EAGAIN) return SystemError("the JVM closed its socket");
     if (n > 0) text.append(part, static_cast<size_t>(n));
+    if (text.size() > kMostAnswer) return Status::Error("the JVM's answer has no end");
   }
 }
 
-// Only at a socket that the JVM's own user made: /tmp is everybody's. An error when there is one, but it cannot
-// be reached.
+// An error when there is a socket of the JVM's, but it cannot be reached.
 Result<bool> Listens(const Target& target) {
-  struct stat made {};
-  if (lstat(target.socket().c_str(), &made) != 0 || !S_ISSOCK(made.st_mode) || made.st_uid != target.uid)
-    return false;
   bool nobody = false;
-  const auto fd = Connect(target.socket(), target.pid, steady_clock::now() + kBusy, &nobody);
+  const auto fd = Connect(target, steady_clock::now() + kBusy, &nobody);
   if (fd.ok()) return true;
   if (nobody) return false;
   return fd.status();
@@ -130,8 +128,9 @@ class AttachFile {
     bool believed = false;
     // Another one's may go just now.
     for (int tries = 0; tries < 3 && !made_ && !believed; tries++) {
-      const Descriptor fd(tmp_.get() < 0 ? -1 : openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-      made_ = fd.get() >= 0;
+      if (!tmp_.ok()) break;
+      const Descriptor fd(openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      made_ = fd.ok();
       if (made_ || errno != EEXIST) break;
       believed = IsBelieved(target);
       errno = EEXIST;
@@ -189,11 +188,6 @@ Obstacle MayBeSignalled(const Target& target) {
 
 }  // namespace
 
-int OpenTmp(const Target& target) {
-  const Descriptor root(open(target.root.empty() ? "/" : target.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  return root.get() < 0 ? -1 : openat(root.get(), "tmp", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 Obstacle Wake(const Target& target, milliseconds wait) {
   const auto unreachable = [&target](const Status& why) {
     return Obstacle{kExitNoAnswer,
@@ -207,7 +201,7 @@ Obstacle Wake(const Target& target, milliseconds wait) {
   if (!obstacle.none()) return obstacle;
   const AttachFile file(target);
   if (!file.error().ok()) return {kExitNoAnswer, file.error().message()};
-  if (kill(target.pid, SIGQUIT) != 0) {
+  if (Signal(target, SIGQUIT) != 0) {
     return {errno == ESRCH ? kExitNoProcess : kExitOtherUser, SystemError("cannot signal process " + std::to_string(target.pid)).message()};
   }
   for (const auto until = steady_clock::now() + wait; steady_clock::now() < until;
@@ -215,29 +209,24 @@ Obstacle Wake(const Target& target, milliseconds wait) {
     listens = Listens(target);
     if (!listens.ok()) return unreachable(listens.status());
     if (*listens) return {};
-    if (kill(target.pid, 0) != 0)
+    if (Signal(target, 0) != 0)
       return {kExitNoProcess, "process " + std::to_string(target.pid) + " has ended meanwhile"};
   }
   return {kExitNoAnswer, "process " + std::to_string(target.pid) +
                              " did not open its socket in time: it hangs, or waits in a long pause; try again"};
 }
 
-Result<Answer> Execute(const std::string& socket, pid_t server, const std::vector<std::string>& words, milliseconds wait) {
+Result<Answer> Execute(const Target& target, const std::vector<std::string>& words, milliseconds wait) {
   const auto until = steady_clock::now() + wait;
   std::string request("1\0", 2);
   for (size_t i = 0; i <= kArguments; i++) request.append(i < words.size() ? words[i] : "").append(1, '\0');
-  auto fd = Connect(socket, server, until);
+  auto fd = Connect(target, until);
   if (!fd.ok()) return fd.status();
   const Status sent = Send(fd->get(), request, until);
   if (!sent.ok()) return sent;
   auto text = Receive(fd->get(), until);
   if (!text.ok()) return text.status();
-  Answer answer;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, answer.code);
-  if (error != std::errc() || stop == end || *stop != '\n') return Status::Error("the JVM ended, or does not want us to attach");
-  answer.text = text->substr(static_cast<size_t>(stop + 1 - text->data()));
-  return answer;
+  return ParseAnswer(*text);
 }
 
 }  // namespace anttracks::analyzer

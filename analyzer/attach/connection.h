@@ -12,29 +12,20 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/attach/answer.h"
 #include "analyzer/attach/target.h"
 #include "trace/status.h"
 
 namespace anttracks::analyzer {
 
-struct Answer {
-  int code = 0;  // 0: it was done
-  std::string text;
-};
-
 // The JVM takes no longer text in one argument.
 inline constexpr size_t kMostArgument = 1024;
 
-// The /tmp that the process sees, which its user may own: never by a path, as links in it would lead anywhere.
-// A descriptor to be closed; -1: errno says why.
-int OpenTmp(const Target& target);
-
-// After this the JVM listens at target.socket(), or there is an obstacle.
+// After this the JVM listens at its socket, or there is an obstacle.
 Obstacle Wake(const Target& target, std::chrono::milliseconds wait);
 
-// command and at most three arguments. An error says what the socket did. server: the process that must have opened the
-// socket: where a /tmp is shared, another one may have the same number within its namespace.
-trace::Result<Answer> Execute(const std::string& socket, pid_t server, const std::vector<std::string>& words,
-                              std::chrono::milliseconds wait);
+// command and at most three arguments. An error says what the socket did. Only the process itself must have opened it:
+// where a /tmp is shared, another one may have the same number within its namespace.
+trace::Result<Answer> Execute(const Target& target, const std::vector<std::string>& words, std::chrono::milliseconds wait);
 
 }  // namespace anttracks::analyzer

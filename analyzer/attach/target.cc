@@ -1,105 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/attach/target.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "analyzer/attach/perf_data.h"
+#include "analyzer/attach/proc_text.h"
 
 namespace anttracks::analyzer {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The name of the extension function by which the patched VM hands out its interface (vmpatch/abi/anttracks_abi.h).
 constexpr std::string_view kExtension = "com.github.anttracks.functions.GetVM";
-constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kDisable = "DisableAttachMechanism";
 
-// "" if it cannot be read.
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+// Far above what there is in a process that means well.
+constexpr size_t kMostStatus = 1 << 20;
+constexpr size_t kMostMaps = 256 << 20;
+constexpr size_t kMostLine = PATH_MAX + 256;
+constexpr size_t kMostArguments = 4 << 20;
+constexpr size_t kMostPerf = 512 << 10;
+constexpr size_t kMostNames = 100'000;  // in its /tmp
+constexpr size_t kMostVm = size_t{1} << 30;
+constexpr std::chrono::seconds kReadVmWithin{20};
+
+// In the folder /proc/PID.
+Descriptor Open(const Descriptor& process, const char* name, int flags = O_RDONLY) {
+  return Descriptor(openat(process.get(), name, flags | O_CLOEXEC));
 }
 
-std::vector<std::string> Strings(const std::string& text) {
-  std::vector<std::string> strings;
-  std::string part;
-  for (std::istringstream in(text); std::getline(in, part, '\0');) strings.push_back(part);
-  return strings;
+std::string Read(const Descriptor& process, const char* name, size_t most) {
+  return ReadAtMost(Open(process, name), most);
 }
 
-// The line's words behind its name in /proc/PID/status.
-std::vector<std::string> Words(const std::string& status, const std::string& name) {
-  const size_t line = status.find("\n" + name + ":");
-  if (line == std::string::npos) return {};
-  const size_t begin = line + name.size() + 2;
-  std::istringstream in(status.substr(begin, status.find('\n', begin) - begin));
-  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+bool SameNamespace(const std::string& proc, const Descriptor& process, const char* name) {
+  struct stat ours {}, theirs {};
+  if (stat((proc + "/self/" + name).c_str(), &ours) != 0 || fstatat(process.get(), name, &theirs, 0) != 0) return true;
+  return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-void ReadStatus(const std::string& status, Target* target) {
-  const auto number = [](const std::vector<std::string>& words, size_t at, int base = 10) -> uint64_t {
-    return at < words.size() ? std::strtoull(words[at].c_str(), nullptr, base) : 0;
-  };
-  target->uid = static_cast<uid_t>(number(Words(status, "Uid"), 1));
-  target->gid = static_cast<gid_t>(number(Words(status, "Gid"), 1));
-  const auto pids = Words(status, "NSpid");
-  target->inner_pid = pids.empty() ? target->pid : static_cast<pid_t>(number(pids, pids.size() - 1));
-  target->catches_quit = (number(Words(status, "SigCgt"), 0, 16) >> (SIGQUIT - 1) & 1) != 0;
-  const auto state = Words(status, "State");
-  if (!state.empty()) target->state = state[0][0];
-}
-
-void ReadMaps(const std::string& maps, Target* target) {
-  std::string line;
-  for (std::istringstream in(maps); std::getline(in, line);) {
-    const size_t begin = line.find('/');
-    if (begin == std::string::npos) continue;
-    std::string path = line.substr(begin);
-    const bool deleted = path.ends_with(kDeleted);
-    if (deleted) path.resize(path.size() - kDeleted.size());
-    if (path.ends_with("/libjvm.so")) target->libjvm = path;
-    if (!path.ends_with("/libanttracks.so")) continue;
-    target->agent = path;
-    target->agent_deleted = deleted;
+// Whether the VM's file has the extension's name; nothing: it cannot be read.
+std::optional<bool> IsPatched(const Target& target) {
+  // The kernel names the file itself, without links.
+  const Descriptor file = OpenFile(Find(target.root->get(), target.libjvm, Links::kRefused));
+  struct stat made {};
+  if (!file.ok() || fstat(file.get(), &made) != 0 || static_cast<uint64_t>(made.st_size) > kMostVm) return std::nullopt;
+  const auto until = std::chrono::steady_clock::now() + kReadVmWithin;
+  std::string window;  // the end of the block before, and a block
+  for (size_t done = 0; done < kMostVm && std::chrono::steady_clock::now() < until;) {
+    const std::string block = ReadAtMost(file, 1 << 20);
+    if (block.empty()) return done != 0 ? std::optional(false) : std::nullopt;
+    window.erase(0, window.size() - std::min(window.size(), kExtension.size() - 1)).append(block);
+    if (window.find(kExtension) != std::string::npos) return true;
+    done += block.size();
   }
+  return std::nullopt;
 }
 
-bool SameNamespace(const std::string& ours, const std::string& theirs) {
-  std::error_code error;
-  const fs::path a = fs::read_symlink(ours, error), b = fs::read_symlink(theirs, error);
-  return error || a == b;
+// The JVM's own file in a folder of its user's.
+std::string PerfFile(const Target& target, const Descriptor& tmp, const char* folder) {
+  const std::string path = std::string(folder) + "/" + std::to_string(target.inner_pid);
+  const Descriptor file = OpenFile(Find(tmp.get(), path, Links::kRefused));
+  struct stat made {};
+  const bool believed = file.ok() && fstat(file.get(), &made) == 0 && (made.st_uid == target.uid || made.st_uid == 0);
+  return believed ? ReadAtMost(file, kMostPerf) : "";
 }
 
 // One folder for each user that runs JVMs.
 void ReadPerf(Target* target) {
-  std::error_code error;
-  for (const auto& folder : fs::directory_iterator(target->root + "/tmp", error)) {
-    if (folder.path().filename().string().rfind("hsperfdata_", 0) != 0) continue;
-    const std::string path = folder.path().string() + "/" + std::to_string(target->inner_pid);
-    struct stat made {};
-    if (lstat(path.c_str(), &made) != 0 || !S_ISREG(made.st_mode) || made.st_uid != target->uid) continue;
-    const std::string bytes = Read(path);
+  const Descriptor tmp = Find(target->root->get(), "tmp", Links::kRefused);
+  const int listed = openat(tmp.get(), ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  DIR* const names = listed < 0 ? nullptr : fdopendir(listed);
+  if (names == nullptr) return;
+  for (size_t i = 0; i < kMostNames && target->perf.empty(); i++) {
+    const dirent* const entry = readdir(names);
+    if (entry == nullptr) break;
+    if (std::string_view(entry->d_name).substr(0, 11) != "hsperfdata_") continue;
+    const std::string bytes = PerfFile(*target, tmp, entry->d_name);
     target->perf = PerfTexts({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
-}
-
-void ReadOptions(const std::string& folder, Target* target) {
-  target->arguments = Strings(Read(folder + "/cmdline"));
-  for (const std::string& variable : Strings(Read(folder + "/environ"))) {
-    for (const std::string_view name : {"JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=", "_JAVA_OPTIONS="}) {
-      if (variable.rfind(name, 0) == 0) target->option_variables.append(1, ' ').append(variable, name.size());
-    }
-  }
+  closedir(names);
 }
 
 std::string User(uid_t uid, gid_t gid) {
@@ -145,29 +135,64 @@ std::optional<Target> Look(pid_t pid, const std::string& proc) {
   Target target;
   target.pid = pid;
   const std::string folder = proc + "/" + std::to_string(pid);
-  const std::string status = Read(folder + "/status");
+  target.process = std::make_shared<const Descriptor>(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor& process = *target.process;
+  const std::string status = Read(process, "status", kMostStatus);
   if (status.empty()) return std::nullopt;
   ReadStatus(status, &target);
-  target.root = folder + "/root";
-  target.same_mounts = SameNamespace(proc + "/self/ns/mnt", folder + "/ns/mnt");
-  target.same_pids = SameNamespace(proc + "/self/ns/pid", folder + "/ns/pid");
-  const std::string maps = Read(folder + "/maps");
-  std::error_code error;
-  target.readable = !maps.empty() && fs::exists(target.root + "/", error);
+  target.same_mounts = SameNamespace(proc, process, "ns/mnt");
+  target.same_pids = SameNamespace(proc, process, "ns/pid");
+  const Descriptor maps = Open(process, "maps");
+  const bool mapped = EachLine(maps, kMostLine, kMostMaps, [&target](std::string_view line) { ReadMapsLine(line, &target); });
+  target.root = std::make_shared<const Descriptor>(Open(process, "root", O_PATH | O_DIRECTORY));
+  target.readable = mapped && target.root->ok();
   if (!target.readable) {
     // It may have ended while it was looked at.
-    if (!fs::exists(folder, error)) return std::nullopt;
-    std::ifstream now(folder + "/maps");
-    target.ending = now.is_open() && now.peek() == std::ifstream::traits_type::eof();
+    if (Read(process, "status", 1).empty()) return std::nullopt;
+    target.ending = maps.ok() && !mapped;
+    target.libjvm.clear();
     return target;
   }
-  ReadMaps(maps, &target);
   if (target.libjvm.empty()) return target;
-  const std::string vm = Read(target.root + target.libjvm);
-  if (!vm.empty()) target.patched = vm.find(kExtension) != std::string::npos;
-  ReadOptions(folder, &target);
+  target.patched = IsPatched(target);
+  target.arguments = Strings(Read(process, "cmdline", kMostArguments));
+  ReadEnvironment(Read(process, "environ", kMostArguments), &target);
   ReadPerf(&target);
   return target;
+}
+
+bool HasEnded(const Target& target) {
+  Target now;
+  const std::string status = Read(*target.process, "status", kMostStatus);
+  if (status.empty()) return true;
+  ReadStatus(status, &now);
+  if (now.state == 'Z' || now.state == 'X') return true;
+  const auto take = [&now](std::string_view line) { ReadMapsLine(line, &now); };
+  EachLine(Open(*target.process, "maps"), kMostLine, kMostMaps, take);
+  return now.libjvm.empty();
+}
+
+int Signal(const Target& target, int signal) {
+  const int process = target.process ? target.process->get() : -1;
+  const long sent = syscall(SYS_pidfd_send_signal, process, signal, nullptr, 0);
+  // Linux before 5.1, or a filter that does not know the call.
+  if (sent == 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(sent);
+  if (faccessat(process, "status", F_OK, 0) == 0) return kill(target.pid, signal);
+  errno = ESRCH;
+  return -1;
+}
+
+Descriptor OpenTmp(const Target& target) {
+  const Descriptor found = target.root ? Find(target.root->get(), "tmp", Links::kRefused) : Descriptor();
+  Descriptor tmp(found.ok() ? openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
+  struct stat made {};
+  if (!tmp.ok() || fstat(tmp.get(), &made) != 0) return {};
+  if (geteuid() != 0 || target.uid == 0 || made.st_uid == target.uid || (made.st_mode & S_IWOTH) != 0) return tmp;
+  const auto& groups = target.groups;
+  const bool member = made.st_gid == target.gid || std::find(groups.begin(), groups.end(), made.st_gid) != groups.end();
+  if (member && (made.st_mode & S_IWGRP) != 0) return tmp;
+  errno = EACCES;
+  return {};
 }
 
 std::string Target::Collector() const {
@@ -212,10 +237,13 @@ Obstacle CheckProcess(const std::optional<Target>& target, pid_t pid, const Call
   return {};
 }
 
+Descriptor FindLibrary(const Target& target, const std::string& library) {
+  return target.root ? Find(target.root->get(), library, Links::kWithinRoot) : Descriptor();
+}
+
 Obstacle CheckLibrary(const Target& target, const std::string& library) {
-  std::error_code error;
-  const std::string seen = target.root + library;
-  if (fs::exists(seen, error)) return {};
+  struct stat made {};
+  if (fstat(FindLibrary(target, library).get(), &made) == 0 && S_ISREG(made.st_mode)) return {};
   if (target.same_mounts) return {kExitNotLoaded, "there is no " + library + "; --lib=PATH says where libanttracks.so is"};
   return {kExitOtherNamespace, Process(target) + " runs in another mount namespace (a container), in which there is no " + library +
                                    ": copy libanttracks.so to where it can see it, and give that place with --lib=PATH"};

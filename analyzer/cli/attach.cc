@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,9 +10,8 @@
 #include <sstream>
 
 #include "analyzer/attach/request.h"
+#include "analyzer/cli/attach_report.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/json.h"
-#include "analyzer/cli/text.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -56,11 +56,6 @@ std::string Folder(const Target& target) {
   return target.same_mounts && !error && here.find(',') == std::string::npos ? here : "";
 }
 
-int Refuse(Session& session, const Obstacle& obstacle) {
-  session.err << "anttracks: " << obstacle.message << "\n";
-  return obstacle.code;
-}
-
 Obstacle CheckLoaded(const Target& target) {
   const std::string what = fmt::format("process {}", target.pid);
   if (target.agent.empty()) {
@@ -73,95 +68,17 @@ Obstacle CheckLoaded(const Target& target) {
 
 // The agent is one in a process: another copy of its library knows nothing of it.
 Obstacle CheckSame(const Target& target, const std::string& library) {
-  std::error_code error;
-  if (target.agent.empty() || fs::equivalent(target.root + target.agent, target.root + library, error) || error) return {};
+  if (target.agent.empty()) return {};
+  struct stat its {}, other {};
+  if (fstat(FindLibrary(target, target.agent).get(), &its) != 0 || fstat(FindLibrary(target, library).get(), &other) != 0) return {};
+  if (its.st_dev == other.st_dev && its.st_ino == other.st_ino) return {};
   return {kExitRefused, fmt::format("process {} has the agent {} already, and another copy of the library would be another agent: leave out --lib", target.pid,
                                     target.agent)};
 }
 
-uint64_t Number(const ordered_json& json, const char* name) { return json.value(name, uint64_t{0}); }
-
-std::string Losses(const ordered_json& counters) {
-  const uint64_t lost = Number(counters, "lost_segments"), dropped = Number(counters, "dropped_bytes");
-  if (lost == 0 && dropped == 0) return "none";
-  return fmt::format("{} ({}) because the file could not be written fast enough, {} at the bound of maxsize",
-                     Plural(lost, "segment"), Bytes(Number(counters, "lost_bytes")), Bytes(dropped));
-}
-
-std::string Written(const ordered_json& trace) {
-  const ordered_json& counters = trace.at("counters");
-  const uint64_t stored = Number(counters, "stored_bytes"), time = Number(trace, "duration_ns");
-  const double seconds = static_cast<double>(time) / 1e9;
-  const auto rate = seconds > 0 ? static_cast<uint64_t>(static_cast<double>(stored) / seconds) : 0;
-  const std::string files = trace.value("rotates", false) ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
-  return fmt::format("{}, {} a second{}", Bytes(stored), Bytes(rate), files);
-}
-
-std::string Objects(const ordered_json& trace) {
-  const ordered_json& counters = trace.at("counters");
-  if (trace.value("mode", "") == "sample") return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
-  return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")), Bytes(Number(counters, "bytes")),
-                     Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
-}
-
-void PrintStatus(Session& session, const Target& target, const ordered_json& reply) {
-  const auto line = [&session](std::string_view name, const std::string& value) {
-    session.out << fmt::format("{:<12}{}\n", name, value);
-  };
-  line("process", std::to_string(target.pid));
-  line("collector", target.Collector());
-  const std::string state = reply.value("state", "unknown");
-  const ordered_json* const trace = reply.contains("trace") ? &reply.at("trace") : nullptr;
-  line("state", state + (trace != nullptr && state != "tracing" ? "; this is of the trace before" : ""));
-  if (trace == nullptr) return;
-  line("mode", trace->value("mode", "") == "sample" ? "samples" : "every object");
-  line("file", trace->value("file", ""));
-  line("options", trace->value("options", ""));
-  line("time", Duration(Number(*trace, "duration_ns")));
-  line("written", Written(*trace));
-  line("objects", Objects(*trace));
-  line("collections", Count(Number(trace->at("counters"), "collections")));
-  line("losses", Losses(trace->at("counters")));
-  if (const std::string failure = trace->value("failure", ""); !failure.empty()) line("failure", failure);
-}
-
-// One line that says what was done.
-std::string Done(const std::string& name, const Target& target, const ordered_json& reply) {
-  const ordered_json& trace = reply.at("trace");
-  const std::string file = trace.value("file", "");
-  const ordered_json& counters = trace.at("counters");
-  if (name == "stop") {
-    return fmt::format("process {} is traced no more; {}: {}, {}\n", target.pid, file, Bytes(Number(counters, "stored_bytes")),
-                       Duration(Number(trace, "duration_ns")));
-  }
-  if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
-  const bool samples = trace.value("mode", "") == "sample";
-  return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, target.Collector(), samples ? "sampled" : "traced", file,
-                     samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));
-}
-
-int Show(Session& session, const std::string& name, const Target& target, ordered_json reply) {
-  if (reply.contains("notes")) {
-    for (const auto& note : reply["notes"]) session.err << "anttracks: " << note.get<std::string>() << "\n";
-  }
-  const bool began_in_vain = (name == "attach" || name == "start") && reply.value("state", "") == "failed";
-  if (session.json || name == "dump-stats") {
-    reply["collector"] = target.Collector();
-    session.out << JsonText(name == "dump-stats" ? reply.at("stats") : reply);
-  } else if (name == "status") {
-    PrintStatus(session, target, reply);
-  } else if (!began_in_vain) {
-    session.out << Done(name, target, reply);
-  }
-  if (!began_in_vain) return kExitFine;
-  return Refuse(session, {kExitRefused, "tracing failed at once: " + reply.at("trace").value("failure", "")});
-}
-
 // What went wrong because the process was ending meanwhile is not worth telling.
-Obstacle UnlessEnded(const Obstacle& obstacle, int pid) {
-  const auto now = Look(pid);
-  const bool ended = !now || now->state == 'Z' || now->state == 'X' || now->libjvm.empty();
-  return ended ? Obstacle{kExitNoProcess, fmt::format("process {} has ended meanwhile", pid)} : obstacle;
+Obstacle UnlessEnded(const Obstacle& obstacle, const Target& target) {
+  return HasEnded(target) ? Obstacle{kExitNoProcess, fmt::format("process {} has ended meanwhile", target.pid)} : obstacle;
 }
 
 // Attaching and asking are the same; only the first may load the library.
@@ -183,14 +100,10 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
   ordered_json reply;
   obstacle = Ask(*target, question, &reply);
   if (!obstacle.none()) {
-    if (session.json && reply.is_object()) session.out << JsonText(reply);
-    return Refuse(session, UnlessEnded(obstacle, arguments.pid));
+    if (session.json && reply.is_object()) PrintJson(session, reply);
+    return Refuse(session, UnlessEnded(obstacle, *target));
   }
-  try {
-    return Show(session, name, *target, std::move(reply));
-  } catch (const ordered_json::exception&) {
-    return Refuse(session, {kExitRefused, "the agent's answer makes no sense; was it built from the same sources?"});
-  }
+  return Report(session, name, *target, std::move(reply));
 }
 
 }  // namespace

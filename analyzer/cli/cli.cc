@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <ostream>
 
 #include "analyzer/cli/commands.h"
@@ -113,6 +114,9 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
   fold->add_option("--max-bytes", arguments.fold.max_bytes, "Write nothing if it would be more");
   fold->add_flag("-f,--force", arguments.fold.force, "Replace the file of origins if it exists");
 
+  // For the agent: main has done what it asks for.
+  fold->add_option("--as-child", arguments.fold.memory_bytes)->group("");
+
   AddAttachCommands(app, session, arguments.attach);
 
   CLI::App* verify = AddCommand(app, session, "verify", "Rebuild the heap and check every invariant of the trace; each rotation, object by object");
@@ -171,6 +175,9 @@ int Main(const std::vector<std::string>& arguments, std::ostream& raw_out, std::
     if (error.get_exit_code() == 0) return app.exit(error, out, err);
     app.exit(error, out, err);
     return kExitUsage;
+  } catch (const std::bad_alloc&) {
+    err << "anttracks: not enough memory\n";
+    return kExitUnreadable;
   } catch (const std::exception& error) {
     err << "anttracks: " << error.what() << "\n";
     return kExitUnreadable;

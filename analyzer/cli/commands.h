@@ -35,6 +35,7 @@ struct ClassesArguments {
 struct FoldArguments {
   uint64_t max_bytes = 0;  // of the file that is written; 0: any
   bool force = false;      // replace it if it exists
+  uint64_t memory_bytes = 0;  // see child.h
 };
 
 struct AttachArguments {

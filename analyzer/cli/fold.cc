@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
@@ -14,6 +12,7 @@
 #include "analyzer/cli/text.h"
 #include "trace/file_set.h"
 #include "trace/file_writer.h"
+#include "trace/output_file.h"
 #include "trace/segment_writer.h"
 
 namespace anttracks::analyzer {
@@ -79,18 +78,22 @@ class OriginsFile {
   ByteBuffer bytes_;
 };
 
-// Whole or not at all.
 Status Write(const std::string& path, std::span<const uint8_t> bytes) {
-  const std::string unfinished = path + ".tmp";
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
+  const int error = trace::WriteWhole(path, bytes);
+  return error == 0 ? Status() : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
+}
+
+bool MayWrite(Session& session, const std::string& path, bool force) {
+  const std::string what = trace::WhyNotReplaced(path, &trace::IsTraceFile);
   std::error_code error;
-  if (file) std::filesystem::rename(unfinished, path, error);
-  if (file && !error) return {};
-  const std::string why = error ? error.message() : std::generic_category().message(errno);
-  std::filesystem::remove(unfinished, error);
-  return Status::Error("cannot write " + path + ": " + why);
+  if (!what.empty()) {
+    session.err << "anttracks: " << path << " is " << what << ", no file of origins; remove it\n";
+  } else if (!force && std::filesystem::exists(path, error)) {
+    session.err << "anttracks: " << path << " exists already; -f replaces it\n";
+  } else {
+    return true;
+  }
+  return false;
 }
 
 std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) {
@@ -112,10 +115,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
   }
   const std::string next_path = symbols_path + "." + std::to_string(index + 1);
   const std::string out_path = next_path + trace::kOriginsSuffix;
-  if (!arguments.force && std::filesystem::exists(out_path)) {
-    session.err << "anttracks: " << out_path << " exists already; -f replaces it\n";
-    return kExitUsage;
-  }
+  if (!MayWrite(session, out_path, arguments.force)) return kExitUsage;
   session.files = {symbols_path, data, next_path};
   if (!session.Open()) return kExitUnreadable;
   // The agent deletes a data file before its origins: they were not missed if it is still there.

@@ -3,9 +3,11 @@
 
 #include <iostream>
 
+#include "analyzer/cli/child.h"
 #include "analyzer/cli/commands.h"
 
 int main(int argc, char** argv) {
+  anttracks::analyzer::LowerIfAsked({argv, static_cast<size_t>(argc)});
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const int code = anttracks::analyzer::Main(arguments, std::cout, std::cerr, ::isatty(STDERR_FILENO) != 0);

@@ -14,12 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "trace/format.h"
+
 namespace anttracks::analyzer {
 
 template <class T>
 class PagedTable {
  public:
-  static constexpr uint64_t kMaxId = (uint64_t{1} << 26) - 1;
+  static constexpr uint64_t kMaxId = trace::kMaxId;
 
   // The value of the id, made by default construction if new; nullptr if the id is above kMaxId.
   T* FindOrAdd(uint64_t id) {

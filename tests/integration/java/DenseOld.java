@@ -17,7 +17,7 @@ public final class DenseOld {
     }
 
     public static void main(String[] args) {
-        Random random = new Random(11);
+        Random random = new Random(Long.getLong("random.seed", 11));
         for (int i = 0; i < 40_000; i++) kept.add(make(random));
         System.gc();
         for (int round = 0; round < 20; round++) {

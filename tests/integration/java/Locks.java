@@ -16,7 +16,7 @@ public final class Locks {
     private static volatile boolean stop;
 
     private static void contend(int seed) {
-        Random random = new Random(seed);
+        Random random = new Random(seed + Long.getLong("random.seed", 0));
         while (!stop) {
             Cell cell = cells[random.nextInt(50)];
             synchronized (cell) {

@@ -59,7 +59,7 @@ public final class Mix {
 
     public static void main(String[] args) {
         int steps = args.length > 0 ? Integer.parseInt(args[0]) : 150_000;
-        Random random = new Random(42);
+        Random random = new Random(Long.getLong("random.seed", 42));
         long sum = round(random, steps);
         Judge.both();
         sum += round(random, steps);

@@ -44,7 +44,7 @@ public final class PromotionFailure {
         long leave = Long.parseLong(args[0]) << 20;
         int live = Integer.parseInt(args[1]);
         MemoryPoolMXBean pool = oldPool();
-        Random random = new Random(3);
+        Random random = new Random(Long.getLong("random.seed", 3));
         for (int round = 0; round < 4; round++) {
             fillOld(pool, leave);
             garbage(200);

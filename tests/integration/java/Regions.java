@@ -21,7 +21,7 @@ public final class Regions {
     }
 
     private static final int CHAINS = 400;
-    private static final Random random = new Random(11);
+    private static final Random random = new Random(Long.getLong("random.seed", 11));
     private static final Node[] chains = new Node[CHAINS];
     private static final List<Object> loaded = new ArrayList<>();
     private static final List<byte[]> humongous = new ArrayList<>();

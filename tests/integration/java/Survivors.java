@@ -14,7 +14,7 @@ public final class Survivors {
     }
 
     public static void main(String[] args) {
-        Random random = new Random(7);
+        Random random = new Random(Long.getLong("random.seed", 7));
         ArrayDeque<Entry> window = new ArrayDeque<>();
         for (int round = 0; round < 4; round++) {
             for (int i = 0; i < 150_000; i++) {

@@ -21,7 +21,7 @@ public final class Threads {
     }
 
     private static void work(int seed) {
-        Random random = new Random(seed);
+        Random random = new Random(seed + Long.getLong("random.seed", 0));
         Item local = null;
         for (int i = 0; !stop; i++) {
             local = new Item(random.nextInt(1000) == 0 ? null : local, random.nextInt(100));

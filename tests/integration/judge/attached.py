@@ -12,6 +12,18 @@ from .world import AGENT, ANALYZER, HERE, JDK, TIMEOUT, expect, java_command, ru
 AGENT_THREADS = ("anttracks", "anttracks-read", "anttracks-zip", "AntTracks")
 
 
+def agent_threads(pid):
+    """The names of the agent's threads that the kernel knows."""
+    names = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as file:
+                names.append(file.read().strip())
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return [name for name in names if name in AGENT_THREADS]
+
+
 def marked_line(word):
     with open(os.path.join(HERE, "java", "Attached.java"), encoding="utf-8") as file:
         return next(number for number, line in enumerate(file, 1) if line.rstrip().endswith("// @" + word))
@@ -73,15 +85,7 @@ class Program:
         return json.loads(self.ctl("status", "--json").stdout)
 
     def agent_threads(self):
-        """Those of the agent that the kernel knows."""
-        names = []
-        for task in os.listdir(f"/proc/{self.pid}/task"):
-            try:
-                with open(f"/proc/{self.pid}/task/{task}/comm", encoding="utf-8") as file:
-                    names.append(file.read().strip())
-            except FileNotFoundError:
-                pass
-        return [name for name in names if name in AGENT_THREADS]
+        return agent_threads(self.pid)
 
     def open_files(self):
         """The files under the test's folder that the process has open, but for stderr."""

@@ -131,4 +131,9 @@ class StoppedThread:
 
     def __exit__(self, *_):
         for tid in self.tids:
-            self._ptrace(_PTRACE_DETACH, tid, None, None)
+            if self._ptrace(_PTRACE_DETACH, tid, None, None) == 0:
+                continue
+            try:
+                os.waitpid(tid, _WALL)  # killed meanwhile: its process does not end before its tracer has waited for it
+            except ChildProcessError:
+                pass

@@ -10,18 +10,23 @@ import threading
 import zipfile
 import zlib
 
+import sanitizers
+
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 HERE = os.path.join(ROOT, "tests", "integration")
 BUILD = os.path.join(ROOT, "build")
-OUT = os.path.join(BUILD, "integration")
+OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
-AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILD, "libanttracks.so")
-ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILD, "anttracks")
+BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
+AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
+ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttracks")
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
+ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
+HANG = os.path.join(OUT, "libhang.so")  # native/hang.c, preloaded
 JAVA_AGENT = os.path.join(OUT, "instrument.jar")  # java/Instrument.java, an agent in Java
-TIMEOUT = 300
+TIMEOUT = int(os.environ.get("ANTTRACKS_TEST_TIMEOUT") or 300)  # seconds for a program
 
 TESTS = []
 
@@ -91,7 +96,7 @@ def stock_java():
 
 
 def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
-    command = [jdk + "/bin/java", *flags]
+    command = [*sanitizers.jvm_words(), jdk + "/bin/java", *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
@@ -136,7 +141,7 @@ _MANIFEST = "Manifest-Version: 1.0\nPremain-Class: Instrument\nCan-Redefine-Clas
 
 
 def _compile_native(source, library):
-    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", "-o", library,
+    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", f"-I{ROOT}", "-o", library,
                 os.path.join(HERE, "native", source)])
 
 
@@ -154,7 +159,8 @@ def prepare():
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
             jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
-        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR)):
+        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("ask_sites.c", ASK_SITES),
+                                ("hang.c", HANG)):
             done = _compile_native(source, library)
             if done.returncode != 0:
                 return "gcc failed\n" + tail(done.stderr, 30)

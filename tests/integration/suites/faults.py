@@ -70,10 +70,12 @@ def existing_file(t):
     expect(path in done.stdout + done.stderr and "exist" in (done.stdout + done.stderr).lower(), tail(done.stderr))
     with open(path, encoding="utf-8") as file:
         expect(file.read() == "precious", "the file was changed")
+    with open(path, "wb") as file:
+        file.write(b"ANTTRACK and so on")
     done = run(java_command("Life", ("return",), PARALLEL, f"file={path},overwrite=yes"))
     expect(done.returncode == 0, f"overwrite=yes: {done.returncode} {tail(done.stderr)}")
     with open(path, "rb") as file:
-        expect(file.read(8) == b"ANTTRACK", "no trace was written")
+        expect(file.read(8) == b"ANTTRACK" and os.path.getsize(path) > 1000, "no trace was written")
 
 
 @test("The option help is shown and names every option")

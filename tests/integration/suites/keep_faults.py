@@ -6,6 +6,7 @@ import random
 import shutil
 import time
 
+from judge.host import MemoryLimit
 from judge.rotated import Running, SizeWatch, data_files, plain_output
 from judge.world import AGENT, ANALYZER, analyze, analyze_json, expect, java_command, run, tail, test, verified
 
@@ -39,7 +40,7 @@ def left_over(t):
         pids = file.read().split()
     expect(pids, "nothing was folded: the test tests nothing")
     return ([pid for pid in pids if os.path.exists(f"/proc/{pid}")]
-            + [name for name in os.listdir(t.folder) if name.endswith((".tmp", ".origins"))])
+            + [name for name in os.listdir(t.folder) if ".tmp" in name or name.endswith(".origins")])
 
 
 @test("keep=yes without anttracks beside the agent is refused by name, and no file is made")
@@ -74,8 +75,8 @@ def bad_fold(name, script, said):
         expect(not left_over(t), f"left over: {left_over(t)}")
 
 
-# ${4%.*}.N.origins.tmp as the real one would leave it.
-UNFINISHED = "i=${4##*.}; echo half >${4%.*}.$((i + 1)).origins.tmp\n"
+# As the real one would leave it.
+UNFINISHED = "i=${4##*.}; echo half >${4%.*}.$((i + 1)).origins.tmp-0123456789abcdef\n"
 bad_fold("fails", UNFINISHED + "echo no luck today >&2; exit 1", "no luck today")
 bad_fold("is killed", UNFINISHED + "kill -9 $$", "it was killed")
 bad_fold("never ends", UNFINISHED + "exec sleep 1000", "it had to go before it was folded")
@@ -117,6 +118,69 @@ def folds_of(pid):
         except FileNotFoundError:
             pass
     return found
+
+
+@test("A fold goes before the program does: first where memory is short, last where time is, with bounds and without a core dump")
+def lowered(t):
+    with Running(t, t.path("trace"), "Windows", (6, 100_000_000, 20_000), ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
+                 "maxsize=12M,keep=yes") as running:
+        until = time.monotonic() + 120
+        seen = None
+        while seen != LOWERED and time.monotonic() < until and running.process.poll() is None:
+            for pid in folds_of(running.pid):
+                seen = state_of(pid) or seen
+            time.sleep(0.0005)
+        expect(seen == LOWERED, f"the last fold that was seen: {seen}, the program: {running.process.poll()} {tail(running.stderr())}")
+        expect(state_of(running.pid) not in (None, LOWERED), "the program itself is lowered")
+
+
+# oom_score_adj, scheduling policy, bytes of data and of a core dump. 32 MB of heap and what a small one needs.
+LOWERED = ("1000", os.SCHED_IDLE, str(288 * MB), "0")
+
+
+def state_of(pid):
+    """None: it is gone."""
+    try:
+        with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+            score = file.read().strip()
+        with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+            limits = {line[:26].strip(): line[26:].split()[0] for line in file}
+        return score, os.sched_getscheduler(int(pid)), limits["Max data size"], limits["Max core file size"]
+    except (OSError, KeyError):
+        return None
+
+
+@test("Where memory is short for program and fold together, the fold is what goes", slow=True)
+def short_of_memory(t):
+    program = ("Windows", (4, 2_000_000, 1_000_000), ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"))
+    options = "maxsize=160M,keep=yes"
+    with Running(t, t.path("trace"), *program, options) as running:
+        mine, folds = 0, 0
+        while running.process.poll() is None:
+            mine = max(mine, most_memory(running.pid))
+            folds = max([folds, *(most_memory(pid) for pid in folds_of(running.pid))])
+            time.sleep(0.005)
+        expect(running.finish() == 0, f"where memory is not short it ended so: {tail(running.stderr())}")
+        output = running.stdout()
+    expect(folds > 30 * MB, f"a fold took {folds >> 20} MB: too few to test anything")
+    t.clear()
+    with MemoryLimit(t, mine + folds // 2) as limit:
+        with Running(t, t.path("trace"), *program, options, before=limit.command) as running:
+            code = running.finish()
+            expect((code, running.stdout()) == (0, output), f"ended with {code}: {running.stdout()!r} {tail(running.stderr())}")
+            lines = running.stderr().splitlines()
+        expect(len(lines) == 1 and "keep=yes" in lines[0] and ("it was killed" in lines[0] or "not enough memory" in lines[0]), f"stderr: {lines}")
+    expect(analyze_json("info", t.path("trace"))["counters"]["unfolded_files"] > 0, "nothing went")
+    verified(t.path("trace"))
+
+
+def most_memory(pid):
+    """The most bytes that it ever had; 0: it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
 
 
 @test("A file of origins that is deleted or damaged while the program runs costs what it kept, not the trace")

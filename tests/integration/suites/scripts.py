@@ -4,7 +4,10 @@
 import os
 
 import jdk_source
+import workloads
 from judge.world import ROOT, expect, run, test
+
+SETUP = os.path.join(ROOT, "scripts", "setup-packages")
 
 
 @test("Source entries are made from Debian's one-line entries only")
@@ -84,3 +87,66 @@ def hunk(t):
         expect(word in done.stderr, f"{word!r} is not in the message:\n{done.stderr}")
     rejects = [name for _, _, names in os.walk(t.path("cache/jdk")) for name in names if name.endswith(".rej")]
     expect(rejects == ["a.txt.rej"], f"rejected hunks kept: {rejects}")
+
+
+def bare_system(t, apt_get="exit 0"):
+    """Words in front of a command for which no package is installed; apt-get is this shell script, and its calls are written down."""
+    os.makedirs(t.path("bin"))
+    for name, text in (("dpkg-query", "exit 1"), ("id", "echo 0"), ("apt-get", f'echo "$@" >>{t.path("calls")}\n{apt_get}')):
+        with open(t.path("bin/" + name), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(t.path("bin/" + name), 0o755)
+    return ["env", "PATH=" + t.path("bin") + ":" + os.environ["PATH"]]
+
+
+def calls(t):
+    if not os.path.exists(t.path("calls")):
+        return []
+    with open(t.path("calls"), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+@test("setup-packages waits for locks that somebody else holds, and fetches the index when a package is not in it")
+def locks(t):
+    apt_get = f"""case $(wc -l <{t.path("calls")}) in
+1) echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)" >&2; exit 100 ;;
+2) echo "E: Unable to locate package a" >&2; exit 100 ;;
+3) echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt-get)" >&2; exit 100 ;;
+esac"""
+    done = run([*bare_system(t, apt_get), "env", "-u", "ANTTRACKS_NO_INSTALL", SETUP, "--only", "a", "b"])
+    expect(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
+    found = [next(word for word in call.split() if word in ("install", "update")) for call in calls(t)]
+    expect(found == ["install", "install", "update", "update", "install"], f"{calls(t)}")
+    expect(all("DPkg::Lock::Timeout=" in call for call in calls(t)) and calls(t)[-1].endswith(" a b"), f"{calls(t)}")
+    expect(done.stderr.count("waiting for a lock") == 2, done.stderr)
+
+
+@test("setup-packages gives up at another error than a lock")
+def no_lock(t):
+    apt_get = "echo Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend.; echo E: no network >&2; exit 100"
+    done = run([*bare_system(t, apt_get), "env", "-u", "ANTTRACKS_NO_INSTALL", SETUP, "--only", "a"])
+    expect(done.returncode == 1 and "no network" in done.stderr and len(calls(t)) == 2, f"{done.returncode} {done.stderr} {calls(t)}")
+
+
+@test("From within a test nothing is installed or fetched, and what is missing is named")
+def no_install(t):
+    expect(os.environ.get("ANTTRACKS_NO_INSTALL") == "1", "tests may install")
+    bare = bare_system(t)
+    done = run([*bare, SETUP, "--only", "a", "b"])
+    expect(done.returncode == 1 and "missing: a b;" in done.stderr and "--only a b" in done.stderr, f"{done.returncode} {done.stderr}")
+    done = run([*bare, os.path.join(ROOT, "scripts", "jtreg"), "--short", "--out", t.folder])
+    expect(done.returncode == 77 and "jtreg7" in done.stderr, f"{done.returncode} {done.stderr}")
+    done = run([*bare, os.path.join(ROOT, "scripts", "harness"), "--install", "h2"])
+    expect(done.returncode == 1 and "libh2-java" in done.stderr, f"{done.returncode} {done.stderr}")
+    done = run([*bare, "env", "-u", "ANTTRACKS_JDK_HOME", "-u", "ANTTRACKS_JDK_SOURCE", "ANTTRACKS_CACHE=" + t.path("cache"),
+                os.path.join(ROOT, "scripts", "setup-jdk"), "--until", "download"])
+    expect(done.returncode == 1 and "--until download" in done.stderr, f"{done.returncode} {done.stderr}")
+    expect(calls(t) == [], f"apt-get was called: {calls(t)}")
+
+
+@test("scripts/test installs all packages of the workloads but for three large ones")
+def test_packages(t):
+    done = run([*bare_system(t), SETUP, "--test"])
+    missing = done.stderr.split("missing: ")[1].split(";")[0].split()
+    left_out = set(workloads.PACKAGES) - set(missing)
+    expect(left_out == {"jython", "liblucene8-java", "scala"} and "jtreg7" in missing, f"not installed: {left_out}")

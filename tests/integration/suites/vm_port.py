@@ -113,6 +113,6 @@ def table(t):
 def real(t):
     done = run(["env", "-u", "ANTTRACKS_JDK_HOME", os.path.join(ROOT, "scripts/setup-jdk"), "--until", "download"])
     if done.returncode != 0:
-        raise Skip("the source of the JDK cannot be had")
+        raise Skip("the source of the JDK is missing: scripts/setup-jdk --until download")
     done = run([os.path.join(ROOT, "scripts/vm-port-check"), done.stdout.strip()])
     expect(done.returncode == 0 and " 0 fail" in done.stdout, f"{done.returncode}\n{tail(done.stdout, 30)}{tail(done.stderr)}")

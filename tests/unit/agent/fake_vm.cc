@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 namespace anttracks::core {
 namespace {
@@ -11,7 +12,28 @@ FakeVm* current = nullptr;
 
 constexpr uint64_t kMirrorWords = 14;
 
+constexpr uint64_t kLockBits = 3, kStackLocked = 0, kNeutral = 1, kInflated = 2;
+// Other bits of a header: its age, a hash.
+constexpr uint64_t kOtherBits = 0x5555500;
+
+thread_local bool is_known = false;
+
+std::atomic_ref<uint64_t> MarkAt(uint64_t at) { return std::atomic_ref(*reinterpret_cast<uint64_t*>(at)); }
+bool IsNeutral(uint64_t mark) { return (mark & kLockBits) == kNeutral; }
+uint64_t Pointer(const FakeLock* lock, uint64_t state) { return reinterpret_cast<uint64_t>(lock) | state; }
+
+// The site of an object whose mark says where its header is, if both could be read at the same time.
+bool ReadDisplaced(uint64_t at, uint64_t mark, uint32_t* site) {
+  if (mark == FakeVm::kBeingInflated || (mark & kLockBits) == FakeVm::kMarked) return false;
+  const uint64_t header = reinterpret_cast<const FakeLock*>(mark & ~kLockBits)->header.load(std::memory_order_acquire);
+  *site = static_cast<uint32_t>(header >> ANTTRACKS_SITE_SHIFT);
+  return IsNeutral(header) && MarkAt(at).load(std::memory_order_acquire) == mark;
+}
+
 }  // namespace
+
+KnownThread::KnownThread() { is_known = true; }
+KnownThread::~KnownThread() { is_known = false; }
 
 FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   current = this;
@@ -43,9 +65,8 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
 FakeVm::~FakeVm() { current = nullptr; }
 
 uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
-  const uint64_t mark = uint64_t{site} << ANTTRACKS_SITE_SHIFT | 1;
   char* p = reinterpret_cast<char*>(at);
-  std::memcpy(p, &mark, 8);
+  MarkAt(at).store(uint64_t{site} << ANTTRACKS_SITE_SHIFT | kOtherBits | kNeutral, std::memory_order_relaxed);
   if (vm_.klass_bytes == 4) {
     const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
     std::memcpy(p + 8, &value, 4);
@@ -61,13 +82,49 @@ uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length
 }
 
 uint64_t FakeVm::PutLocked(uint64_t at, uint64_t klass, uint32_t site) {
-  const uint64_t end = Put(at, klass, 0);
-  const uint64_t mark = 0x7fffe000;
-  std::memcpy(reinterpret_cast<char*>(at), &mark, 8);
-  const std::lock_guard lock(displaced_mutex_);
-  displaced_[at] = site;
+  const uint64_t end = Put(at, klass, site);
+  const std::lock_guard lock(locks_mutex_);
+  StackLock(at, &locks_.emplace_back());
   return end;
 }
+
+// The word is in its place before the mark says so.
+bool FakeVm::StackLock(uint64_t at, FakeLock* lock) {
+  uint64_t mark = MarkAt(at).load();
+  if (!IsNeutral(mark)) return false;
+  lock->header.store(mark);
+  return MarkAt(at).compare_exchange_strong(mark, Pointer(lock, kStackLocked));
+}
+
+// The stack is used for something else then.
+bool FakeVm::StackUnlock(uint64_t at, FakeLock* lock) {
+  uint64_t mark = Pointer(lock, kStackLocked);
+  if (!MarkAt(at).compare_exchange_strong(mark, lock->header.load())) return false;
+  lock->header.store(0);
+  return true;
+}
+
+bool FakeVm::Inflate(uint64_t at, FakeLock* monitor) {
+  uint64_t mark = MarkAt(at).load();
+  if (mark == FakeVm::kBeingInflated || ((mark & kLockBits) != kNeutral && (mark & kLockBits) != kStackLocked)) return false;
+  if (IsNeutral(mark)) {
+    monitor->header.store(mark);
+    return MarkAt(at).compare_exchange_strong(mark, Pointer(monitor, kInflated));
+  }
+  if (!MarkAt(at).compare_exchange_strong(mark, kBeingInflated)) return false;
+  monitor->header.store(reinterpret_cast<const FakeLock*>(mark)->header.load());
+  MarkAt(at).store(Pointer(monitor, kInflated));
+  return true;
+}
+
+bool FakeVm::Deflate(uint64_t at, FakeLock* monitor) {
+  uint64_t mark = Pointer(monitor, kInflated);
+  if (!MarkAt(at).compare_exchange_strong(mark, monitor->header.load())) return false;
+  monitor->header.store(0);
+  return true;
+}
+
+uint64_t FakeVm::SetMark(uint64_t at, uint64_t mark) { return MarkAt(at).exchange(mark); }
 
 int32_t FakeVm::DescribeClass(uint64_t klass, AntTracksClass* out, char* text, size_t bytes) {
   const auto found = current->classes_.find(klass);
@@ -135,10 +192,18 @@ int32_t FakeVm::DescribeFields(uint64_t klass, void* context, void (*visit)(void
   return static_cast<int32_t>(fields.size());
 }
 
+// The VM's protocol.
 uint32_t FakeVm::ObjectSite(uint64_t address) {
-  const std::lock_guard lock(current->displaced_mutex_);
-  const auto found = current->displaced_.find(address);
-  return found == current->displaced_.end() ? 0 : found->second;
+  constexpr int kSpins = 1000, kMostMs = 60'000;
+  for (int i = 0; i < kSpins + kMostMs; i++) {
+    const uint64_t mark = MarkAt(address).load(std::memory_order_acquire);
+    uint32_t site = 0;
+    if (IsNeutral(mark)) return static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+    if (ReadDisplaced(address, mark, &site)) return site;
+    if (!is_known && ((mark & kLockBits) == kMarked || i >= kSpins)) break;
+    if (i >= kSpins) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return ANTTRACKS_SITE_CANNOT_TELL;
 }
 
 uint64_t FakeVm::ObjectBytes(uint64_t) { return kMirrorWords * 8; }

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A VM interface over a heap of plain memory, so that the core runs without a JVM.
 //
-// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory. One FakeVm at a time,
-// since the interface's functions have no context.
+// Objects have the headers of HotSpot 17: the mark is a word with the site, or with nothing but its lowest bits says where
+// that word is while the object is locked.
+//
+//     site..01  neutral
+//     lock..00  locked by a thread: the word lies on its stack
+//     lock..10  inflated: the word lies in a monitor
+//            0  being inflated: nobody can tell the site
+//     ......11  a heap walk of JVM TI is under way, and has been here
+//
+// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory; marks change while others read
+// them. One FakeVm at a time, since the interface's functions have no context.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,6 +40,19 @@ struct FakeClass {
   std::vector<FakeField> fields = {};
 };
 
+// The word of an object's header while the object is locked: on a thread's stack, or in a monitor.
+struct FakeLock {
+  alignas(8) std::atomic<uint64_t> header{0};
+};
+
+// While it lives the VM knows its thread, which then waits for marks that are about to change.
+class KnownThread {
+ public:
+  KnownThread();
+  ~KnownThread();
+  KnownThread(const KnownThread&) = delete;
+};
+
 class FakeVm {
  public:
   static constexpr uint64_t kBase = 0x7f0000000000;
@@ -44,8 +67,18 @@ class FakeVm {
 
   // Writes an object at the address; gives the address behind it.
   uint64_t Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length = 0);
-  // As Put, but the header is displaced: its site is known to object_site only.
+  // As Put, but another thread holds its lock: the site is known to object_site only.
   uint64_t PutLocked(uint64_t at, uint64_t klass, uint32_t site);
+
+  // The object's mark. False: it is not in the state that this begins with.
+  static bool StackLock(uint64_t at, FakeLock* lock);
+  static bool StackUnlock(uint64_t at, FakeLock* lock);
+  // Of a neutral object, or of one that is locked on a stack: that lock's word is the caller's to give up.
+  static bool Inflate(uint64_t at, FakeLock* monitor);
+  static bool Deflate(uint64_t at, FakeLock* monitor);
+  // Any other; what was there before. kMarked is for while the world stands still.
+  static constexpr uint64_t kBeingInflated = 0, kMarked = 3;
+  static uint64_t SetMark(uint64_t at, uint64_t mark);
   uint64_t heap() const { return reinterpret_cast<uint64_t>(heap_.data()); }
   uint64_t heap_end() const { return heap() + heap_.size() * 8; }
 
@@ -64,8 +97,8 @@ class FakeVm {
 
   AntTracksVM vm_{};
   std::map<uint64_t, FakeClass> classes_;
-  std::mutex displaced_mutex_;
-  std::map<uint64_t, uint32_t> displaced_;  // guarded by displaced_mutex_
+  std::mutex locks_mutex_;
+  std::deque<FakeLock> locks_;  // of PutLocked; guarded by locks_mutex_
   std::vector<uint64_t> heap_;
 };
 

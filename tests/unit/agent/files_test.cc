@@ -7,14 +7,19 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "agent/io/fold_process.h"
+#include "agent/io/rotating_trace.h"
 #include "agent/io/stats_file.h"
 #include "tests/unit/agent/recorded.h"
+#include "trace/file_writer.h"
 
 namespace anttracks::core {
 namespace {
+
+namespace fs = std::filesystem;
 
 // In a child without standard streams: that none of them is a file of the agent's afterwards.
 template <class Body>
@@ -43,6 +48,60 @@ TEST_CASE("a host that has closed its standard streams does not print into files
     static io::FoldProcess fold("/bin/sleep");
     return fold.Start("1000", 1).ok();
   }));
+}
+
+TEST_CASE("a trace is for its owner alone, also where one that others could read was") {
+  const std::string path = TemporaryPath();
+  const mode_t mask = umask(0);
+  { std::ofstream(path) << "ANTTRACK"; }
+  const auto file = io::TraceFile::Create(path, true);
+  const auto rotated = io::RotatingTrace::Create(path + "r", false, {1, 2, 3}, {1 << 20, 0.25});
+  umask(mask);
+  REQUIRE(file.ok());
+  REQUIRE(rotated.ok());
+  for (const std::string& made : {path, path + "r", path + "r.0"}) {
+    CAPTURE(made);
+    CHECK(fs::status(made).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  }
+}
+
+TEST_CASE("overwrite replaces traces only, and goes through no link to a file") {
+  const std::string path = TemporaryPath(), precious = path + ".precious";
+  { std::ofstream(precious) << "precious"; }
+  { std::ofstream(path) << "my diary"; }
+  const auto diary = io::TraceFile::Create(path, true);
+  REQUIRE_FALSE(diary.ok());
+  CHECK(diary.message() == "cannot create trace file " + path +
+                               ": it is something else, and overwrite=yes replaces only traces; remove it, or choose another name with file=");
+  CHECK(ReadFile(path) == "my diary");
+  fs::remove(path);
+  for (const std::string& target : {precious, path + ".nowhere"}) {
+    fs::create_symlink(target, path);
+    const auto link = io::TraceFile::Create(path, true);
+    REQUIRE_FALSE(link.ok());
+    CHECK(link.message().find("it is a symbolic link") != std::string::npos);
+    fs::remove(path);
+  }
+  CHECK(ReadFile(precious) == "precious");
+  CHECK_FALSE(fs::exists(path + ".nowhere"));
+  fs::create_symlink("/dev/null", path);
+  CHECK(io::TraceFile::Create(path, true).ok());
+  CHECK(fs::is_symlink(path));
+}
+
+TEST_CASE("a trace that is replaced stays whole for who reads it, and ends for who writes it") {
+  const std::string path = TemporaryPath();
+  auto first = io::TraceFile::Create(path, false);
+  REQUIRE(first.ok());
+  REQUIRE((*first)->Write(trace::EncodeFileHeader({})).ok());
+  std::ifstream reader(path);
+  const auto second = io::TraceFile::Create(path, true);
+  REQUIRE(second.ok());
+  CHECK(fs::file_size(path) == 0);
+  char start[9] = {};
+  reader.read(start, 8);
+  CHECK(std::string(start) == "ANTTRACK");
+  CHECK_FALSE((*first)->Check().ok());
 }
 
 TEST_CASE("a FIFO that nobody reads is an error, not a wait without end") {

@@ -23,20 +23,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// $3 is --max-bytes=N, $4 the data file; $out the file to write. A line a call goes to the file `calls`.
+// $3 is --max-bytes=N, $4 the data file, $5 --as-child=BYTES; $out the file to write, $out$tmp before it is whole. A line a call goes to the file `calls`.
 constexpr char kHead[] = R"sh(#!/bin/sh
 echo "$@" >>"${0%/*}/calls"
 n=${3#--max-bytes=}
 index=${4##*.}
 out=${4%.*}.$((index + 1)).origins
+tmp=.tmp-0123456789abcdef
 )sh";
-constexpr char kGood[] = "head -c $n /dev/zero >$out.tmp && mv $out.tmp $out\n";
-constexpr char kFails[] = "head -c 100 /dev/zero >$out.tmp; echo no luck today >&2; exit 1\n";
-constexpr char kDies[] = "head -c 100 /dev/zero >$out.tmp; kill -9 $$\n";
+constexpr char kGood[] = "head -c $n /dev/zero >$out$tmp && mv $out$tmp $out\n";
+constexpr char kFails[] = "head -c 100 /dev/zero >$out$tmp; echo no luck today >&2; exit 1\n";
+constexpr char kDies[] = "head -c 100 /dev/zero >$out$tmp; kill -9 $$\n";
 constexpr char kLies[] = "exit 0\n";
-constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out.tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
+constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out$tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
 constexpr char kWaits[] =
-    "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out.tmp && mv $out.tmp $out\n";
+    "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out$tmp && mv $out$tmp $out\n";
+
+const std::string kUnfinished = ".tmp-0123456789abcdef";
 
 std::string WriteScript(const std::string& folder, const std::string& body) {
   fs::create_directory(folder);
@@ -81,7 +84,7 @@ class Trace {
       std::error_code error;
       const uint64_t size = entry.is_regular_file(error) ? fs::file_size(name, error) : 0;
       if (error || (name != path_ && name.rfind(path_ + ".", 0) != 0)) continue;
-      if (name.size() > 4 && name.compare(name.size() - 4, 4, ".tmp") == 0) name.resize(name.size() - 4);
+      if (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
       sizes[name] = std::max(sizes[name], size);
     }
     uint64_t sum = 0;
@@ -124,7 +127,7 @@ class Trace {
 
  private:
   const std::string path_, folder_;
-  io::RotationLimits limits_{1 << 20, 0.25, {}};
+  io::RotationLimits limits_{1 << 20, 0.25, {}, 12345};
   std::unique_ptr<io::RotatingTrace> trace_;
 };
 
@@ -144,7 +147,7 @@ TEST_CASE("with keep each data file is folded into the next one, and the bound h
   CHECK(trace.Indexes("").front() > 5);
   CHECK(trace->folds().unfolded == 0);
   CHECK(trace->folds().cpu_ns > 0);
-  CHECK(trace.Indexes(".origins.tmp").empty());
+  CHECK(trace.Indexes(".origins" + kUnfinished).empty());
   REQUIRE(trace->Close().ok());
   const std::vector<std::string> calls = trace.lines("calls");
   REQUIRE(calls.size() == 12);
@@ -152,7 +155,10 @@ TEST_CASE("with keep each data file is folded into the next one, and the bound h
     const std::string& call = calls[static_cast<size_t>(i)];
     CAPTURE(call);
     CHECK(call.rfind("fold -f --max-bytes=", 0) == 0);
-    CHECK(call.substr(call.rfind(' ') + 1) == trace.path(i));
+    const size_t child = call.find(" --as-child=");
+    REQUIRE(child != std::string::npos);
+    CHECK(call.substr(0, child).ends_with(" " + trace.path(i)));
+    CHECK(call.substr(child) == " --as-child=" + std::to_string((256 << 20) + 12345));
   }
 }
 
@@ -203,7 +209,7 @@ TEST_CASE("a fold that fails, dies, lies or cannot start is counted, and leaves 
     CHECK(trace->folds().folded == 0);
     CHECK(trace->folds().unfolded == 8);
     CHECK(trace.Indexes(".origins").empty());
-    CHECK(trace.Indexes(".origins.tmp").empty());
+    CHECK(trace.Indexes(".origins" + kUnfinished).empty());
     CHECK(trace.Indexes("").size() >= 2);
     REQUIRE(trace->Close().ok());
   }
@@ -250,7 +256,7 @@ TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at 
     if (trace->folds().unfolded != 0) trace.PollUntil([&] { return trace.lines("pids").size() >= std::max<size_t>(begun, 2); });
     const std::vector<std::string> pids = trace.lines("pids");
     CHECK(std::count_if(pids.begin(), pids.end(), Alive) <= 1);
-    CHECK(trace.Indexes(".origins.tmp").size() <= 1);
+    CHECK(trace.Indexes(".origins" + kUnfinished).size() <= 1);
   }
   CHECK(trace->folds().folded == 0);
   CHECK(trace->folds().unfolded > 3);
@@ -258,7 +264,7 @@ TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at 
   REQUIRE(trace->Close().ok());
   for (const std::string& pid : trace.lines("pids")) CHECK_FALSE_MESSAGE(Alive(pid), pid);
   CHECK(trace.Indexes(".origins").empty());
-  CHECK(trace.Indexes(".origins.tmp").empty());
+  CHECK(trace.Indexes(".origins" + kUnfinished).empty());
 }
 
 TEST_CASE("a fold into a file that goes before it ends is stopped, counted, and leaves nothing") {
@@ -310,13 +316,13 @@ TEST_CASE("a trace that never began leaves no fold and no file") {
   trace.PollUntil([&] { return !trace.lines("pids").empty(); });
   trace->Remove();
   CHECK_FALSE(Alive(trace.lines("pids").back()));
-  CHECK(trace.Indexes(".origins.tmp").empty());
+  CHECK(trace.Indexes(".origins" + kUnfinished).empty());
 }
 
 TEST_CASE("files of origins of an earlier trace are refused; with overwrite they go") {
-  for (const char* name : {".7.origins", ".7.origins.tmp"}) {
+  for (const std::string& name : {std::string(".7.origins"), std::string(".7.origins.tmp"), ".7.origins" + kUnfinished}) {
     const std::string path = TemporaryPath();
-    { std::ofstream(path + name) << "precious"; }
+    { std::ofstream(path + name) << "ANTTRACK"; }
     { std::ofstream(path + ".x.origins") << "somebody else's"; }
     { std::ofstream(path + ".7.origins.txt") << "somebody else's"; }
     const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25, {}});

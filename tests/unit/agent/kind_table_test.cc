@@ -38,6 +38,41 @@ TEST_CASE("a removed pair is gone, others stay, and it can come back as another 
   CHECK(table.Find(20, 2).id == 5);
 }
 
+// Pairs come and go, the youngest kLive stay. Shrink where the agent has it: after some went.
+size_t BytesAfterChurn(uint64_t pairs, uint32_t (*site_of)(uint64_t number)) {
+  constexpr uint64_t kLive = 1000;
+  KindTable table;
+  for (uint64_t n = 1; n <= pairs; n++) {
+    table.Insert(site_of(n), n, {static_cast<uint32_t>(n), Shape::Fixed(16)});
+    if (n > kLive) table.Remove(site_of(n - kLive), n - kLive);
+    if (n % 100 == 0) table.Shrink();
+  }
+  for (uint64_t n = pairs - kLive + 1; n <= pairs; n++) {
+    if (table.Find(site_of(n), n).id != n) return SIZE_MAX;
+  }
+  return table.MemoryBytes();
+}
+
+TEST_CASE("memory follows the pairs that are there, not those that ever were") {
+  // One site, as of reflection: in the hash.
+  CHECK(BytesAfterChurn(1'000'000, [](uint64_t) { return 0u; }) < (1 << 20));
+  // Each class with a site of its own, as of code that is unloaded with it: in pages.
+  CHECK(BytesAfterChurn(1'000'000, [](uint64_t n) { return static_cast<uint32_t>(n); }) < (1 << 20));
+}
+
+TEST_CASE("a table that was large becomes small when its pairs have gone, and large again") {
+  KindTable table;
+  const size_t empty = table.MemoryBytes();
+  for (int round = 0; round < 3; round++) {
+    for (uint32_t n = 1; n <= 50'000; n++) table.Insert(n % 5000, n, {n, Shape::Fixed(16)});
+    CHECK(table.MemoryBytes() > empty + 50'000 * 20);
+    for (uint32_t n = 1; n <= 50'000; n++) table.Remove(n % 5000, n);
+    table.Shrink();
+    CHECK(table.MemoryBytes() == empty);
+    CHECK(table.Find(1, 1).id == 0);
+  }
+}
+
 TEST_CASE("sizes follow from the shape") {
   CHECK(Shape::Fixed(24).fixed_words() == 3);
   CHECK(Shape::Fixed(24).how() == Shape::kFixed);

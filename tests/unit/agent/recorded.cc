@@ -55,6 +55,8 @@ void ReadFields(ReadTrace* out, uint32_t class_id, WireReader* in) {
   }
 }
 
+}  // namespace
+
 void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
   WireReader in(payload);
   while (!in.AtEnd()) {
@@ -93,6 +95,8 @@ void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
   }
   Check(in.ok(), "symbols are cut");
 }
+
+namespace {
 
 void ReadObjects(const ReadTrace& trace, uint64_t id, Stream* s, WireReader in, std::vector<ReadObject>* out) {
   const auto one = [&](uint64_t kind, uint64_t length) {

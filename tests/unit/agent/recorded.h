@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct ReadClass {
 // Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the
 // test fails: undefined kinds, streams that continue without state, damage.
 struct ReadTrace {
+  ReadTrace() = default;
   explicit ReadTrace(const std::string& path);
 
   std::vector<ReadSegment> segments;
@@ -87,6 +89,9 @@ class Recording {
   std::unique_ptr<io::Writer> writer_;
   AntTracksCallbacks callbacks_{};
 };
+
+// Records of a SYMBOLS segment.
+void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload);
 
 // A path in a fresh folder that is removed at the end of the program.
 std::string TemporaryPath();

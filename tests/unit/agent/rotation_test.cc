@@ -88,7 +88,7 @@ TEST_CASE("a file that somebody deletes is noticed, an existing one is not overw
 
 TEST_CASE("data files of an earlier trace are refused whatever their index; with overwrite they go") {
   const std::string path = TemporaryPath();
-  { std::ofstream(path + ".95") << "precious"; }
+  { std::ofstream(path + ".95") << "ANTTRACK"; }
   { std::ofstream(path + ".txt") << "somebody else's"; }
   const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE_FALSE(refused.ok());
@@ -100,6 +100,32 @@ TEST_CASE("data files of an earlier trace are refused whatever their index; with
   CHECK_FALSE(fs::exists(path + ".95"));
   CHECK(fs::exists(path + ".0"));
   CHECK(fs::exists(path + ".txt"));
+}
+
+TEST_CASE("overwrite deletes nothing where a file of that name is no trace") {
+  for (const char* name : {"", ".7", ".7.origins", ".0"}) {
+    CAPTURE(name);
+    const std::string path = TemporaryPath();
+    for (const char* ours : {"", ".5", ".9"}) std::ofstream(path + ours) << "ANTTRACK";
+    { std::ofstream(path + name) << "my diary"; }
+    const auto refused = io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message().find(path + name + (*name == '\0' ? ":" : " has")) != std::string::npos);
+    CHECK(refused.message().find("something else") != std::string::npos);
+    CHECK(fs::file_size(path + name) == 8);
+    for (const char* ours : {".5", ".9"}) CHECK(fs::exists(path + ours));
+  }
+}
+
+TEST_CASE("a data file's name that somebody else takes while the trace is written ends the trace, not his file") {
+  const std::string path = TemporaryPath();
+  auto made = io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25});
+  REQUIRE(made.ok());
+  { std::ofstream(path + ".1") << "my diary"; }
+  const trace::Status status = (*made)->NextFile();
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.message().find(path + ".1: it is something else") != std::string::npos);
+  CHECK(fs::file_size(path + ".1") == 8);
 }
 
 TEST_CASE("a data file that cannot end takes the room of the oldest ones") {

@@ -2,9 +2,12 @@
 #include "agent/io/stats_file.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "tests/unit/agent/recorded.h"
 
@@ -13,8 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kOld = "{\n  \"trace\": \"another\"\n}\n";
+
 TEST_CASE("counters replace the ones before, as a whole") {
-  const std::string path = TemporaryPath();
+  const fs::path folder = TemporaryPath();
+  fs::create_directory(folder);
+  const std::string path = folder / "stats";
   auto stats = io::StatsFile::Create(path, false);
   REQUIRE(stats.ok());
   CHECK(fs::exists(path));
@@ -26,10 +33,48 @@ TEST_CASE("counters replace the ones before, as a whole") {
   std::string seen;
   std::getline(reader, seen);
   CHECK(seen == "a long first text");
-  CHECK_FALSE(fs::exists(path + ".tmp"));
+  CHECK(std::distance(fs::directory_iterator(folder), {}) == 1);
 }
 
-TEST_CASE("the counters cannot go where the trace goes, or for a moment be what it has") {
+TEST_CASE("the counters are for the owner alone, and go through no link") {
+  const fs::path folder = TemporaryPath();
+  fs::create_directory(folder);
+  const std::string path = folder / "stats", precious = folder / "precious";
+  { std::ofstream(precious) << "precious"; }
+  fs::create_symlink(precious, path + ".tmp");
+  const mode_t mask = umask(0);
+  auto stats = io::StatsFile::Create(path, false);
+  REQUIRE(stats.ok());
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  REQUIRE((*stats)->Write("counters").ok());
+  umask(mask);
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(ReadFile(path) == "counters");
+  CHECK(ReadFile(precious) == "precious");
+  fs::remove(path);
+  fs::create_symlink(precious, path);
+  const auto refused = io::StatsFile::Create(path, true);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.message().find("it is a symbolic link") != std::string::npos);
+  CHECK(ReadFile(precious) == "precious");
+}
+
+TEST_CASE("overwrite replaces counters only, and what killed agents left goes") {
+  const std::string path = TemporaryPath();
+  { std::ofstream(path + ".tmp-0123456789abcdef") << "{"; }
+  { std::ofstream(path) << "{ \"my\": \"settings\" }"; }
+  const auto refused = io::StatsFile::Create(path, true);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.message() == "cannot write the counters to " + path +
+                                 ": it is something else, and overwrite=yes replaces only counters; choose another file with stats=, or remove it");
+  CHECK(ReadFile(path) == "{ \"my\": \"settings\" }");
+  fs::remove(path);
+  CHECK(io::StatsFile::Create(path, true).ok());
+  CHECK(io::StatsFile::Create(path, true).ok());  // empty: of a JVM that was killed
+  CHECK_FALSE(fs::exists(path + ".tmp-0123456789abcdef"));
+}
+
+TEST_CASE("the counters cannot go where the trace goes") {
   const fs::path folder = TemporaryPath();
   fs::create_directories(folder / "real");
   fs::create_directory_symlink("real", folder / "link");
@@ -42,8 +87,7 @@ TEST_CASE("the counters cannot go where the trace goes, or for a moment be what 
       CHECK(status.message() == "options file and stats name the same file");
     }
   }
-  CHECK_FALSE(io::StatsFile::CheckName(folder / "real/t", folder / "real/t.tmp", false).ok());
-  for (const char* name : {"real/t.0", "real/t.17", "link/t.3.origins", "real/t.3.origins.tmp"}) {
+  for (const char* name : {"real/t.0", "real/t.17", "link/t.3.origins", "real/t.3.origins.tmp", "real/t.3.origins.tmp-0123456789abcdef"}) {
     CAPTURE(name);
     const trace::Status status = io::StatsFile::CheckName(folder / name, trace, true);
     REQUIRE_FALSE(status.ok());
@@ -58,15 +102,15 @@ TEST_CASE("the counters cannot go where the trace goes, or for a moment be what 
 
 TEST_CASE("an existing file is refused unless overwrite, and then kept until there is something to write") {
   const std::string path = TemporaryPath();
-  { std::ofstream(path) << "precious"; }
+  { std::ofstream(path) << kOld; }
   const auto refused = io::StatsFile::Create(path, false);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() == "cannot write the counters to " + path +
                                  ": File exists; choose another file with stats=, or give overwrite=yes");
-  CHECK(ReadFile(path) == "precious");
+  CHECK(ReadFile(path) == kOld);
   auto stats = io::StatsFile::Create(path, true);
   REQUIRE(stats.ok());
-  CHECK(ReadFile(path) == "precious");
+  CHECK(ReadFile(path) == kOld);
   REQUIRE((*stats)->Write("new").ok());
   CHECK(ReadFile(path) == "new");
 }
@@ -84,20 +128,20 @@ TEST_CASE("a trace that never began takes only a file that was made for it") {
     auto stats = io::StatsFile::Create(path, false);
     REQUIRE(stats.ok());
     fs::remove(path);
-    { std::ofstream(path) << "another"; }
+    { std::ofstream(path) << kOld; }
     (*stats)->Remove();
-    CHECK(ReadFile(path) == "another");
+    CHECK(ReadFile(path) == kOld);
   }
   auto stats = io::StatsFile::Create(path, true);
   REQUIRE(stats.ok());
   (*stats)->Remove();
-  CHECK(ReadFile(path) == "another");
+  CHECK(ReadFile(path) == kOld);
 }
 
 TEST_CASE("what is no regular file is not replaced by one") {
   const auto refused = io::StatsFile::Create("/dev/null", true);
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.message() == "cannot write the counters to /dev/null: it is no regular file; choose another file with stats=");
+  CHECK(refused.message() == "cannot write the counters to /dev/null: it is a device, and overwrite=yes replaces only counters; choose another file with stats=, or remove it");
 }
 
 TEST_CASE("a file that cannot be written is told at once, or when its folder goes") {
@@ -116,7 +160,7 @@ TEST_CASE("a file that cannot be written is told at once, or when its folder goe
   // What is in the way of the new text does not leave half of it.
   fs::create_directories(path + "/stats/full");
   CHECK_FALSE((*stats)->Write("text").ok());
-  CHECK_FALSE(fs::exists(path + "/stats.tmp"));
+  CHECK(std::distance(fs::directory_iterator(path), {}) == 1);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class TestSink : public io::Sink {
 
 TEST_CASE("an existing file is refused unless it may be replaced") {
   const std::string path = TemporaryPath();
-  { std::ofstream(path) << "precious"; }
+  { std::ofstream(path) << "ANTTRACK"; }
   const auto refused = io::TraceFile::Create(path, false);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message().find(path) != std::string::npos);

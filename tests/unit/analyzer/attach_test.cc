@@ -1,70 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "analyzer/attach/connection.h"
 #include "analyzer/attach/perf_data.h"
 #include "analyzer/attach/request.h"
 #include "analyzer/attach/target.h"
+#include "tests/unit/analyzer/attach_fakes.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/anttracks-unit-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  void Write(const std::string& name, const std::string& text) const {
-    fs::create_directories(fs::path(path_ + "/" + name).parent_path());
-    std::ofstream(path_ + "/" + name, std::ios::binary) << text;
-  }
-
- private:
-  std::string path_;
-};
-
-void Put(std::string* out, size_t at, uint32_t number) { std::memcpy(out->data() + at, &number, 4); }
-
-// A file of performance data with these texts, and a number between them.
-std::string PerfFile(const std::vector<std::pair<std::string, std::string>>& texts) {
-  std::string file(32, '\0');
-  std::memcpy(file.data(), "\xca\xfe\xc0\xc0\x01\x02\x00\x01", 8);
-  Put(&file, 24, 32);
-  Put(&file, 28, static_cast<uint32_t>(2 * texts.size()));
-  for (const auto& [name, value] : texts) {
-    for (const bool text : {false, true}) {
-      std::string entry(20, '\0');
-      entry += name + '\0';
-      const size_t data = entry.size();
-      entry += text ? value + std::string(8, '\0') : std::string(8, '\1');
-      Put(&entry, 0, static_cast<uint32_t>(entry.size()));
-      Put(&entry, 4, 20);
-      Put(&entry, 8, text ? static_cast<uint32_t>(value.size() + 8) : 0);
-      entry[12] = text ? 'B' : 'J';
-      Put(&entry, 16, static_cast<uint32_t>(data));
-      file += entry;
-    }
-  }
-  return file;
-}
 
 std::map<std::string, std::string> Parse(const std::string& file) {
   return PerfTexts({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
@@ -85,29 +40,6 @@ TEST_CASE("performance data: texts are found among numbers, and damage ends the 
   CHECK(Parse("").empty());
 }
 
-// A process 77 that calls itself 7, with a libjvm.so.
-class FakeProc {
- public:
-  explicit FakeProc(const std::string& vm = "code com.github.anttracks.functions.GetVM code",
-                    const std::string& perf = PerfFile({{"sun.rt.jvmCapabilities", "1"}, {"sun.gc.collector.0.name", "Copy"}})) {
-    const std::string me = std::to_string(geteuid());
-    folder_.Write("77/status", "Name:\tjava\nState:\tS (sleeping)\nUid:\t1\t" + me + "\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t77\t7\n" +
-                                   "SigCgt:\t0000000000000004\n");
-    folder_.Write("77/maps",
-                  "7f00-7f10 r-xp 00000000 fe:01 12 /usr/lib/libc.so\n7f10-7f20 r-xp 00000000 fe:01 13    /jdk 17/lib/server/libjvm.so\n"
-                  "7f20-7f30 rw-p 00000000 00:00 0\n7f30-7f40 r-xp 00000000 fe:01 14 /opt/libanttracks.so (deleted)\n");
-    folder_.Write("77/cmdline", std::string("java\0-Xmx1g\0Main\0", 17));
-    folder_.Write("77/environ", std::string("PATH=/bin\0JAVA_TOOL_OPTIONS=-Da=b -Dc=d\0", 40));
-    folder_.Write("77/root/jdk 17/lib/server/libjvm.so", vm);
-    if (!perf.empty()) folder_.Write("77/root/tmp/hsperfdata_me/7", perf);
-  }
-  const Folder& folder() const { return folder_; }
-  Target Looked() const { return *Look(77, folder_.path()); }
-
- private:
-  Folder folder_;
-};
-
 TEST_CASE("a process is looked at through /proc") {
   const FakeProc proc;
   const Target target = proc.Looked();
@@ -122,7 +54,7 @@ TEST_CASE("a process is looked at through /proc") {
   CHECK(target.agent == "/opt/libanttracks.so");
   CHECK(target.agent_deleted);
   CHECK(target.Collector() == "Serial");
-  CHECK(target.socket() == proc.folder().path() + "/77/root/tmp/.java_pid7");
+  CHECK(target.socket() == ".java_pid7");
   CHECK(target.option_variables == " -Da=b -Dc=d");
   CHECK(FakeProc("a stock VM").Looked().patched == false);
   CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}})).Looked().Collector() == "G1");
@@ -204,62 +136,26 @@ TEST_CASE("paths of options become absolute, and a trace gets a default one") {
   CHECK(WithAbsolutePaths("file=/a,stats=/b", "/here", true) == "file=/a,stats=/b");
   CHECK(WithAbsolutePaths("file=a", "", true) == "file=a");
   CHECK(WithAbsolutePaths("file=", "/here", true) == "file=");
+  // What the agent refuses stays as it is.
+  for (const std::string wrong : {",", ",,", "log=info,", ",log=info", "log=info,,dev=0.1,,"}) {
+    CHECK(WithAbsolutePaths(wrong, "/here", false) == wrong);
+  }
 }
 
-// Listens where a JVM would; answers one request.
-class FakeJvm {
- public:
-  FakeJvm(const std::string& path, std::string answer) : answer_(std::move(answer)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    REQUIRE(listen(fd_, 4) == 0);
-    thread_ = std::thread([this] { Serve(); });
-  }
-  ~FakeJvm() {
-    shutdown(fd_, SHUT_RDWR);
-    thread_.join();
-    close(fd_);
-  }
-  const std::string& heard() const { return heard_; }
-
- private:
-  void Serve() {
-    const int client = accept(fd_, nullptr, nullptr);
-    if (client < 0) return;
-    char part[256];
-    for (int nuls = 0; nuls < 5;) {
-      const ssize_t n = read(client, part, sizeof part);
-      if (n <= 0) break;
-      heard_.append(part, static_cast<size_t>(n));
-      for (ssize_t i = 0; i < n; i++) nuls += part[i] == '\0';
-    }
-    for (const char c : answer_) (void)!write(client, &c, 1);  // in many pieces
-    close(client);
-  }
-
-  const std::string answer_;
-  std::string heard_;
-  int fd_ = -1;
-  std::thread thread_;
-};
-
 TEST_CASE("a request is sent as the JVM expects it, and its answer read to the end") {
-  const Folder folder;
-  const std::string path = folder.path() + "/socket";
+  const FakeProc proc;
+  const Target target = proc.Own();
   {
-    FakeJvm jvm(path, "0\nreturn code: 100\n");
-    const auto answer = Execute(path, getpid(), {"load", "/lib.so", "true", "a=b,c=d"}, milliseconds(20'000));
+    FakeJvm jvm(proc.socket(), "0\nreturn code: 100\n");
+    const auto answer = Execute(target, {"load", "/lib.so", "true", "a=b,c=d"}, milliseconds(20'000));
     REQUIRE(answer.ok());
     CHECK(answer->code == 0);
     CHECK(answer->text == "return code: 100\n");
     CHECK(jvm.heard() == std::string("1\0load\0/lib.so\0true\0a=b,c=d\0", 28));
   }
-  fs::remove(path);
-  FakeJvm jvm(path, "-1\n/lib.so was not loaded.\n");
-  const auto answer = Execute(path, getpid(), {"load", "/lib.so"}, milliseconds(20'000));
+  fs::remove(proc.socket());
+  FakeJvm jvm(proc.socket(), "-1\n/lib.so was not loaded.\n");
+  const auto answer = Execute(target, {"load", "/lib.so"}, milliseconds(20'000));
   REQUIRE(answer.ok());
   CHECK(answer->code == -1);
   CHECK(answer->text == "/lib.so was not loaded.\n");
@@ -267,33 +163,25 @@ TEST_CASE("a request is sent as the JVM expects it, and its answer read to the e
 }
 
 TEST_CASE("a JVM that closes, is silent or is not there is an error, not a wait without end") {
-  const Folder folder;
-  const std::string path = folder.path() + "/socket";
-  CHECK_FALSE(Execute(path, getpid(), {"load"}, milliseconds(20'000)).ok());
+  const FakeProc proc;
+  const Target target = proc.Own();
+  CHECK_FALSE(Execute(target, {"load"}, milliseconds(20'000)).ok());
   {
-    FakeJvm jvm(path, "");  // as one that does not know the user
-    CHECK_FALSE(Execute(path, getpid(), {"load"}, milliseconds(20'000)).ok());
+    FakeJvm jvm(proc.socket(), "");  // as one that does not know the user
+    CHECK_FALSE(Execute(target, {"load"}, milliseconds(20'000)).ok());
   }
-  fs::remove(path);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  REQUIRE(listen(fd, 1) == 0);
-  const auto answer = Execute(path, getpid(), {"load"}, milliseconds(50));
+  fs::remove(proc.socket());
+  const Descriptor silent(Bound(proc.socket(), SOCK_STREAM));
+  REQUIRE(listen(silent.get(), 1) == 0);
+  const auto answer = Execute(target, {"load"}, milliseconds(50));
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.message().find("does not answer") != std::string::npos);
-  close(fd);
 }
 
 TEST_CASE("a JVM that forbids attaching, or would die of the signal, gets none") {
-  // Process 77 of this machine, whatever it is, must not be signalled: the fake one has another root, and no socket.
-  Target target = FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", "0"}})).Looked();
-  target.pid = getpid();  // SIGQUIT would end the test
+  Target target = FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", "0"}})).Own();  // SIGQUIT would end the test
   CHECK(Wake(target, milliseconds(1)).code == kExitForbidden);
-  target = FakeProc().Looked();
-  target.pid = getpid();
+  target = FakeProc().Own();
   target.catches_quit = false;
   CHECK(Wake(target, milliseconds(1)).code == kExitForbidden);
 }
@@ -302,8 +190,7 @@ std::atomic<int> quits{0};
 
 // Wakes this process, with the root folder of a fake one, and expects that it is not signalled.
 Obstacle WakeUnsignalled(const FakeProc& proc) {
-  Target target = proc.Looked();
-  target.pid = getpid();
+  const Target target = proc.Own();
   struct sigaction counts {
   }, before{};
   counts.sa_handler = [](int) { quits++; };
@@ -317,13 +204,11 @@ Obstacle WakeUnsignalled(const FakeProc& proc) {
 TEST_CASE("who is interrupted while it waits for a JVM leaves nothing behind") {
   const FakeProc proc;
   const std::string attach_file = proc.folder().path() + "/77/root/tmp/.attach_pid7";
-  Target target = proc.Looked();
   const pid_t waiting = fork();
   if (waiting == 0) {
     std::signal(SIGINT, SIG_DFL);  // not the test program's
     std::signal(SIGQUIT, SIG_IGN);
-    target.pid = getpid();  // has no socket there, ever
-    Wake(target, milliseconds(30'000));
+    Wake(proc.Own(), milliseconds(30'000));  // it has no socket there, ever
     _exit(1);
   }
   for (int i = 0; i < 5000 && !fs::exists(attach_file); i++) std::this_thread::sleep_for(milliseconds(1));
@@ -340,16 +225,10 @@ TEST_CASE("a JVM that would take the signal for the wish to have a thread dump g
   const FakeProc proc;
   const std::string tmp = proc.folder().path() + "/77/root/tmp";
   SUBCASE("it listens, but cannot be reached now") {
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = tmp + "/.java_pid7";
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const Descriptor unreachable(Bound(proc.socket(), SOCK_DGRAM));
     const Obstacle obstacle = WakeUnsignalled(proc);
     CHECK(obstacle.code == kExitNoAnswer);
     CHECK(obstacle.message.find("listens, but cannot connect") != std::string::npos);
-    close(fd);
   }
   SUBCASE("it does not believe what says that it shall listen") {
     fs::create_symlink("/dev/null", tmp + "/.attach_pid7");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of origins: what `fold` writes before a data file is deleted, and what a reader makes of it.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/analyzer/rotated_trace.h"
@@ -70,6 +73,34 @@ TEST_CASE("FoldKeepsThreadAndTimeOfWhatIsLiveWhenAFileGoes") {
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 0);
   CHECK(Has(verify.out, "1 compared with the heap, 1 taken as the heap"));
+}
+
+TEST_CASE("FoldWritesAFileForItsOwnerAloneAndThroughNoLink") {
+  namespace fs = std::filesystem;
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string out = folder.path("app.trace.1.origins"), precious = folder.path("precious");
+  { std::ofstream(precious) << "precious"; }
+  fs::create_symlink(precious, out + ".tmp");
+  const mode_t mask = umask(0);
+  CHECK(FoldFile(folder, "app.trace.0").code == 0);
+  umask(mask);
+  CHECK(fs::file_size(precious) == 8);
+  CHECK(fs::status(out).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("FoldReplacesFilesOfOriginsOnlyWhateverItIsTold") {
+  namespace fs = std::filesystem;
+  Folder folder;
+  WriteRotated(&folder);
+  const std::string out = folder.path("app.trace.1.origins");
+  { std::ofstream(out) << "my diary"; }
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"-f"}}) {
+    const CommandResult fold = FoldFile(folder, "app.trace.0", options);
+    CHECK(fold.code == 2);
+    CHECK(Has(fold.err, "app.trace.1.origins is something else, no file of origins"));
+  }
+  CHECK(fs::file_size(out) == 8);
 }
 
 TEST_CASE("FoldGivesTheFirstSyncPointTheQualityOfTheGcBeforeIt") {

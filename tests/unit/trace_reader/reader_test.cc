@@ -2,8 +2,15 @@
 #include "trace/reader.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tests/unit/analyzer/small_trace.h"
+#include "trace/file_set.h"
 
 namespace anttracks::testing {
 namespace {
@@ -19,6 +26,52 @@ std::unique_ptr<trace::TraceReader> Open(const std::vector<std::string>& paths) 
 std::string Text(const trace::TraceReader& reader) {
   const auto payload = reader.chunk().payload;
   return {payload.begin(), payload.end()};
+}
+
+// In a child that the system ends if it waits.
+template <class Body>
+bool NeverWaits(Body&& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    body();
+    _exit(0);
+  }
+  int state = 0;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+TEST_CASE("ReaderDoesNotWaitForTheWriterOfAFifo") {
+  TempFile file("");
+  std::filesystem::remove(file.path());
+  REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
+  REQUIRE(NeverWaits([&] { (void)trace::TraceReader::Open({file.path()}).ok(); }));
+  const auto reader = trace::TraceReader::Open({file.path()});
+  REQUIRE_FALSE(reader.ok());
+  CHECK(reader.message() == file.path() + ": is a FIFO, no trace file");
+}
+
+TEST_CASE("ReaderLeavesOutAFifoWithTheNameOfADataFile") {
+  TraceBuilder symbols(trace::kSymbolsFileIndex, 7, trace::kFileSymbols), data(0, 7, trace::kFileData);
+  symbols.Chunk(1, "meta");
+  data.Chunk(1, "meta");
+  TempFile file(symbols.file());
+  const std::string names[] = {file.path() + ".0", file.path() + ".1", file.path() + ".0.origins"};
+  { std::ofstream(names[0], std::ios::binary) << data.file(); }
+  for (const std::string& fifo : {names[1], names[2]}) REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(NeverWaits([&] { (void)trace::TraceReader::Open({file.path()}).ok(); }));
+  const auto set = trace::OpenFileSet({file.path()});
+  for (const std::string& name : names) std::filesystem::remove(name);
+  REQUIRE(set.ok());
+  CHECK(set->files.size() == 2);
+  CHECK(set->warnings == std::vector<std::string>{names[1] + ": is a FIFO, no trace file (file left out)",
+                                                  names[2] + ": is a FIFO, no trace file (file left out)"});
+}
+
+TEST_CASE("ReaderTellsADeviceAndAFolderFromATrace") {
+  CHECK(trace::TraceReader::Open({"/dev/null"}).message() == "/dev/null: is a device, no trace file");
+  CHECK(trace::TraceReader::Open({"/"}).message() == "/: is a folder, no trace file");
 }
 
 TEST_CASE("ReaderGivesPlainAndCompressedChunksInOrder") {

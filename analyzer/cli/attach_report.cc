@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/attach_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+
+#include "analyzer/cli/text.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kMostRate = 1e19;  // what a number of 64 bits can be
+
+// A message of several lines keeps them.
+std::string Lines(std::string_view text) {
+  std::string lines;
+  for (size_t end = 0; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    lines += Printable(text.substr(0, end)) + "\n";
+  }
+  return lines + Printable(text);
+}
+
+std::string Text(const ordered_json& json, const char* name) { return Printable(json.value(name, "")); }
+
+uint64_t Number(const ordered_json& json, const char* name) { return json.value(name, uint64_t{0}); }
+
+std::string Losses(const ordered_json& counters) {
+  const uint64_t lost = Number(counters, "lost_segments"), dropped = Number(counters, "dropped_bytes");
+  if (lost == 0 && dropped == 0) return "none";
+  return fmt::format("{} ({}) because the file could not be written fast enough, {} at the bound of maxsize",
+                     Plural(lost, "segment"), Bytes(Number(counters, "lost_bytes")), Bytes(dropped));
+}
+
+std::string Written(const ordered_json& trace) {
+  const ordered_json& counters = trace.at("counters");
+  const uint64_t stored = Number(counters, "stored_bytes"), time = Number(trace, "duration_ns");
+  const double rate = time == 0 ? 0 : static_cast<double>(stored) / (static_cast<double>(time) / 1e9);
+  const std::string files = trace.value("rotates", false) ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
+  return fmt::format("{}, {} a second{}", Bytes(stored), Bytes(static_cast<uint64_t>(std::min(rate, kMostRate))), files);
+}
+
+std::string Objects(const ordered_json& trace) {
+  const ordered_json& counters = trace.at("counters");
+  if (Text(trace, "mode") == "sample") return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
+  return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")), Bytes(Number(counters, "bytes")),
+                     Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
+}
+
+void PrintStatus(Session& session, const Target& target, const ordered_json& reply) {
+  const auto line = [&session](std::string_view name, const std::string& value) {
+    session.out << fmt::format("{:<12}{}\n", name, value);
+  };
+  line("process", std::to_string(target.pid));
+  line("collector", Printable(target.Collector()));
+  const std::string state = reply.contains("state") ? Text(reply, "state") : "unknown";
+  const ordered_json* const trace = reply.contains("trace") ? &reply.at("trace") : nullptr;
+  line("state", state + (trace != nullptr && state != "tracing" ? "; this is of the trace before" : ""));
+  if (trace == nullptr) return;
+  line("mode", Text(*trace, "mode") == "sample" ? "samples" : "every object");
+  line("file", Text(*trace, "file"));
+  line("options", Text(*trace, "options"));
+  line("time", Duration(Number(*trace, "duration_ns")));
+  line("written", Written(*trace));
+  line("objects", Objects(*trace));
+  line("collections", Count(Number(trace->at("counters"), "collections")));
+  line("losses", Losses(trace->at("counters")));
+  if (const std::string failure = Text(*trace, "failure"); !failure.empty()) line("failure", failure);
+}
+
+// One line that says what was done.
+std::string Done(const std::string& name, const Target& target, const ordered_json& reply) {
+  const ordered_json& trace = reply.at("trace");
+  const std::string file = Text(trace, "file");
+  const ordered_json& counters = trace.at("counters");
+  if (name == "stop") {
+    return fmt::format("process {} is traced no more; {}: {}, {}\n", target.pid, file, Bytes(Number(counters, "stored_bytes")),
+                       Duration(Number(trace, "duration_ns")));
+  }
+  if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
+  const bool samples = Text(trace, "mode") == "sample";
+  return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()), samples ? "sampled" : "traced", file,
+                     samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));
+}
+
+}  // namespace
+
+int Refuse(Session& session, const Obstacle& obstacle) {
+  session.err << "anttracks: " << Lines(obstacle.message) << "\n";
+  return obstacle.code;
+}
+
+void PrintJson(Session& session, const ordered_json& json) {
+  session.out << json.dump(2, ' ', true, ordered_json::error_handler_t::replace) << "\n";
+}
+
+int Report(Session& session, const std::string& request, const Target& target, ordered_json reply) {
+  if (reply.contains("notes")) {
+    for (const auto& note : reply["notes"]) session.err << "anttracks: " << Lines(note.get<std::string>()) << "\n";
+  }
+  const bool began_in_vain = (request == "attach" || request == "start") && reply.value("state", "") == "failed";
+  if (session.json || request == "dump-stats") {
+    reply["collector"] = target.Collector();
+    PrintJson(session, request == "dump-stats" ? reply.at("stats") : reply);
+  } else if (request == "status") {
+    PrintStatus(session, target, reply);
+  } else if (!began_in_vain) {
+    session.out << Done(request, target, reply);
+  }
+  if (!began_in_vain) return kExitFine;
+  return Refuse(session, {kExitRefused, "tracing failed at once: " + reply.at("trace").value("failure", "")});
+}
+
+}  // namespace anttracks::analyzer

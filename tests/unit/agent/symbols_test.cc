@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions when classes come and go, when ids run out, and when memory does.
+#include "agent/core/symbols.h"
+
+#include <doctest/doctest.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "agent/core/sample_symbols.h"
+#include "tests/unit/agent/failing_memory.h"
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kNew = FakeVm::kBase + 0x10000;
+
+uint64_t Narrow(uint64_t klass) { return (klass - FakeVm::kBase) >> 3; }
+
+// What was recorded until then goes to the writer.
+void Collect(Recording& recording) {
+  AntTracksGC gc{};
+  gc.size = sizeof gc;
+  gc.kind = ANTTRACKS_GC_YOUNG;
+  gc.cause = "test";
+  recording.callbacks().gc_begin(recording.context(), &gc);
+  recording.callbacks().gc_end(recording.context(), &gc);
+}
+
+template <class Definitions>
+ReadTrace Taken(Definitions& symbols) {
+  ReadTrace read;
+  for (const trace::ByteBuffer& block : symbols.Take()) ReadSymbols(&read, block.span());
+  return read;
+}
+
+TEST_CASE("tables do not grow with classes that come and go") {
+  FakeVm vm;
+  Symbols symbols(vm.vm());
+  // The first class of a site has a place of its own.
+  for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(symbols.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
+  const auto churn = [&](int classes) {
+    for (int i = 0; i < classes; i++) {
+      const uint64_t klass = kNew + 8 * static_cast<uint64_t>(i);
+      vm.classes()[klass] = {"Gone", 24};
+      for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(symbols.Resolve(site, Narrow(klass)).id != 0);
+      REQUIRE(symbols.Unload(klass) != 0);
+      vm.classes().erase(klass);
+      if (i % 50 == 0) {
+        symbols.Shrink();
+        symbols.Take();
+      }
+    }
+    symbols.Shrink();
+    return symbols.counts();
+  };
+  const SymbolCounts first = churn(1000);
+  const SymbolCounts last = churn(100'000);
+  CHECK(last.kinds == 303'003);
+  CHECK(last.live_kinds == 3);
+  CHECK(last.table_bytes < 2 * first.table_bytes);
+}
+
+TEST_CASE("where ids run out none is given, none is used twice, and what is known stays known") {
+  FakeVm vm;
+  Symbols symbols(vm.vm(), 3);
+  const uint32_t known = symbols.Resolve(17, Narrow(FakeVm::kObject)).id;
+  CHECK(symbols.Resolve(18, Narrow(FakeVm::kObject)).id == 2);
+  CHECK(symbols.Unload(FakeVm::kObject) == 1);
+  CHECK(symbols.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
+  CHECK_FALSE(symbols.exhausted());
+  CHECK(symbols.Resolve(18, Narrow(FakeVm::kObject)).id == 0);
+  CHECK(symbols.exhausted());
+  CHECK(symbols.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
+  const ReadTrace read = Taken(symbols);
+  CHECK(known == 1);
+  CHECK(read.kinds.size() == 3);
+  CHECK(read.kinds.rbegin()->first == 3);
+}
+
+TEST_CASE("when the ids of kinds run out tracing stops with one reason, and the trace can be read up to there") {
+  FakeVm vm;
+  SessionConfig config;
+  config.most_id = 2;
+  Recording recording(vm, config);
+  void* slot = nullptr;
+  const uint64_t one = vm.heap(), two = vm.Put(one, FakeVm::kPoint, 17), three = vm.Put(two, FakeVm::kPoint, 18);
+  const uint64_t four = vm.Put(three, FakeVm::kPoint, 19), end = vm.Put(four, FakeVm::kPoint, 17);
+  recording.Tlab(5, &slot, one, three, true);
+  Collect(recording);
+  CHECK(recording.session().failure().active());
+  recording.Tlab(5, &slot, three, end, true);
+  CHECK_FALSE(recording.session().failure().active());
+  CHECK(recording.session().failure().reason().find("all 2 ids") == 0);
+  const ReadTrace read = recording.End();
+  CHECK(read.objects.size() == 2);
+  CHECK(read.end_reason.find("all 2 ids") != std::string::npos);
+}
+
+TEST_CASE("when the ids of threads run out tracing stops with the same reason") {
+  FakeVm vm;
+  SessionConfig config;
+  config.most_id = 2;
+  Recording recording(vm, config);
+  void* slots[3] = {};
+  uint64_t at = vm.heap();
+  for (uintptr_t i = 0; i < 3; i++) {
+    const uint64_t top = vm.Put(at, FakeVm::kPoint, 17);
+    recording.Tlab(i + 1, &slots[i], at, top, true);
+    at = top;
+    if (i == 1) Collect(recording);
+  }
+  CHECK(slots[1] != nullptr);
+  CHECK(slots[2] == nullptr);
+  CHECK(recording.session().failure().reason().find("all 2 ids") == 0);
+  const ReadTrace read = recording.End();
+  CHECK(read.threads.size() == 2);
+  CHECK(read.objects.size() == 2);
+}
+
+// Runs work with memory that ends ever later, until it is enough. After each end the same work succeeds, and what was
+// defined until then is well formed.
+template <class Definitions, class Make, class Work>
+void WithoutMemory(Make make, Work work) {
+  for (size_t good = 0, ended = 1; ended != 0; good++) {
+    REQUIRE(good < 10'000);
+    Definitions symbols = make();
+    ended = 0;
+    {
+      const FailingMemory memory(good);
+      try {
+        work(symbols);
+      } catch (const std::bad_alloc&) {
+        ended = 1;
+      }
+    }
+    const uint32_t id = work(symbols);
+    ReadTrace read;
+    CHECK_NOTHROW(read = Taken(symbols));
+    CHECK(read.kinds.count(id) == 1);
+  }
+}
+
+TEST_CASE("memory that ends in the middle of a definition leaves no half of it") {
+  FakeVm vm;
+  vm.classes()[FakeVm::kPoint].name = std::string(3000, 'P');
+  WithoutMemory<Symbols>([&] { return Symbols(vm.vm()); },
+                         [](Symbols& symbols) { return symbols.Resolve(25, Narrow(FakeVm::kPoint)).id; });
+}
+
+TEST_CASE("memory that ends in the middle of a sample's definitions leaves no half of them") {
+  const SampleFrame frames[] = {{1, 10}, {2, 20}};
+  const std::string name(3000, 'n');
+  const SampleFrameText text{"Lapp/A;", name, "()V", "A.java", 7};
+  WithoutMemory<SampleSymbols>([] { return SampleSymbols(); },
+                               [&](SampleSymbols& symbols) {
+                                 size_t unknown = 0;
+                                 for (const SampleFrame& frame : frames) symbols.Define(frame, &text);
+                                 return symbols.Kind(frames, "Lapp/B;", &unknown);
+                               });
+}
+
+TEST_CASE("when the ids of samples run out the reason is told, and none is used twice") {
+  SampleSymbols symbols(20);
+  size_t unknown = 0;
+  for (int i = 1; i <= 20; i++) CHECK(symbols.Kind({}, "Lapp/A" + std::to_string(i) + ";", &unknown) != 0);
+  CHECK_THROWS_AS(symbols.Kind({}, "Lapp/B;", &unknown), std::length_error);
+  CHECK(Taken(symbols).classes.size() == 20);
+}
+
+}  // namespace
+}  // namespace anttracks::core

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/output_file.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "trace/format.h"
+
+namespace anttracks::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "anttracks-test-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string path(const std::string& name) const { return path_ / name; }
+  std::string Make(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  size_t files() const { return static_cast<size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator())); }
+
+ private:
+  fs::path path_;
+};
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::span<const uint8_t> Bytes(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+TEST_CASE("what is written whole is for its owner alone, and replaces a link, not what it points to") {
+  const Folder folder;
+  const mode_t mask = umask(0);
+  const std::string precious = folder.Make("precious", "precious"), path = folder.path("a");
+  REQUIRE(symlink(precious.c_str(), path.c_str()) == 0);
+  // Where it was written to before it took its place, once.
+  REQUIRE(symlink(precious.c_str(), (path + ".tmp").c_str()) == 0);
+  CHECK(WriteWhole(path, Bytes("new")) == 0);
+  umask(mask);
+  CHECK(Read(path) == "new");
+  CHECK(fs::is_regular_file(fs::symlink_status(path)));
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(Read(precious) == "precious");
+  CHECK(folder.files() == 3);
+}
+
+TEST_CASE("what cannot take its place leaves nothing") {
+  const Folder folder;
+  fs::create_directories(folder.path("a/full"));
+  CHECK(WriteWhole(folder.path("a"), Bytes("new")) == EISDIR);
+  CHECK(WriteWhole(folder.path("no/such"), Bytes("new")) == ENOENT);
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("what a killed process left is removed, and nothing else") {
+  const Folder folder;
+  const std::string precious = folder.Make("precious", "precious");
+  folder.Make("a.tmp-0123456789abcdef", "half");
+  for (const char* name : {"a", "a.tmp", "a.tmp-0123", "a.tmp-0123456789abcdeg", "ab.tmp-0123456789abcdef"}) folder.Make(name, "other");
+  REQUIRE(symlink(precious.c_str(), folder.path("a.tmp-00000000000000ff").c_str()) == 0);
+  RemoveUnfinished(folder.path("a"));
+  CHECK_FALSE(fs::exists(folder.path("a.tmp-0123456789abcdef")));
+  CHECK(folder.files() == 7);
+}
+
+TEST_CASE("traces, their beginnings and empty files may be replaced, anything else is told by its kind") {
+  const Folder folder;
+  const std::string magic(kFileMagic, sizeof kFileMagic);
+  CHECK(WhyNotReplaced(folder.path("none"), &IsTraceFile) == "");
+  for (const std::string& ours : {std::string(), std::string("ANT"), magic, magic + std::string(100, 'x')}) {
+    CHECK(WhyNotReplaced(folder.Make("ours", ours), &IsTraceFile) == "");
+  }
+  CHECK(WhyNotReplaced(folder.Make("text", "ANTTRACE my diary"), &IsTraceFile) == "something else");
+  CHECK(WhyNotReplaced(folder.Make("dump", "JAVA PROFILE 1.0.2"), &IsTraceFile) == "a Java heap dump (hprof)");
+  REQUIRE(symlink(folder.path("ours").c_str(), folder.path("link").c_str()) == 0);
+  REQUIRE(symlink(folder.path("none").c_str(), folder.path("dangling").c_str()) == 0);
+  REQUIRE(mkfifo(folder.path("fifo").c_str(), 0600) == 0);
+  fs::create_directory(folder.path("folder"));
+  CHECK(WhyNotReplaced(folder.path("link"), &IsTraceFile) == "a symbolic link");
+  CHECK(WhyNotReplaced(folder.path("dangling"), &IsTraceFile) == "a symbolic link");
+  CHECK(WhyNotReplaced(folder.path("fifo"), &IsTraceFile) == "a FIFO");
+  CHECK(WhyNotReplaced(folder.path("folder"), &IsTraceFile) == "a folder");
+  CHECK(WhyNotReplaced("/dev/null", &IsTraceFile) == "a device");
+}
+
+}  // namespace
+}  // namespace anttracks::trace
