@@ -137,4 +137,5 @@ def main(folder, words):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs ends with us
     sys.exit(main(sys.argv[1], sys.argv[2:]))
