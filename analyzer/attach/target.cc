@@ -148,8 +148,11 @@ std::optional<Target> Look(pid_t pid, const std::string& proc) {
   target.readable = mapped && target.root->ok();
   if (!target.readable) {
     // It may have ended while it was looked at.
-    if (Read(process, "status", 1).empty()) return std::nullopt;
-    target.ending = maps.ok() && !mapped;
+    const std::string status_now = Read(process, "status", kMostStatus);
+    if (status_now.empty()) return std::nullopt;
+    ReadStatus(status_now, &target);
+    const Descriptor maps_now = Open(process, "maps");
+    target.ending = maps_now.ok() && !EachLine(maps_now, kMostLine, kMostMaps, [](std::string_view) {});
     target.libjvm.clear();
     return target;
   }
