@@ -257,6 +257,12 @@ bool BufferQueue::PushLoss(std::span<const uint8_t> segment) {
   return true;
 }
 
+bool BufferQueue::TellLoss() {
+  const Lock lock(mutex_);
+  if (stalled_) QueueLoss();
+  return !stalled_;
+}
+
 void BufferQueue::DropUnqueued(size_t segments, size_t bytes) {
   const Lock lock(mutex_);
   if (discard_) return;

@@ -100,6 +100,9 @@ class BufferQueue {
   // Puts a LOSS there for what is lost elsewhere: no stream that was begun before goes on behind it. False: out
   // of memory.
   bool PushLoss(std::span<const uint8_t> segment);
+  // Puts the LOSS of a stall into the queue now: what is dropped after this is told by another one, behind what is pushed
+  // meanwhile. A sync point begins with it, as a reader takes the heap for known from there on. False: out of memory.
+  bool TellLoss();
   // Counts as lost what could not even be pushed; raises the epoch.
   void DropUnqueued(size_t segments, size_t bytes);
 

@@ -126,6 +126,7 @@ bool Session::MayBeSyncPoint(const AntTracksGC& gc) const {
 void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   Sync& sync = *sync_;
   const std::span<const AntTracksSpace> spaces(gc.spaces, gc.nspaces);
+  if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
     next_file_queued_.store(true, std::memory_order_release);
     // Every stream begins anew, so that the file can be the first one that is read.

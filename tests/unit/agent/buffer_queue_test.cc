@@ -83,6 +83,18 @@ TEST_CASE("a full queue drops after the time, says so where it was, and goes on"
   CHECK(q.PopAll() == std::vector<uint64_t>{7});
 }
 
+TEST_CASE("a stall that lasts over a sync point is told before it and after it") {
+  Queue q;
+  for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
+  CHECK(q.queue.TellLoss());
+  CHECK(q.queue.Push(q.Filled(5), PushMode::kForce));  // the sync point
+  CHECK_FALSE(q.queue.Push(q.Filled(6), PushMode::kBounded));
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999, 5, 999});
+  CHECK(q.queue.TellLoss());
+  CHECK(q.PopAll().empty());
+}
+
 TEST_CASE("a segment that continues a stream from before a loss is dropped") {
   Queue q;
   Buffer* continued = q.Filled(1);
