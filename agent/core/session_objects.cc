@@ -12,7 +12,7 @@ namespace anttracks::core {
 namespace {
 
 constexpr uint64_t kMarkBits = 3;
-constexpr uint64_t kMarked = 3;
+constexpr uint64_t kInflated = 2;
 constexpr uint64_t kUnlocked = 1;
 
 }  // namespace
@@ -35,8 +35,9 @@ bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
   header->locked = (mark & kMarkBits) != kUnlocked;
   if (header->locked) {
-    // A heap walk of JVM TI holds the world and must not be waited for.
-    if (!ask_vm && (mark & kMarkBits) == kMarked) return false;
+    // A heap walk of JVM TI holds the world and must not be waited for; and what the stack of a lock's owner holds may be
+    // another object's header by the time it is read.
+    if (!ask_vm && (mark & kMarkBits) != kInflated) return false;
     header->site = vm_.object_site(address);
     if (header->site == ANTTRACKS_SITE_CANNOT_TELL) {
       if (!ask_vm) return false;

@@ -11,7 +11,7 @@
 namespace anttracks::analyzer {
 
 // The process becomes the first that the system ends when memory is short (oom_score_adj 1000), gets memory for its data up
-// to so many bytes (RLIMIT_DATA; 0: no limit), runs when no other process wants to (SCHED_IDLE, idle I/O class), and leaves no core dump.
+// to so many bytes (RLIMIT_DATA; 0: no limit), interrupts nobody (SCHED_BATCH, idle I/O class), and leaves no core dump.
 // What the system does not grant stays as it is.
 void LowerThisProcess(uint64_t memory_bytes);
 

@@ -135,7 +135,7 @@ def lowered(t):
 
 
 # oom_score_adj, scheduling policy, bytes of data and of a core dump. 32 MB of heap and what a small one needs.
-LOWERED = ("1000", os.SCHED_IDLE, str(288 * MB), "0")
+LOWERED = ("1000", os.SCHED_BATCH, str(288 * MB), "0")
 
 
 def state_of(pid):
@@ -152,8 +152,8 @@ def state_of(pid):
 
 @test("Where memory is short for program and fold together, the fold is what goes", slow=True)
 def short_of_memory(t):
-    program = ("Windows", (4, 2_000_000, 1_000_000), ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"))
-    options = "maxsize=160M,keep=yes"
+    program = ("Windows", (4, 8_000_000, 1_000_000), ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"))
+    options = "maxsize=24M,keep=yes"
     with Running(t, t.path("trace"), *program, options) as running:
         mine, folds = 0, 0
         while running.process.poll() is None:

@@ -101,6 +101,24 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
   }
 }
 
+TEST_CASE("a reader leaves an object whose header is on the stack of a lock's owner to the thread that made it") {
+  FakeVm vm;
+  Recording recording(vm, {.readers = 2});
+  const Session& session = recording.session();
+  Stretches stretches(vm);
+  stretches.Report(recording, kLanes, true);  // from now on its kinds are known
+  FakeLock lock;
+  lock.header.store(uint64_t{99} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now
+  const uint64_t locked = stretches.Report(recording, kLanes, false, reinterpret_cast<uint64_t>(&lock));
+  REQUIRE(Await([&] { return session.batches_read() + session.batches_refused() != 0; }));
+  CHECK(session.batches_refused() == 1);
+  FakeVm::SetMark(locked, stretches.before);
+  stretches.Report(recording, kLanes);
+  const ReadTrace trace = recording.End();
+  REQUIRE(trace.objects.size() == 3 * kLanes);
+  for (size_t i = 0; i < trace.objects.size(); i++) CHECK(trace.objects[i].site == 30 + i % kLanes);
+}
+
 TEST_CASE("a walk of the heap waits for an object that a heap walk of JVM TI has marked") {
   FakeVm vm;
   Recording recording(vm);

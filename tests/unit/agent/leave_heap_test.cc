@@ -35,6 +35,7 @@ struct SlowVm {
     REQUIRE(entered != 0);
   }
   FakeVm fake;
+  FakeLock monitor;
   static inline std::thread::id owner;
   static inline std::atomic<int> inside, entered;
   static inline uint32_t (*real)(uint64_t);
@@ -48,6 +49,7 @@ void GiveToReader(SlowVm& vm, Recording& recording, void** slot) {
   for (unsigned i = 0; i < kLanes; i++) {
     const uint64_t start = at;
     at = i == 0 ? vm.fake.PutLocked(at, FakeVm::kPoint, 16) : vm.fake.Put(at, FakeVm::kPoint, 16);
+    if (i == 0) REQUIRE(FakeVm::Inflate(start, &vm.monitor));  // readers leave other locked objects to their thread
     recording.Tlab(1, slot, start, at);
   }
   vm.AwaitEntered();

@@ -26,7 +26,7 @@ int Lowered() {
   getrlimit(RLIMIT_DATA, &data);
   getrlimit(RLIMIT_CORE, &core);
   return (score == 1000 ? 1 : 0) | (data.rlim_cur == kMemory && data.rlim_max == kMemory ? 2 : 0) |
-         (core.rlim_cur == 0 && prctl(PR_GET_DUMPABLE) == 0 ? 4 : 0) | (sched_getscheduler(0) == SCHED_IDLE ? 8 : 0) |
+         (core.rlim_cur == 0 && prctl(PR_GET_DUMPABLE) == 0 ? 4 : 0) | (sched_getscheduler(0) == SCHED_BATCH ? 8 : 0) |
          (syscall(SYS_ioprio_get, 1, 0) >> 13 == 3 ? 16 : 0);
 }
 
