@@ -186,6 +186,8 @@ bool Session::PushStaged(uint32_t epoch, PushMode mode) {
 
 // What the segments around it make no sense without.
 void Session::PushFrame(const trace::ByteBuffer& segment, bool flush) {
+  // Nothing may follow a frame that is missing.
+  if (failure_.failed()) return;
   if (!queue_.PushSegments(segment.span(), PushMode::kForce, flush)) failure_.Fail("out of memory");
 }
 

@@ -125,6 +125,7 @@ Result<bool> Listens(const Target& target) {
 class AttachFile {
  public:
   explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
+    const SignalsHeld held;
     bool believed = false;
     // Another one's may go just now.
     for (int tries = 0; tries < 3 && !made_ && !believed; tries++) {

@@ -40,6 +40,15 @@ void HandleSignals() {
 
 }  // namespace
 
+SignalsHeld::SignalsHeld() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+SignalsHeld::~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 void RemovedOnSignal::Remember(int folder, const std::string& name, int flags) {
   HandleSignals();
   for (int i = 0; i < kMost && slot_ < 0; i++) {

@@ -4,9 +4,21 @@
 // Thread safety: none but that of the signal's handler. A few at a time; removed are the youngest first.
 #pragma once
 
+#include <csignal>
 #include <string>
 
 namespace anttracks::analyzer {
+
+// Holds these signals back as long as it lives: between the making of a name and Remember none may come.
+class SignalsHeld {
+ public:
+  SignalsHeld();
+  ~SignalsHeld();
+  SignalsHeld(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 class RemovedOnSignal {
  public:

@@ -20,7 +20,7 @@ namespace {
 using trace::Status;
 
 constexpr std::chrono::seconds kListenWithin{10};
-// A stop may wait 30 s for a disk that stands still, a start for a walk over a large heap.
+// A stop may wait a minute for a disk that stands still, a start for a walk over a large heap.
 constexpr std::chrono::minutes kAnswerWithin{5};
 
 // An empty file that the process may write to, and nobody else, in a folder of ours, which the process may pass only.
@@ -28,6 +28,7 @@ constexpr std::chrono::minutes kAnswerWithin{5};
 class ReplyFile {
  public:
   explicit ReplyFile(const Target& target) : tmp_(OpenTmp(target)) {
+    const SignalsHeld held;
     if (!tmp_.ok() || !MakeFolder(target)) {
       Fail("cannot make a folder in the /tmp of the process");
       return;
