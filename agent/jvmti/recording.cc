@@ -375,6 +375,7 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   }
   if (failed()) return Status::Error("tracing has stopped: " + source_->failure().reason());
   if (source_->output().files != files) return {};
+  if (cancelled) return Status::Error("the JVM is ending");
   return Status::Error("no collection began the next file within 10 s; the next one that the program needs will");
 }
 

@@ -57,7 +57,7 @@ def at_end(action, code, text):
     """Which of the right outcomes it is; any other one fails."""
     if code == 0 and DONE[action] in text:
         return "done"
-    if code == (0 if action == "status" else 12) and TOO_LATE[action] in text:
+    if code == (0 if action == "status" else 12) and (TOO_LATE[action] in text or "the JVM is ending" in text):
         return "too late"
     if code == 5 and any(word in text for word in GONE):
         return "gone"
