@@ -225,8 +225,8 @@ typedef struct AntTracksVM {
 
   /* Queries, from callbacks. object_site also reads the mark of a locked object, and may be asked by any thread of the
    * process while the object stays where it is. A thread that the VM knows waits for a mark that is about to change, for a
-   * minute at most; one that it does not know waits for less than a millisecond. ANTTRACKS_SITE_CANNOT_TELL: the mark of
-   * the object was not readable in that time. */
+   * minute at most, and gives an object whose lock lies on another thread's stack a monitor; one that it does not know waits
+   * for less than a millisecond, and reads no stack. ANTTRACKS_SITE_CANNOT_TELL: the mark of the object was not readable. */
   uint32_t (*object_site)(uint64_t address);
   uint64_t (*object_bytes)(uint64_t address);
   /* 0: done. Positive: the bytes that text must have (call again). -1: no such id. */

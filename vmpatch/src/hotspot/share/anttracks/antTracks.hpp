@@ -34,23 +34,26 @@ class Thread;
 //  - recording(): an agent has started; events are reported to its callbacks.
 //    Changes only at a safepoint.
 
-// What the runtime's site lookup remembers of the code that a thread came from, valid
-// for one epoch: code addresses may be reused after code was freed.
+// What the runtime's site lookup remembers of the code that a thread came from. Valid for one epoch: until a method or
+// the wrapper of a native method is freed, after which its address may be another one's.
 struct AntTracksCallers {
-  enum { size = 32 };
+  enum { blobs = 32, natives = 64 };
   enum Kind { none, runtime_stub, native_wrapper };
   struct Blob {
     address _pc;
     int     _frame_words;
     Kind    _kind;
   };
+  // The site of a native method that was called from a place in Java code, as long as the site of that place is the same.
   struct Native {
-    address  _pc, _caller_pc;
-    uint32_t _site;
+    const void* _native;  // of a compiled wrapper its pc, else the Method
+    address     _caller;  // bcp or pc
+    uint32_t    _caller_site;
+    uint32_t    _site;
   };
   uint   _epoch;
-  Blob   _blobs[size];
-  Native _natives[size];
+  Blob   _blobs[blobs];
+  Native _natives[natives];
 
   AntTracksCallers() { clear(0); }
   void clear(uint epoch);

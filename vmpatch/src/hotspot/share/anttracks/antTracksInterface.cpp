@@ -29,6 +29,7 @@
 #include "runtime/objectMonitor.inline.hpp"
 #include "runtime/osThread.hpp"
 #include "runtime/safefetch.hpp"
+#include "runtime/synchronizer.hpp"
 #include "runtime/thread.inline.hpp"
 #include "runtime/threadSMR.hpp"
 #include "runtime/vmOperations.hpp"
@@ -133,13 +134,19 @@ int32_t collect() {
   return AntTracksHeap::collect_young() ? 0 : -1;
 }
 
-// The header word of a locked object. Its owner may unlock it at any time unless it is the current thread or stopped:
-// believe the word only if the mark has not changed meanwhile. Threads that do not stop at safepoints may also meet marks
-// that a heap walk of JVM TI has set for its duration, and some of them (the agent's own) are unknown to the VM: those do
-// not wait. At a safepoint nothing changes that the VM's own threads could wait for.
+// The header word of an object that is locked without a monitor lies on the owner's stack. Unless the owner is the
+// current thread or stopped, it may unlock the object and lock another one in the same place before the word is read.
+bool is_stable(const Thread* thread, markWord mark) {
+  if (thread->is_Java_thread()) return thread->as_Java_thread()->is_lock_owned((address)mark.locker());
+  return SafepointSynchronize::is_at_safepoint();
+}
+
+// Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration, and some of
+// them (the agent's own) are unknown to the VM: those do not wait, and do not read stacks. At a safepoint nothing changes
+// that the VM's own threads could wait for.
 uint32_t object_site(uint64_t address) {
   const oop obj = cast_to_oop(address);
-  const Thread* const thread = Thread::current_or_null();
+  Thread* const thread = Thread::current_or_null();
   const int spins = 10000, most_ms = 60000;
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
@@ -150,12 +157,16 @@ uint32_t object_site(uint64_t address) {
     } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
-    } else if (mark.has_locker()) {
-      const markWord header(SafeFetchN((intptr_t*)mark.locker(), 0));
-      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
+    } else if (mark.has_locker() && mark != markWord::INFLATING()) {
+      if (thread == NULL) break;
+      if (is_stable(thread, mark)) return AntTracks::site_of(mark.displaced_mark_helper());
+      if (thread->is_Java_thread() && thread->as_Java_thread()->thread_state() == _thread_in_vm) {
+        ObjectSynchronizer::inflate(thread, obj, ObjectSynchronizer::inflate_cause_vm_internal);
+        continue;
+      }
     }
     if (thread == NULL ? i >= spins : !thread->is_Java_thread() && SafepointSynchronize::is_at_safepoint()) break;
-    if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or unlocked just now
+    if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or locked by a thread that runs
   }
   return ANTTRACKS_SITE_CANNOT_TELL;
 }

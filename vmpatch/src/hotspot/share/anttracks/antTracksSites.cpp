@@ -26,6 +26,7 @@
 #include "runtime/frame.inline.hpp"
 #include "runtime/os.inline.hpp"
 #include "runtime/registerMap.hpp"
+#include "runtime/stubRoutines.hpp"
 #include "runtime/thread.hpp"
 #include "utilities/growableArray.hpp"
 #include "utilities/resourceHash.hpp"
@@ -38,7 +39,7 @@
 #endif
 
 volatile uint64_t AntTracksSites::_cache[1 << AntTracksSites::cache_bits];
-volatile uint AntTracksSites::_code_epoch = 0;
+volatile uint AntTracksSites::_epoch = 0;
 
 void AntTracksCallers::clear(uint epoch) {
   memset(this, 0, sizeof(*this));
@@ -214,25 +215,34 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
 
 }  // namespace
 
-// The general way. *native_caller: where a native method at the top was called from, else NULL.
-static uint32_t walk_to_site(JavaThread* thread, uint32_t flags, address* native_caller) {
-  *native_caller = NULL;
+// Where a native method at the top was called from.
+struct NativeCaller {
+  address  _code;  // bcp or pc; NULL: there is no native method, or nobody has called it
+  uint32_t _site;  // 0: it was no Java method
+};
+
+// The general way.
+static uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) {
+  caller->_code = NULL;
+  caller->_site = 0;
   RegisterMap map(thread, false);
   frame fr = thread->last_frame();
   if (!find_java_frame(&fr, &map)) return ANTTRACKS_SITE_VM;
   Method* const native = native_method_of(fr);
   if (native == NULL) return site_of_frame(fr, flags);
-  uint32_t caller = 0;
   if (!fr.is_first_frame()) {
     fr = fr.sender(&map);
-    *native_caller = fr.pc();
-    if (fr.is_java_frame() && native_method_of(fr) == NULL) caller = site_of_frame(fr, 0);
+    caller->_code = fr.pc();
+    if (fr.is_java_frame() && native_method_of(fr) == NULL) {
+      caller->_code = code_of(fr);
+      caller->_site = site_of_frame(fr, 0);
+    }
   }
-  return site_id(native, -1, caller, ANTTRACKS_TIER_NATIVE, flags);
+  return site_id(native, -1, caller->_site, ANTTRACKS_TIER_NATIVE, flags);
 }
 
 static AntTracksCallers::Blob* blob_of(AntTracksCallers* callers, address pc) {
-  AntTracksCallers::Blob* const blob = &callers->_blobs[((uintptr_t)pc >> 2) % AntTracksCallers::size];
+  AntTracksCallers::Blob* const blob = &callers->_blobs[((uintptr_t)pc >> 2) % AntTracksCallers::blobs];
   if (blob->_pc != pc) {
     CodeBlob* const cb = CodeCache::find_blob(pc);
     blob->_pc = pc;
@@ -245,46 +255,60 @@ static AntTracksCallers::Blob* blob_of(AntTracksCallers* callers, address pc) {
   return blob;
 }
 
+static uint32_t walk_to_site(JavaThread* thread) {
+  NativeCaller caller;
+  return walk_to_site(thread, 0, &caller);
+}
+
+// The site of a native method whose frame ends at sender_sp. What its caller's code has in the cache of sites tells
+// whether that code is still the same: the cache forgets code that is freed. Only the call stub, which nobody frees, is
+// in no cache.
+static uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, const void* native, intptr_t* sender_sp) {
+  const address return_pc = (address)sender_sp[-1];
+  const address code = Interpreter::contains(return_pc)
+      ? (address)((intptr_t*)sender_sp[-frame::sender_sp_offset])[frame::interpreter_frame_bcp_offset] : return_pc;
+  AntTracksCallers::Native* const known =
+      &callers->_natives[(((uintptr_t)native >> 3) ^ ((uintptr_t)code * 5)) % AntTracksCallers::natives];
+  if (known->_native == native && known->_caller == code && known->_caller_site == cached(code)) return known->_site;
+  NativeCaller caller;
+  const uint32_t site = walk_to_site(thread, 0, &caller);
+  if (caller._code == code && (caller._site != 0 || StubRoutines::returns_to_call_stub(return_pc))) {
+    known->_native = native;
+    known->_caller = code;
+    known->_caller_site = caller._site;
+    known->_site = site;
+  }
+  return site;
+}
+
 // Most allocations come from few places: look at the top of the stack as it is, and walk only when
 // that place is new. A return address that deoptimization has patched is in no cache.
 uint32_t AntTracksSites::current(JavaThread* thread) {
   if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
-  address native_caller;
   AntTracksThreadState* const state = thread->anttracks();
-  if (state->_rematerializing) return walk_to_site(thread, ANTTRACKS_SITE_REMATERIALIZED, &native_caller);
+  if (state->_rematerializing) {
+    NativeCaller caller;
+    return walk_to_site(thread, ANTTRACKS_SITE_REMATERIALIZED, &caller);
+  }
+  AntTracksCallers* const callers = &state->_callers;
+  const uint epoch = Atomic::load(&_epoch);
+  if (callers->_epoch != epoch) callers->clear(epoch);
   thread->frame_anchor()->make_walkable();
   const address pc = thread->last_Java_pc();
   if (Interpreter::contains(pc)) {
     intptr_t* const fp = thread->frame_anchor()->last_Java_fp();
     Method* const method = (Method*)fp[frame::interpreter_frame_method_offset];
-    if (!method->is_native()) {
-      const uint32_t site = cached((address)fp[frame::interpreter_frame_bcp_offset]);
-      if (site != 0) return site;
-    }
-    return walk_to_site(thread, 0, &native_caller);
+    if (method->is_native()) return site_of_native(thread, callers, method, fp + frame::sender_sp_offset);
+    const uint32_t site = cached((address)fp[frame::interpreter_frame_bcp_offset]);
+    return site != 0 ? site : walk_to_site(thread);
   }
 
-  AntTracksCallers* const callers = &state->_callers;
-  const uint epoch = Atomic::load(&_code_epoch);
-  if (callers->_epoch != epoch) callers->clear(epoch);
   AntTracksCallers::Blob* const blob = blob_of(callers, pc);
-  if (blob->_kind == AntTracksCallers::none) return walk_to_site(thread, 0, &native_caller);
-  const address caller_pc = (address)thread->last_Java_sp()[blob->_frame_words - 1];
-  if (blob->_kind == AntTracksCallers::runtime_stub) {
-    const uint32_t site = cached(caller_pc);
-    return site != 0 ? site : walk_to_site(thread, 0, &native_caller);
-  }
-  AntTracksCallers::Native* const native =
-      &callers->_natives[(((uintptr_t)pc >> 2) ^ (uintptr_t)caller_pc) % AntTracksCallers::size];
-  if (native->_pc == pc && native->_caller_pc == caller_pc) return native->_site;
-  const uint32_t site = walk_to_site(thread, 0, &native_caller);
-  // The interpreter calls from one place, whatever the bytecode.
-  if (native_caller == caller_pc && !Interpreter::contains(caller_pc)) {
-    native->_pc = pc;
-    native->_caller_pc = caller_pc;
-    native->_site = site;
-  }
-  return site;
+  if (blob->_kind == AntTracksCallers::none) return walk_to_site(thread);
+  intptr_t* const sender_sp = thread->last_Java_sp() + blob->_frame_words;
+  if (blob->_kind == AntTracksCallers::native_wrapper) return site_of_native(thread, callers, (const void*)pc, sender_sp);
+  const uint32_t site = cached((address)sender_sp[-1]);
+  return site != 0 ? site : walk_to_site(thread);
 }
 
 #ifdef COMPILER1
@@ -318,16 +342,21 @@ intptr_t AntTracksSites::c2_mark(AllocateNode* allocation) {
 
 void AntTracksSites::forget_code(address begin, address end) {
   if (!AntTracks::sites()) return;
-  Atomic::inc(&_code_epoch);
   const size_t n = MIN2((size_t)(end - begin), (size_t)1 << cache_bits);
   for (size_t i = 0; i < n; i++) {
     if (cached(begin + i) != 0) Atomic::store(entry_of((uint64_t)(begin + i)), (uint64_t)0);
   }
 }
 
+void AntTracksSites::forget_nmethod(nmethod* nm) {
+  forget_code(nm->code_begin(), nm->code_end());
+  if (nm->is_native_method()) Atomic::inc(&_epoch);
+}
+
 void AntTracksSites::forget_method(Method* method) {
   if (!AntTracks::sites() || method->constMethod() == NULL) return;
   forget_code(method->code_base(), method->code_base() + method->code_size());
+  Atomic::inc(&_epoch);
   Locked t;
   t->_method_ids.remove(method);
 }
@@ -347,6 +376,7 @@ class ForgetUnloading : public StackObj {
 // Only methods in the table have sites. It is walked once, however many class loaders go.
 void AntTracksSites::forget_unloading() {
   ForgetUnloading filter;
+  Atomic::inc(&_epoch);
   Locked t;
   t->_method_ids.unlink(&filter);
 }

@@ -20,6 +20,7 @@ class ClassLoaderData;
 class CodeEmitInfo;
 class JavaThread;
 class Method;
+class nmethod;
 
 // The allocation sites: a tree of frames. A site is a method, a bci, the tier of
 // the code, and the site of the caller into which it was inlined.
@@ -46,8 +47,9 @@ class AntTracksSites : AllStatic {
   enum { cache_bits = 16, cache_mask = (1 << cache_bits) - 1 };
   static volatile uint64_t* cache() { return _cache; }
 
-  // Code in [begin, end) is about to be freed.
+  // Each is about to be freed: a code range [begin, end), compiled code, a method.
   static void forget_code(address begin, address end);
+  static void forget_nmethod(nmethod* nm);
   static void forget_method(Method* method);
   // All methods whose class loaders are being unloaded.
   static void forget_unloading();
@@ -57,7 +59,7 @@ class AntTracksSites : AllStatic {
 
  private:
   static volatile uint64_t _cache[1 << cache_bits];
-  static volatile uint _code_epoch;  // counts how often code was freed
+  static volatile uint _epoch;  // of all AntTracksCallers
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
