@@ -27,6 +27,7 @@
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/mutexLocker.hpp"
 #include "runtime/objectMonitor.inline.hpp"
+#include "runtime/orderAccess.hpp"
 #include "runtime/osThread.hpp"
 #include "runtime/safefetch.hpp"
 #include "runtime/synchronizer.hpp"
@@ -136,9 +137,22 @@ int32_t collect() {
 
 // The header word of an object that is locked without a monitor lies on the owner's stack. Unless the owner is the
 // current thread or stopped, it may unlock the object and lock another one in the same place before the word is read.
+// A thread in the VM then gives the object a monitor. One in native state, which lists spaces while the program runs, must
+// not: it looks several times, so that the owner would have to go to and fro between both objects in step with it.
 bool is_stable(const Thread* thread, markWord mark) {
   if (thread->is_Java_thread()) return thread->as_Java_thread()->is_lock_owned((address)mark.locker());
   return SafepointSynchronize::is_at_safepoint();
+}
+
+markWord locked_header(oop obj, markWord mark) {
+  const int looks = 4;
+  const markWord first(SafeFetchN((intptr_t*)mark.locker(), 0));
+  for (int i = 0; i < looks; i++) {
+    OrderAccess::loadload();
+    if (obj->mark_acquire() != mark || SafeFetchN((intptr_t*)mark.locker(), 0) != (intptr_t)first.value()) return markWord(0);
+  }
+  OrderAccess::loadload();
+  return obj->mark_acquire() == mark ? first : markWord(0);
 }
 
 // Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration, and some of
@@ -164,6 +178,8 @@ uint32_t object_site(uint64_t address) {
         ObjectSynchronizer::inflate(thread, obj, ObjectSynchronizer::inflate_cause_vm_internal);
         continue;
       }
+      const markWord header = locked_header(obj, mark);
+      if (header.is_neutral()) return AntTracks::site_of(header);
     }
     if (thread == NULL ? i >= spins : !thread->is_Java_thread() && SafepointSynchronize::is_at_safepoint()) break;
     if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or locked by a thread that runs
