@@ -2,15 +2,15 @@
 // Encodes file headers and chunks into memory. Where the bytes go, and what happens if they cannot go there,
 // is the caller's business.
 //
-// Thread safety: EncodeChunk has no state, so that threads may encode at the same time, each into its own
-// buffer; ChunkEncoder has none. Ownership: the bytes that they return lie in the buffer, or in the encoder
-// until its next call.
+// Thread safety: none; threads may encode at the same time, each with an encoder of its own. Ownership: the bytes that
+// they return lie in the encoder until its next call.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
 
+#include "trace/columns.h"
 #include "trace/format.h"
 #include "trace/status.h"
 #include "trace/wire.h"
@@ -27,17 +27,27 @@ struct FileHeader {
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);
 
-// Header and payload; compress: with Snappy if that makes it shorter. out grows as needed and never shrinks,
-// its contents are lost. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
-Result<std::span<const uint8_t>> EncodeChunk(ChunkType type, uint64_t sequence,
-                                             std::span<const uint8_t> payload, bool compress, ByteBuffer* out);
-
-// Numbers the chunks of one file.
 class ChunkEncoder {
  public:
-  explicit ChunkEncoder(bool compress) : compress_(compress) {}
+  // Header and payload; compress: with Snappy if that makes it shorter, objects' columns apart. Memory grows as needed and
+  // never shrinks. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
+  Result<std::span<const uint8_t>> Encode(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload, bool compress);
 
-  // See EncodeChunk. An error uses no number.
+ private:
+  // To out_, behind the header; the bytes that were stored. 0: not shorter.
+  size_t Compress(std::span<const uint8_t> payload);
+  size_t CompressColumns(std::span<const uint8_t> payload);
+
+  ColumnSplitter splitter_;
+  ByteBuffer out_;
+};
+
+// Numbers the chunks of one file.
+class NumberedChunks {
+ public:
+  explicit NumberedChunks(bool compress) : compress_(compress) {}
+
+  // See ChunkEncoder. An error uses no number.
   Result<std::span<const uint8_t>> Encode(ChunkType type, std::span<const uint8_t> payload);
 
   uint64_t chunks() const { return sequence_; }
@@ -45,7 +55,7 @@ class ChunkEncoder {
  private:
   const bool compress_;
   uint64_t sequence_ = 0;
-  ByteBuffer out_;
+  ChunkEncoder encoder_;
 };
 
 }  // namespace anttracks::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of the trace format, version 1.0; docs/trace-format.md is the specification.
+// Constants of the trace format, version 2.0; docs/trace-format.md is the specification.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace anttracks::trace {
 
 inline constexpr char kFileMagic[8] = {'A', 'N', 'T', 'T', 'R', 'A', 'C', 'K'};
 inline constexpr char kChunkMagic[4] = {'A', 'T', 'C', 'K'};
-inline constexpr uint16_t kMajorVersion = 1;
+inline constexpr uint16_t kMajorVersion = 2;
 inline constexpr uint16_t kMinorVersion = 0;
 
 inline constexpr size_t kFileHeaderBytes = 64;
@@ -18,7 +18,7 @@ inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
 // Of classes, kinds, sites, methods and threads: a writer defines no larger one, a reader refuses it.
 inline constexpr uint32_t kMaxId = (1u << 26) - 1;
-// Of one run, in object records and SLIDES: bounds what a few bytes can stand for.
+// Of one run in SLIDES: bounds what a few bytes can stand for.
 inline constexpr uint64_t kMaxRunObjects = 255;
 // kind, stream, length at their longest.
 inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
@@ -40,7 +40,9 @@ inline constexpr size_t kType = 4, kFlags = 6, kStoredLength = 8, kRawLength = 1
 }
 
 enum class ChunkType : uint16_t { kMeta = 1, kData = 2 };
-inline constexpr uint16_t kChunkSnappy = 1u << 0;
+// The payload is stored compressed; its columns are stored apart (trace/columns.h).
+inline constexpr uint16_t kChunkSnappy = 1u << 0, kChunkColumns = 1u << 1;
+inline constexpr size_t kPartHeadBytes = 8;
 inline constexpr uint16_t kChunkMustUnderstand = 1u << 15;
 
 enum class SegmentKind : uint8_t {
@@ -63,13 +65,6 @@ enum class SegmentKind : uint8_t {
   kSamples = 17,
   kSampleDeaths = 18,
 };
-
-// Low two bits of an object record.
-enum class ObjectCode : uint8_t { kRun = 0, kFixed = 1, kWithLength = 2, kPredictedKind = 3 };
-// After an object record of value 0.
-enum class ObjectOp : uint8_t { kTlab = 1, kOutside = 2 };
-// flags of ALLOC.
-inline constexpr uint64_t kAllocReset = 1;
 
 enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;

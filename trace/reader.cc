@@ -16,6 +16,20 @@ namespace {
 
 constexpr size_t kSearchBlock = size_t{1} << 20;
 
+// What is wrong, or nothing.
+std::string Uncompress(std::span<const uint8_t> stored, size_t bytes, std::vector<uint8_t>* out) {
+  const auto* data = reinterpret_cast<const char*>(stored.data());
+  size_t raw = 0;
+  if (!snappy::GetUncompressedLength(data, stored.size(), &raw) || raw != bytes) {
+    return "compressed chunk does not have the length it states";
+  }
+  out->resize(raw);
+  if (!snappy::RawUncompress(data, stored.size(), reinterpret_cast<char*>(out->data()))) {
+    return "chunk cannot be decompressed";
+  }
+  return {};
+}
+
 }  // namespace
 
 struct TraceReader::Header {
@@ -131,6 +145,29 @@ TraceReader::Item TraceReader::Next() {
   }
 }
 
+// Parts follow each other; see ChunkEncoder. What is wrong, or nothing.
+std::string TraceReader::JoinColumns(size_t raw) {
+  std::array<std::span<const uint8_t>, ColumnSplitter::kParts> parts;
+  WireReader in(stored_);
+  uint64_t all = 0;
+  for (size_t i = 0; i < parts.size(); i++) {
+    const uint32_t bytes = in.U32();
+    const uint32_t stored = in.U32();
+    const std::span<const uint8_t> part = in.Take(stored);
+    all += bytes;
+    // All that is in the parts is in the payload, but a bit an object, which has two bytes there.
+    if (!in.ok() || all > 2 * uint64_t{raw} + 8) return "columns of a chunk have lengths that disagree";
+    parts[i] = part;
+    if (stored == bytes) continue;
+    const std::string wrong = Uncompress(part, bytes, &parts_[i]);
+    if (!wrong.empty()) return wrong;
+    parts[i] = parts_[i];
+  }
+  if (!in.AtEnd()) return "columns of a chunk have lengths that disagree";
+  raw_.resize(raw);
+  return joiner_.Join(parts, raw, raw_.data()).message();
+}
+
 TraceReader::Item TraceReader::ReadPayload(const Header& header) {
   const uint64_t end = offset_ + kChunkHeaderBytes + header.stored;
   const bool known = header.type == static_cast<uint16_t>(ChunkType::kMeta) ||
@@ -141,8 +178,9 @@ TraceReader::Item TraceReader::ReadPayload(const Header& header) {
   }
   if (header.raw > kMaxChunkRawBytes) return Broken(end, "chunk is larger than 16 MiB");
   const bool compressed = (header.flags & kChunkSnappy) != 0;
+  const bool columns = (header.flags & kChunkColumns) != 0;
   if (header.stored > snappy::MaxCompressedLength(kMaxChunkRawBytes) ||
-      (!compressed && header.stored != header.raw)) {
+      (!compressed && (columns || header.stored != header.raw))) {
     return Broken(end, "chunk has lengths that disagree");
   }
   stored_.resize(header.stored);
@@ -152,15 +190,8 @@ TraceReader::Item TraceReader::ReadPayload(const Header& header) {
   if (Crc32c(stored_) != header.payload_crc) return Broken(end, "checksum of a chunk is wrong");
   chunk_.payload = stored_;
   if (compressed) {
-    const auto* data = reinterpret_cast<const char*>(stored_.data());
-    size_t raw = 0;
-    if (!snappy::GetUncompressedLength(data, stored_.size(), &raw) || raw != header.raw) {
-      return Broken(end, "compressed chunk does not have the length it states");
-    }
-    raw_.resize(raw);
-    if (!snappy::RawUncompress(data, stored_.size(), reinterpret_cast<char*>(raw_.data()))) {
-      return Broken(end, "chunk cannot be decompressed");
-    }
+    const std::string wrong = columns ? JoinColumns(header.raw) : Uncompress(stored_, header.raw, &raw_);
+    if (!wrong.empty()) return Broken(end, wrong);
     chunk_.payload = raw_;
   }
   chunk_.type = header.type;

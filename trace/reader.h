@@ -5,16 +5,18 @@
 // chunk is reported and skipped; after a damaged header the next one is searched.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
-// Memory: at most one chunk, stored and raw (16 MiB each), and 1 MiB, whatever the file says. Time: a few times the file's
+// Memory: at most one chunk, stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file says. Time: a few times the file's
 // size, however many of its bytes are damaged.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trace/columns.h"
 #include "trace/file_set.h"
 #include "trace/format.h"
 #include "trace/status.h"
@@ -81,6 +83,7 @@ class TraceReader {
   Item Broken(uint64_t end, std::string what);
   Item Fail(std::string what);
   Item ReadPayload(const Header& header);
+  std::string JoinColumns(size_t raw);
   uint64_t FindHeader(uint64_t offset);
   std::span<const uint8_t> SearchBlock(uint64_t offset);
 
@@ -93,6 +96,8 @@ class TraceReader {
   uint64_t bytes_before_file_ = 0;
   std::vector<uint8_t> stored_;
   std::vector<uint8_t> raw_;
+  std::array<std::vector<uint8_t>, ColumnSplitter::kParts> parts_;
+  ColumnJoiner joiner_;
   std::vector<uint8_t> search_;  // part of a file in which a header was searched last
   size_t search_file_ = 0;
   uint64_t search_offset_ = 0;

@@ -110,6 +110,7 @@ class WireReader {
   bool ok() const { return ok_; }
   bool AtEnd() const { return next_ == end_; }
   size_t position() const { return static_cast<size_t>(next_ - begin_); }
+  const uint8_t* next() const { return next_; }
   size_t remaining() const { return static_cast<size_t>(end_ - next_); }
 
   uint8_t U8() { return Has(1) ? *next_++ : uint8_t{0}; }

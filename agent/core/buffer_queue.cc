@@ -175,7 +175,6 @@ void BufferQueue::BeginStall() {
   stalled_ = true;
   stall_tail_ = tail_;
   stall_time_ = clock_.Now();
-  epoch_.fetch_add(1, std::memory_order_release);
   room_.notify_all();
   work_.notify_one();
 }
@@ -200,9 +199,6 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode, WaitBudget* budget) {
       BeginStall();
       CountLoss(1, buffer->used);
       refused = buffer;
-    } else if (!Decodable(*buffer)) {
-      if (!loss_is_told_) CountLoss(1, buffer->used);
-      refused = buffer;
     } else {
       const bool was_ready = Ready();
       Append(buffer);
@@ -224,14 +220,14 @@ Buffer* BufferQueue::MakeSegments(std::span<const uint8_t> segments) {
   return buffer;
 }
 
-bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush) {
+bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush, WaitBudget* budget) {
   Buffer* buffer = MakeSegments(segments);
   if (buffer == nullptr) {
     DropUnqueued(1, segments.size());
     return false;
   }
   buffer->flush = flush;
-  return Push(buffer, mode);
+  return Push(buffer, mode, budget);
 }
 
 bool BufferQueue::PushMark(uint8_t kind) {
@@ -245,8 +241,6 @@ bool BufferQueue::PushMark(uint8_t kind) {
 bool BufferQueue::PushLoss(std::span<const uint8_t> segment) {
   Buffer* loss = MakeSegments(segment);
   const Lock lock(mutex_);
-  epoch_.fetch_add(1, std::memory_order_release);
-  loss_is_told_ = true;
   if (loss == nullptr) return false;
   if (discard_) {
     std::free(loss);

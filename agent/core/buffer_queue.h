@@ -15,9 +15,8 @@
 // When threads have waited and the writer has taken nothing for the time limit it hangs: nobody waits any more.
 //
 // Stall. Once something was dropped the queue counts as stalled: what comes is dropped at once until the writer takes
-// something, or LetIn. A stall raises the epoch; LOSS is queued at the place where the dropped segments would have been. A
-// continued stream that was begun in an older epoch cannot be decoded any more and is dropped too, so its owner must
-// begin the next segment with a reset. With full=drop nobody waits, and what exceeds the bound is dropped.
+// something, or LetIn. LOSS is queued at the place where the dropped segments would have been. With full=drop nobody
+// waits, and what exceeds the bound is dropped.
 //
 // Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
 // Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
@@ -53,8 +52,6 @@ struct Buffer {
   // kind 0: data holds complete segments; else the payload of one.
   uint8_t kind = 0;
   bool flush = false;  // the chunk ends behind it
-  bool resets = true;  // decodable without what precedes in its stream
-  uint32_t epoch = 0;
   uint64_t stream = 0;
 
   uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
@@ -70,7 +67,7 @@ enum class PushMode {
 };
 
 struct QueueConfig {
-  size_t buffer_bytes = 16 << 10;  // of a thread's buffer, without its head
+  size_t buffer_bytes = 64 << 10;  // of a thread's buffer, without its head
   double fuzz = 0.1;               // 0 to 0.5
   size_t bound_bytes = 32 << 20;   // four buffers or more
   size_t wait_bytes = 0;           // so much may be queued before threads wait; 0: bound_bytes
@@ -94,16 +91,15 @@ class BufferQueue {
   // hangs.
   bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
-  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false);
+  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false, WaitBudget* budget = nullptr);
   // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
   bool PushMark(uint8_t kind);
-  // Puts a LOSS there for what is lost elsewhere: no stream that was begun before goes on behind it. False: out
-  // of memory.
+  // Puts a LOSS there for what is lost elsewhere. False: out of memory.
   bool PushLoss(std::span<const uint8_t> segment);
   // Puts the LOSS of a stall into the queue now: what is dropped after this is told by another one, behind what is pushed
   // meanwhile. A sync point begins with it, as a reader takes the heap for known from there on. False: out of memory.
   bool TellLoss();
-  // Counts as lost what could not even be pushed; raises the epoch.
+  // Counts as lost what could not even be pushed.
   void DropUnqueued(size_t segments, size_t bytes);
 
   // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue,
@@ -121,8 +117,6 @@ class BufferQueue {
   // From now on everything pushed is recycled uncounted, nobody waits: the writer is gone.
   void Discard();
 
-  // Changes with every loss.
-  uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   size_t buffer_bytes() const { return buffer_bytes_; }
   // Queued bytes as a part of those at which threads wait; above 1 when something was forced in. Takes no lock.
   double fill() const { return static_cast<double>(queued()) / static_cast<double>(wait_bytes_); }
@@ -152,9 +146,6 @@ class BufferQueue {
   }
   void WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, WaitBudget* budget);
   bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode, WaitBudget* budget);
-  bool Decodable(const Buffer& buffer) const {
-    return buffer.resets || buffer.epoch == epoch_.load(std::memory_order_relaxed);
-  }
   void BeginStall();
   void CountLoss(uint64_t segments, uint64_t bytes);
   void Append(Buffer* buffer);
@@ -185,18 +176,16 @@ class BufferQueue {
   size_t taken_bytes_ = 0;  // by the writer, not yet recycled
   uint64_t random_ = 0;
   size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
-  // Since when threads have waited without the writer taking anything; epoch: they have not.
+  // Since when threads have waited without the writer taking anything; zero: they have not.
   WaitBudget::Time waited_since_{};
   bool stalled_ = false;
   bool discard_ = false;
   bool let_in_ = false;
-  bool loss_is_told_ = false;  // by PushLoss: what cannot be decoded behind it is not counted once more
   Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began
   uint64_t stall_segments_ = 0, stall_bytes_ = 0;
   uint64_t stall_time_ = 0;
 
   std::atomic<bool> closed_{false};
-  std::atomic<uint32_t> epoch_{1};  // written under mutex_
   // Written under mutex_. Relaxed is enough for who reads it without: fill() is a hint.
   std::atomic<size_t> queued_bytes_{0};
   // Counters only: no order with anything else.

@@ -242,7 +242,7 @@ constexpr Known kKnown[] = {
     {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",
      SetDeviation, ValidIn::kFull},
     {"keep", "yes|no", "no", "keep thread and time of live objects when a file is deleted; only with maxsize", SetKeep, ValidIn::kFull},
-    {"buffer", "SIZE", "16K", "event buffer of a thread, 1K to 4M", SetBuffer, ValidIn::kFull},
+    {"buffer", "SIZE", "64K", "event buffer of a thread, 1K to 4M", SetBuffer, ValidIn::kFull},
     {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz, ValidIn::kFull},
     {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch, ValidIn::kFull},
     {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders, ValidIn::kFull},

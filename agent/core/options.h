@@ -26,7 +26,7 @@ struct Options {
   double deviation = 0.1;  // share of max_bytes that one data file may take
   bool keep = false;       // what is known about live objects, when a data file is deleted
   std::string stats;       // file for the agent's counters; empty: none; see ExpandFile
-  size_t buffer_bytes = 16 << 10;
+  size_t buffer_bytes = 64 << 10;
   double fuzz = 0.1;                  // share of buffer_bytes by which buffers differ
   uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   unsigned readers = 1;               // threads that read what others have allocated

@@ -27,7 +27,7 @@
 #include <mutex>
 #include <vector>
 
-#include "agent/core/stretch_reader.h"
+#include "agent/core/tlab_walker.h"
 
 namespace anttracks::core {
 

@@ -117,71 +117,47 @@ ThreadState* Session::State(void* thread, void** slot) {
   return state.release();
 }
 
-bool Session::OpenSegment(ThreadState& state) {
+// With room for so many bytes.
+bool Session::OpenSegment(ThreadState& state, size_t bytes) {
+  bytes += trace::kMaxUvBytes;
   if (state.buffer == nullptr) state.buffer = queue_.Acquire();
+  if (state.buffer != nullptr && state.buffer->capacity < bytes) {
+    queue_.Release(state.buffer);
+    state.buffer = queue_.AcquireSized(bytes);
+  }
   if (state.buffer == nullptr) {
     queue_.DropUnqueued(1, 0);
-    state.needs_reset = true;
     return false;
   }
-  const uint32_t epoch = queue_.epoch();
-  const bool reset = state.needs_reset || epoch != state.epoch;
-  if (reset) state.encoder.Reset();
-  state.needs_reset = false;
-  state.epoch = epoch;
   Buffer& buffer = *state.buffer;
   buffer.kind = static_cast<uint8_t>(trace::SegmentKind::kAlloc);
   buffer.stream = state.id;
-  buffer.epoch = epoch;
-  buffer.resets = reset;
-  state.out = trace::PutUv(buffer.data(), reset ? trace::kAllocReset : 0);
-  state.out = trace::PutUv(state.out, clock_.Now());
-  state.limit = buffer.data() + buffer.capacity - trace::ObjectEncoder::kRoom;
+  state.out = trace::PutUv(buffer.data(), clock_.Now());
+  state.limit = buffer.data() + buffer.capacity;
+  state.run_end = 0;
   state.open = true;
   return true;
 }
 
-// Queues the buffer. False: it was dropped, or tracing is off.
-bool Session::CloseSegment(ThreadState& state, PushMode mode) {
-  if (!state.open) return true;
-  state.out = state.encoder.Finish(state.out);
+// Queues the buffer, or drops it.
+void Session::CloseSegment(ThreadState& state, PushMode mode) {
+  if (!state.open) return;
   Buffer* buffer = state.buffer;
   buffer->used = static_cast<uint32_t>(Used(state));
   state.buffer = nullptr;
   state.open = false;
-  const bool queued = queue_.Push(buffer, mode, &state.wait);
-  if (!queued) state.needs_reset = true;
-  return queued;
+  (void)queue_.Push(buffer, mode, &state.wait);
 }
 
 // The open segment's bytes go to out, the buffer stays.
-bool Session::AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out) {
-  state.out = state.encoder.Finish(state.out);
+void Session::AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out) {
   state.open = false;
-  const Buffer& buffer = *state.buffer;
-  if (!buffer.resets && buffer.epoch != queue_.epoch()) {
-    state.needs_reset = true;
-    return false;
-  }
   trace::AppendSegment(out, trace::SegmentKind::kAlloc, state.id, {state.buffer->data(), Used(state)});
-  return true;
 }
 
-bool Session::PushStaged(uint32_t epoch, PushMode mode) {
-  if (staging_.empty()) return true;
-  Buffer* buffer = queue_.AcquireSized(staging_.size());
-  bool queued = false;
-  if (buffer == nullptr) {
-    queue_.DropUnqueued(1, staging_.size());
-  } else {
-    std::memcpy(buffer->data(), staging_.data(), staging_.size());
-    buffer->used = static_cast<uint32_t>(staging_.size());
-    buffer->resets = false;  // some of its segments may continue streams
-    buffer->epoch = epoch;
-    queued = queue_.Push(buffer, mode);
-  }
+void Session::PushStaged(PushMode mode) {
+  if (!staging_.empty()) (void)queue_.PushSegments(staging_.span(), mode);
   staging_.Clear();
-  return queued;
 }
 
 // What the segments around it make no sense without.
@@ -191,7 +167,7 @@ void Session::PushFrame(const trace::ByteBuffer& segment, bool flush) {
   if (!queue_.PushSegments(segment.span(), PushMode::kForce, flush)) failure_.Fail("out of memory");
 }
 
-void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
+void Session::StageThread(ThreadState& state, PushMode mode) {
   if (!state.open) {
     // Idle since the last hand-over.
     if (state.buffer != nullptr) queue_.Release(state.buffer);
@@ -202,10 +178,8 @@ void Session::StageThread(ThreadState& state, uint32_t epoch, PushMode mode) {
     CloseSegment(state, mode);
     return;
   }
-  if (!AppendOpenSegment(state, &staging_)) return;
-  if (staging_.size() < kStagingBytes) return;
-  if (PushStaged(epoch, mode)) return;
-  for (ThreadState* each = threads_; each != nullptr; each = each->next) each->needs_reset = true;
+  AppendOpenSegment(state, &staging_);
+  if (staging_.size() >= kStagingBytes) PushStaged(mode);
 }
 
 void Session::WalkAll() {
@@ -217,10 +191,8 @@ void Session::WalkAll() {
 void Session::HandOverAll(PushMode mode) {
   WalkAll();
   const std::lock_guard lock(registry_mutex_);
-  const uint32_t epoch = queue_.epoch();
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) StageThread(*state, epoch, mode);
-  if (PushStaged(epoch, mode)) return;
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) StageThread(*state, mode);
+  PushStaged(mode);
 }
 
 // Whatever fails, the state leaves the registry.
@@ -249,20 +221,10 @@ void Session::ThreadExit(void* thread, void** slot) {
 void Session::LastWords(ThreadState& state, void* thread) {
   symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   trace::ByteBuffer last;
-  const uint32_t epoch = queue_.epoch();
   if (state.open && IsSmall(*state.buffer, Used(state))) AppendOpenSegment(state, &last);
   CloseSegment(state, PushMode::kBounded);
   trace::AppendThreadEnd(&last, state.id);
-  Buffer* buffer = queue_.AcquireSized(last.size());
-  if (buffer == nullptr) {
-    queue_.DropUnqueued(1, last.size());
-    return;
-  }
-  std::memcpy(buffer->data(), last.data(), last.size());
-  buffer->used = static_cast<uint32_t>(last.size());
-  buffer->resets = false;
-  buffer->epoch = epoch;
-  queue_.Push(buffer, PushMode::kBounded, &state.wait);
+  (void)queue_.PushSegments(last.span(), PushMode::kBounded, false, &state.wait);
 }
 
 std::string Session::end_reason() const {

@@ -25,6 +25,7 @@
 #include "agent/core/background.h"
 #include "agent/core/counter.h"
 #include "agent/core/event_source.h"
+#include "agent/core/layout_table.h"
 #include "agent/core/readers.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
@@ -35,7 +36,7 @@
 namespace anttracks::core {
 
 struct SessionConfig {
-  size_t buffer_bytes = 16 << 10;
+  size_t buffer_bytes = 64 << 10;
   size_t queue_bytes = 32 << 20;
   size_t wait_bytes = 0;  // queued, before threads wait; 0: queue_bytes
   double fuzz = 0.1;  // of the size of buffers
@@ -138,13 +139,18 @@ class Session final : public EventSource {
     bool has_length = false;
     bool locked = false;  // the mark was not in the header
   };
-  // What a walk reads stretches into before they are encoded.
+  // What a walk reads stretches into before they are written.
   struct Scratch {
-    std::vector<PlainObject> objects[kLanes];
-    uint32_t counts[kLanes] = {};
+    struct Lane {
+      std::vector<uint16_t> ids;
+      std::vector<uint32_t> lengths;
+      size_t id_count = 0, length_count = 0;
+      std::span<const uint16_t> id_span() const { return {ids.data(), id_count}; }
+      std::span<const uint32_t> length_span() const { return {lengths.data(), length_count}; }
+    };
+    Lane lanes[kLanes];
     uint64_t ends[kLanes] = {};
   };
-  static constexpr size_t kSmallestObject = 16;
   static constexpr size_t kMostOutside = 32;  // in a batch
 
   static constexpr size_t kStagingBytes = 256 << 10;
@@ -155,24 +161,24 @@ class Session final : public EventSource {
 
   // Threads.
   ThreadState* State(void* thread, void** slot);
-  bool OpenSegment(ThreadState& state);
-  bool CloseSegment(ThreadState& state, PushMode mode);
-  bool AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out);
+  bool OpenSegment(ThreadState& state, size_t bytes);
+  void CloseSegment(ThreadState& state, PushMode mode);
+  void AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out);
   void HandOverAll(PushMode mode);
   void LastWords(ThreadState& state, void* thread);
-  void StageThread(ThreadState& state, uint32_t epoch, PushMode mode);
-  bool PushStaged(uint32_t epoch, PushMode mode);
+  void StageThread(ThreadState& state, PushMode mode);
+  void PushStaged(PushMode mode);
   void PushFrame(const trace::ByteBuffer& segment, bool flush = false);
 
   // Objects.
   bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
-  uint64_t ReadUncached(KindCache& cache, uint64_t address, PlainObject* object);
-  template <bool kNarrow>
+  uint64_t ReadOdd(KindCache& cache, uint64_t address, Columns* columns, bool ask_vm);
+  template <bool kPlain>
   bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
   bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
-  uint64_t ReadKnown(KindCache& cache, uint64_t address, PlainObject* object);
-  void EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects, PushMode mode);
-  void EncodeOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
+  void WriteRun(ThreadState& state, const Stretch& range, bool outside, std::span<const uint16_t> ids,
+                std::span<const uint32_t> lengths, PushMode mode);
+  void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
   bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
   bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
   bool ReadForThread(ThreadState& state, const Batch& batch);
@@ -195,16 +201,18 @@ class Session final : public EventSource {
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
 
   // Sync points.
-  bool OpenSync(uint32_t space);
+  bool OpenSync(uint32_t space, size_t bytes);
   bool CloseSync(PushMode mode);
   bool MayBeSyncPoint(const AntTracksGC& gc) const;
   void BeginSyncPoint(const AntTracksGC& gc, bool next_file);
   bool IsArchive(uint32_t space) const;
+  bool WriteListed(uint32_t space, PushMode mode);
   uint64_t ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode);
   bool WalkSpace(uint32_t index, const Stretch& space, bool concurrent);
   uint64_t ListRun(uint32_t index, const Stretch& run);
   uint64_t ListArchive(uint32_t index, const Stretch& run);
-  bool EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode);
+  bool WriteSyncRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids, std::span<const uint32_t> lengths,
+                    PushMode mode);
   void SyncEnd();
   void WalkInPause();
   bool WalkYoung(bool concurrent);
@@ -221,6 +229,7 @@ class Session final : public EventSource {
   const uint32_t stretch_bytes_;
   const std::chrono::milliseconds report_limit_, pause_limit_, first_sight_limit_;
   Symbols symbols_;
+  LayoutTable layouts_;
 
   uint32_t alignment_ = 8;
   trace::SyncReason reason_ = trace::SyncReason::kStart;

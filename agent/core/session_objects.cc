@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "agent/core/session.h"
-#include "trace/object_encoder.h"
+#include "trace/object_runs.h"
 
 namespace anttracks::core {
 namespace {
@@ -65,87 +65,76 @@ bool Session::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   return false;
 }
 
-namespace {
-
-template <class Header>
-void Keep(KindCache& cache, const Header& header, bool narrow, PlainObject* object) {
-  object->kind = header.kind.id | (header.has_length ? PlainObject::kHasLength : 0);
-  object->length = header.length;
-  if (!header.locked && narrow && header.kind.shape.how() != Shape::kVariable) {
+// What a walk does not find in the table of layouts. ask_vm: false for a thread that the VM does not know, and 0 for what
+// only the VM could tell. The bytes of the object, 0 too when tracing has failed.
+uint64_t Session::ReadOdd(KindCache& cache, uint64_t address, Columns* columns, bool ask_vm) {
+  const bool narrow = vm_.klass_bytes == 4;
+  const uint64_t mark = LoadMark(address);
+  const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+  const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
+  const KindCache::Entry& entry = cache.At(site, klass);
+  if (narrow && entry.Is(site, klass) && (mark & kMarkBits) == kUnlocked) {
+    const uint32_t length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask();
+    columns->Put(entry.kind(), length, entry.has_length());
+    const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
+    return (bytes + alignment_ - 1) & ~uint64_t{alignment_ - 1};
+  }
+  Header header;
+  if (!ReadHeader(address, &header, ask_vm)) return 0;
+  columns->Put(header.kind.id, header.length, header.has_length);
+  if (narrow && !header.locked && header.kind.shape.how() != Shape::kVariable) {
+    layouts_.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
     cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
   }
-}
-
-}  // namespace
-
-// What a stretch's reader does not find in its cache. The bytes of the object, 0 when tracing has failed.
-uint64_t Session::ReadUncached(KindCache& cache, uint64_t address, PlainObject* object) {
-  Header header;
-  if (!ReadHeader(address, &header)) return 0;
-  Keep(cache, header, vm_.klass_bytes == 4, object);
   return header.words * trace::kWordBytes;
 }
 
-// The same for a thread that the VM does not know: 0, too, for what only the VM could tell.
-uint64_t Session::ReadKnown(KindCache& cache, uint64_t address, PlainObject* object) {
-  Header header;
-  if (!ReadHeader(address, &header, false)) return 0;
-  Keep(cache, header, vm_.klass_bytes == 4, object);
-  return header.words * trace::kWordBytes;
-}
-
-template <bool kNarrow>
+template <bool kPlain>
 bool Session::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
-  PlainObject* out[kLanes];
+  Columns out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
-    const size_t most = (stretches[i].top - stretches[i].start) / kSmallestObject + 1;
-    if (scratch.objects[i].size() < most) scratch.objects[i].resize(most);
-    out[i] = scratch.objects[i].data();
+    Scratch::Lane& lane = scratch.lanes[i];
+    if (lane.ids.size() < MostIds(stretches[i])) lane.ids.resize(MostIds(stretches[i]));
+    if (lane.lengths.size() < MostLengths(stretches[i])) lane.lengths.resize(MostLengths(stretches[i]));
+    out[i] = {lane.ids.data(), lane.lengths.data()};
   }
-  const auto resolve = [this, ask_vm](KindCache& kinds, uint64_t address, PlainObject* object) {
-    return ask_vm ? ReadUncached(kinds, address, object) : ReadKnown(kinds, address, object);
+  const auto resolve = [this, &cache, ask_vm](uint64_t address, Columns* columns) {
+    return ReadOdd(cache, address, columns, ask_vm);
   };
-  StretchReader<kNarrow, decltype(resolve)> reader(vm_, cache, resolve);
-  return reader.Read(stretches, out, scratch.counts, scratch.ends);
+  TlabWalker<kPlain, decltype(resolve)> walker(layouts_, resolve);
+  const bool read = walker.Read(stretches, out, scratch.ends);
+  for (unsigned i = 0; i < kLanes; i++) {
+    scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());
+    scratch.lanes[i].length_count = static_cast<size_t>(out[i].lengths - scratch.lanes[i].lengths.data());
+  }
+  return read;
 }
 
 bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
-  return vm_.klass_bytes == 4 ? ReadSomeStretches<true>(cache, stretches, scratch, ask_vm)
+  return PlainHeaders(vm_) ? ReadSomeStretches<true>(cache, stretches, scratch, ask_vm)
                               : ReadSomeStretches<false>(cache, stretches, scratch, ask_vm);
 }
 
-void Session::EncodeStretch(ThreadState& state, const Stretch& stretch, std::span<const PlainObject> objects,
-                            PushMode mode) {
-  size_t i = 0;
-  uint64_t at = stretch.start;
-  while (i < objects.size()) {
-    bool moved = i == 0;
-    if (!state.open || state.out >= state.limit) {
-      CloseSegment(state, mode);
-      if (!OpenSegment(state)) return;
-      moved |= state.buffer->resets;
-    }
-    if (moved) state.out = state.encoder.MoveTo(state.out, at / trace::kWordBytes, false);
-    const size_t first = i;
-    state.out = state.encoder.Objects(state.out, state.limit, &i, objects.size(), [objects](size_t number) {
-      return objects[number].Unpacked();
-    });
-    at += BytesOf(objects.subspan(first, i - first));
-  }
-  state.encoder.set_cursor(stretch.top / trace::kWordBytes);
-  state.counts.objects.Add(objects.size());
-  state.counts.words.Add((stretch.top - stretch.start) / trace::kWordBytes);
+void Session::WriteRun(ThreadState& state, const Stretch& range, bool outside, std::span<const uint16_t> ids,
+                       std::span<const uint32_t> lengths, PushMode mode) {
+  const size_t bytes = trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
+  if (state.open && bytes > static_cast<size_t>(state.limit - state.out)) CloseSegment(state, mode);
+  if (!state.open && !OpenSegment(state, bytes)) return;
+  const uint64_t start = range.start / trace::kWordBytes;
+  const uint64_t top = range.top / trace::kWordBytes;
+  state.out = trace::PutRun(state.out, {static_cast<int64_t>(start - state.run_end), outside}, ids, lengths);
+  state.run_end = top;
+  state.counts.objects.Add(ids.size());
+  state.counts.words.Add(top - start);
 }
 
-void Session::EncodeOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode) {
-  if (state.open && state.out >= state.limit - trace::ObjectEncoder::kRoom) CloseSegment(state, mode);
-  if (!state.open && !OpenSegment(state)) return;
-  state.out = state.encoder.MoveTo(state.out, address / trace::kWordBytes, true);
-  state.out = state.encoder.Object(state.out, header.kind.id, header.length, header.has_length);
-  state.encoder.Advance(header.words);
-  state.counts.objects.Add(1);
+void Session::WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode) {
+  uint16_t id;
+  uint32_t lengths[2];
+  Columns columns{&id, lengths};
+  columns.Put(header.kind.id, header.length, header.has_length);
+  WriteRun(state, {address, address + header.words * trace::kWordBytes}, true, {&id, 1}, {lengths, columns.lengths}, mode);
   state.counts.outside.Add(1);
-  state.counts.words.Add(header.words);
 }
 
 std::unique_ptr<Session::Scratch> Session::TakeScratch() {
@@ -164,7 +153,7 @@ bool Session::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool
   return true;
 }
 
-// Everything is read before anything is encoded. False: nothing was; the VM has to be asked, or tracing has failed.
+// Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has failed.
 bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
@@ -176,9 +165,9 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
       failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
       break;
     }
-    EncodeStretch(state, batch.stretches[i], {scratch->objects[i].data(), scratch->counts[i]}, mode);
+    WriteRun(state, batch.stretches[i], false, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
   }
-  for (size_t i = 0; read && i < batch.outside.size(); i++) EncodeOutside(state, batch.outside[i], outside[i], mode);
+  for (size_t i = 0; read && i < batch.outside.size(); i++) WriteOutside(state, batch.outside[i], outside[i], mode);
   {
     const std::lock_guard lock(scratch_mutex_);
     scratch_.push_back(std::move(scratch));

@@ -6,7 +6,7 @@
 // takes old regions for all of it; a full one stops the walk.
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
-#include "trace/object_encoder.h"
+#include "trace/object_runs.h"
 
 namespace anttracks::core {
 namespace {
@@ -32,17 +32,21 @@ void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
   PushFrame(segment);
 }
 
-bool Session::OpenSync(uint32_t space) {
+bool Session::OpenSync(uint32_t space, size_t bytes) {
   Sync& sync = *sync_;
   sync.buffer = queue_.Acquire();
+  if (sync.buffer != nullptr && sync.buffer->capacity < bytes) {
+    queue_.Release(sync.buffer);
+    sync.buffer = queue_.AcquireSized(bytes);
+  }
   if (sync.buffer == nullptr) {
     failure_.Fail("no memory for a sync point");
     return false;
   }
   sync.space = space;
-  sync.encoder.Reset();
+  sync.run_end = 0;
   sync.out = sync.buffer->data();
-  sync.limit = sync.out + sync.buffer->capacity - 2 * trace::ObjectEncoder::kRoom;
+  sync.limit = sync.out + sync.buffer->capacity;
   return true;
 }
 
@@ -52,7 +56,6 @@ bool Session::CloseSync(PushMode mode) {
   if (sync.buffer == nullptr) return true;
   Buffer* buffer = sync.buffer;
   sync.buffer = nullptr;
-  sync.out = sync.encoder.Finish(sync.out);
   buffer->used = static_cast<uint32_t>(sync.out - buffer->data());
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
@@ -64,32 +67,64 @@ bool Session::IsArchive(uint32_t space) const {
   return space < sync_->spaces.size() && sync_->spaces[space].kind == ANTTRACKS_SPACE_ARCHIVE;
 }
 
-// One object; its bytes. 0: it is lost, or tracing has failed.
-uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode) {
+// Objects that lie one behind the other in the range. False: what was read is lost.
+bool Session::WriteSyncRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
+                           std::span<const uint32_t> lengths, PushMode mode) {
   Sync& sync = *sync_;
-  if (sync.buffer != nullptr && (sync.space != space || sync.out >= sync.limit) && !CloseSync(mode)) {
+  const size_t bytes = trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
+  const bool fits = sync.buffer != nullptr && sync.space == space && bytes <= static_cast<size_t>(sync.limit - sync.out);
+  if (!fits && !CloseSync(mode)) {
     sync.lost = true;
-    return 0;
+    return false;
   }
-  if (sync.buffer == nullptr && !OpenSync(space)) return 0;
+  if (sync.buffer == nullptr && !OpenSync(space, bytes)) return false;
+  const uint64_t start = range.start / trace::kWordBytes;
+  const uint64_t top = range.top / trace::kWordBytes;
+  sync.out = trace::PutRun(sync.out, {static_cast<int64_t>(start - sync.run_end)}, ids, lengths);
+  sync.run_end = top;
+  sync.objects += ids.size();
+  sync.words += top - start;
+  return true;
+}
+
+// What was listed one by one and lies one behind the other.
+bool Session::WriteListed(uint32_t space, PushMode mode) {
+  Sync::Listed& listed = sync_->listed;
+  if (listed.ids.empty()) return true;
+  const bool written = WriteSyncRun(space, listed.range, listed.ids, listed.lengths, mode);
+  listed.ids.clear();
+  listed.lengths.clear();
+  return written;
+}
+
+// One object; its bytes. 0: it is lost, or tracing has failed. WriteListed must follow the last one.
+uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode) {
   Header header;
   if (!ReadHeader(address, &header)) return 0;
   if (archive && header.site == trace::kSiteUnknown) {
     header.kind = ResolveKind(trace::kSiteArchive, header.klass, address);
   }
-  sync.out = sync.encoder.MoveTo(sync.out, address / trace::kWordBytes, false);
-  sync.out = sync.encoder.Object(sync.out, header.kind.id, header.length, header.has_length);
-  sync.encoder.Advance(header.words);
-  sync.objects++;
-  sync.words += header.words;
+  Sync::Listed& listed = sync_->listed;
+  const bool follows = address == listed.range.top && listed.ids.size() < Sync::Listed::kMost;
+  if (!follows && !WriteListed(space, mode)) return 0;
+  if (listed.ids.empty()) listed.range = {address, address};
+  uint16_t id;
+  uint32_t lengths[2];
+  Columns columns{&id, lengths};
+  columns.Put(header.kind.id, header.length, header.has_length);
+  listed.ids.push_back(id);
+  listed.lengths.insert(listed.lengths.end(), lengths, columns.lengths);
+  listed.range.top += header.words * trace::kWordBytes;
   return header.words * trace::kWordBytes;
 }
 
 void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
+  if (sync_->lost) return;
   const bool archive = IsArchive(space);
   for (const uint64_t address : addresses) {
-    if (sync_->lost || ListObject(space, address, archive, PushMode::kWait) == 0) return;
+    if (ListObject(space, address, archive, PushMode::kWait) == 0) return;
   }
+  (void)WriteListed(space, PushMode::kWait);
 }
 
 // Of the first sync point: a heap that is known in part only is worth nothing.
@@ -129,9 +164,6 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
     next_file_queued_.store(true, std::memory_order_release);
-    // Every stream begins anew, so that the file can be the first one that is read.
-    const std::lock_guard lock(registry_mutex_);
-    for (ThreadState* state = threads_; state != nullptr; state = state->next) state->needs_reset = true;
     if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
   trace::ByteBuffer segment;
@@ -220,8 +252,8 @@ uint64_t Session::ListRun(uint32_t index, const Stretch& run) {
   blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
   if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return 0;
   const Stretch block{run.start, sync.scratch.ends[0]};
-  const std::span<const PlainObject> objects{sync.scratch.objects[0].data(), sync.scratch.counts[0]};
-  return EncodeSync(index, block, objects, PushMode::kGiveUp) ? block.top : 0;
+  const Scratch::Lane& lane = sync.scratch.lanes[0];
+  return WriteSyncRun(index, block, lane.id_span(), lane.length_span(), PushMode::kGiveUp) ? block.top : 0;
 }
 
 // The same for objects of the shared archive, which have a site of their own.
@@ -232,29 +264,7 @@ uint64_t Session::ListArchive(uint32_t index, const Stretch& run) {
     if (bytes == 0) return 0;
     at += bytes;
   }
-  return at;
-}
-
-bool Session::EncodeSync(uint32_t index, const Stretch& block, std::span<const PlainObject> objects, PushMode mode) {
-  Sync& sync = *sync_;
-  size_t i = 0;
-  uint64_t at = block.start;
-  while (i < objects.size()) {
-    if (sync.buffer != nullptr && (sync.space != index || sync.out >= sync.limit) && !CloseSync(mode)) return false;
-    if (i == 0 || sync.buffer == nullptr) {
-      if (sync.buffer == nullptr && !OpenSync(index)) return false;
-      sync.out = sync.encoder.MoveTo(sync.out, at / trace::kWordBytes, false);
-    }
-    const size_t first = i;
-    sync.out = sync.encoder.Objects(sync.out, sync.limit, &i, objects.size(), [objects](size_t number) {
-      return objects[number].Unpacked();
-    });
-    at += BytesOf(objects.subspan(first, i - first));
-  }
-  sync.encoder.set_cursor(block.top / trace::kWordBytes);
-  sync.objects += objects.size();
-  sync.words += (block.top - block.start) / trace::kWordBytes;
-  return true;
+  return WriteListed(index, PushMode::kGiveUp) ? at : 0;
 }
 
 // In the background. A collection that waits for the young spaces goes on when they are listed, or when this is over: then

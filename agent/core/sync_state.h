@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "agent/core/session.h"
-#include "trace/object_encoder.h"
 
 namespace anttracks::core {
 
@@ -25,8 +24,16 @@ struct Session::Sync {
   uint8_t* limit = nullptr;
   uint32_t space = 0;
   uint64_t objects = 0, words = 0;
+  // Objects that were listed one by one and are not in the buffer yet.
+  struct Listed {
+    static constexpr size_t kMost = 1000;
+    Stretch range;
+    std::vector<uint16_t> ids;
+    std::vector<uint32_t> lengths;
+  };
+  Listed listed;
   bool lost = false;  // what the VM has listed could not be written
-  trace::ObjectEncoder encoder;
+  uint64_t run_end = 0;  // word behind the last run of the segment
   KindCache kinds;
   Scratch scratch;
 

@@ -13,9 +13,8 @@
 #include "agent/core/counter.h"
 #include "agent/core/kind_table.h"
 #include "agent/core/readers.h"
-#include "agent/core/stretch_reader.h"
+#include "agent/core/tlab_walker.h"
 #include "agent/core/wait_budget.h"
-#include "trace/object_encoder.h"
 
 namespace anttracks::core {
 
@@ -34,14 +33,12 @@ struct AllocCounts {
 struct alignas(64) ThreadState {
   // The stream.
   uint8_t* out = nullptr;    // next byte of the open segment
-  uint8_t* limit = nullptr;  // from here on there may be no room for another record
+  uint8_t* limit = nullptr;  // the end of the buffer
   Buffer* buffer = nullptr;  // may be there without an open segment
   bool open = false;
-  bool needs_reset = true;  // the next segment cannot continue the stream
-  uint32_t epoch = 0;       // of the last segment
   uint32_t id = 0;
+  uint64_t run_end = 0;     // word behind the last run of the segment
   AllocCounts counts;       // tlabs is the thread's own
-  trace::ObjectEncoder encoder;
   KindCache kinds;
 
   // The thread's own.

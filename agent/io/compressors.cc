@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "agent/core/clock.h"
-#include "trace/file_writer.h"
 
 namespace anttracks::io {
 namespace {
@@ -130,8 +129,7 @@ void Compressors::Encode(Chunk& chunk) noexcept {
   Encoded& encoded = chunk.encoded;
   const uint64_t begin = chunk.compress ? core::Clock::ThreadCpu() : 0;
   try {
-    const auto bytes =
-        trace::EncodeChunk(encoded.type, encoded.sequence, chunk.payload.span(), chunk.compress, &chunk.out);
+    const auto bytes = chunk.encoder.Encode(encoded.type, encoded.sequence, chunk.payload.span(), chunk.compress);
     encoded.status = bytes.status();
     if (bytes.ok()) encoded.bytes = *bytes;
   } catch (...) {

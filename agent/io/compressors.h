@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "agent/core/policies.h"
+#include "trace/file_writer.h"
 #include "trace/format.h"
 #include "trace/status.h"
 #include "trace/wire.h"
@@ -88,7 +89,8 @@ class Compressors {
 
  private:
   struct Chunk {
-    trace::ByteBuffer payload, out;
+    trace::ByteBuffer payload;
+    trace::ChunkEncoder encoder;
     Encoded encoded;
     bool compress = false;
     bool done = false;  // guarded by mutex_ while a compressor has the chunk

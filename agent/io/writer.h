@@ -93,7 +93,7 @@ class Writer {
   uint64_t sequence_ = 0;  // of the next chunk
   trace::ByteBuffer chunk_;
   // Of the symbols file; in a trace that is one file symbols are in chunk_.
-  trace::ChunkEncoder symbol_chunks_;
+  trace::NumberedChunks symbol_chunks_;
   trace::ByteBuffer symbols_;
   std::string meta_;
   bool broken_ = false;  // a write failed

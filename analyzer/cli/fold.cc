@@ -74,7 +74,7 @@ class OriginsFile {
   std::span<const uint8_t> bytes() const { return bytes_.span(); }
 
  private:
-  trace::ChunkEncoder chunks_{true};
+  trace::NumberedChunks chunks_{true};
   ByteBuffer bytes_;
 };
 

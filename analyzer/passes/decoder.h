@@ -6,20 +6,20 @@
 // that knows the objects' sizes.
 //
 // Whatever is wrong becomes a problem, and decoding goes on with what can still be trusted: the rest of a
-// segment is skipped if its cursor is lost, a thread's stream until its next reset.
+// segment is skipped if it is not known where its next object lies.
 //
 // Thread safety: none. Units: words of 8 bytes, addresses are word numbers.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 
 #include "analyzer/model/events.h"
 #include "analyzer/model/origin_runs.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
-#include "analyzer/passes/stream_predictor.h"
 #include "trace/format.h"
+#include "trace/object_runs.h"
 #include "trace/reader.h"
 #include "trace/wire.h"
 
@@ -75,15 +75,14 @@ class Decoder {
   void set_sampled(bool sampled) { sampled_ = sampled; }
 
   void Segment(const trace::Segment& segment, const Position& position);
-  // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN, and no stream goes on in it.
+  // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN.
   void BeginFile(uint32_t file, bool must_sync) {
-    if (must_sync) streams_.clear();
     must_sync_ = must_sync;
     sink_->FileBegin(file);
   }
-  // A chunk is missing: no thread's stream can be continued.
+  // A chunk is missing.
   void Gap() {
-    LoseStreams();
+    after_gap_ = true;
     sink_->Gap();
   }
 
@@ -93,19 +92,13 @@ class Decoder {
   bool ended() const { return ended_; }
 
  private:
-  struct Stream {
-    StreamPredictor predictor;
-    uint64_t cursor = 0;
-    bool outside = false;
-    bool lost = true;  // what follows cannot be decoded until the next reset
-  };
-
   void Alloc(const trace::Segment& segment);
   void SyncObjects(const trace::Segment& segment);
   template <class Emit>
-  bool Records(trace::WireReader& in, Stream& stream, Emit&& emit);
-  bool One(Stream& stream, uint64_t kind, uint64_t length, uint32_t* shape);
-  bool Op(trace::WireReader& in, Stream& stream);
+  void Runs(trace::WireReader& in, Emit&& emit);
+  template <class Emit>
+  bool Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit);
+  uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
   void Moves(const trace::Segment& segment);
   void Slides(const trace::Segment& segment);
   void Fillers(const trace::Segment& segment);
@@ -114,10 +107,6 @@ class Decoder {
   void SyncEnd(const trace::Segment& segment);
   void SyncAbandoned(const trace::Segment& segment);
   void CheckFirstEvent(trace::SegmentKind kind);
-  void LoseStreams() {
-    for (auto& [thread, stream] : streams_) stream.lost = true;
-    after_gap_ = true;
-  }
   void Origins(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
@@ -147,7 +136,6 @@ class Decoder {
   Symbols* symbols_;
   Problems* problems_;
   Sink* sink_;
-  std::map<uint64_t, Stream> streams_;
   Position position_;
   uint64_t base_ = 0;
   uint64_t heap_start_ = 0, heap_end_ = 0;

@@ -32,7 +32,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSyncEnd: return SyncEnd(segment);
     case SegmentKind::kSyncAbandoned: return SyncAbandoned(segment);
     case SegmentKind::kClassUnload: return ClassUnload(segment);
-    case SegmentKind::kThreadEnd: streams_.erase(segment.stream); return;
+    case SegmentKind::kThreadEnd: return;
     case SegmentKind::kSymbols: symbols_->Read(segment.payload, position_); return;
     case SegmentKind::kLoss: return Loss(segment);
     case SegmentKind::kEnd: return End(segment);
@@ -70,86 +70,78 @@ void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
   Gap();
 }
 
+// Its size in words; 0: there can be no such object there.
 template <class Sink>
-bool Decoder<Sink>::One(Stream& stream, uint64_t kind, uint64_t length, uint32_t* shape) {
+uint32_t Decoder<Sink>::One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape) {
   const ShapeError error = symbols_->FindShape(kind, length, shape);
   switch (error) {
     case ShapeError::kNone: break;
     case ShapeError::kUndefinedKind:
       problems_->Add(ProblemKind::kUndefined, position_, "object of kind {}, which is not defined", kind);
-      return false;
+      return 0;
     case ShapeError::kUnloadedClass:
       problems_->Add(ProblemKind::kUnloaded, position_, "new object of kind {}, whose class was unloaded",
                      kind);
-      return false;
+      return 0;
     case ShapeError::kBadLength:
     case ShapeError::kBadSize:
       problems_->Add(ProblemKind::kSize, position_, "object of kind {} ({}) cannot have the length {}", kind,
                      symbols_->class_info(symbols_->kind(kind).class_id).name, length);
-      return false;
+      return 0;
   }
-  const uint64_t words = symbols_->shapes().words(*shape);
-  if (stream.cursor < heap_start_ || stream.cursor >= heap_end_ || words > heap_end_ - stream.cursor) {
-    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap",
-                   stream.cursor * 8, words);
-    return false;
+  const uint32_t words = symbols_->shapes().words(*shape);
+  if (word < heap_start_ || word >= heap_end_ || words > heap_end_ - word) {
+    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap", word * 8,
+                   words);
+    return 0;
   }
-  stream.predictor.Update(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
-  return true;
+  return words;
 }
 
-template <class Sink>
-bool Decoder<Sink>::Op(trace::WireReader& in, Stream& stream) {
-  const uint8_t op = in.U8();
-  const int64_t delta = in.Sv();
-  if (!in.ok() || (op != 1 && op != 2)) {
-    problems_->Add(ProblemKind::kMalformed, position_, "unknown or cut operation {} among objects", op);
-    return false;
-  }
-  stream.cursor += static_cast<uint64_t>(delta);
-  stream.outside = op == 2;
-  return true;
-}
-
-// emit(word, shape). False if the rest of the stream cannot be decoded.
+// emit(word, shape, outside).
 template <class Sink>
 template <class Emit>
-bool Decoder<Sink>::Records(trace::WireReader& in, Stream& stream, Emit&& emit) {
-  const Shapes& shapes = symbols_->shapes();
-  uint32_t shape = 0;
+void Decoder<Sink>::Runs(trace::WireReader& in, Emit&& emit) {
+  const uint64_t base = base_;
+  uint64_t word = 0;
   while (!in.AtEnd()) {
-    At(in);
-    const uint64_t v = in.Uv();
-    if (!in.ok()) return Malformed("object record is cut short or overlong");
-    const uint64_t n = v >> 2;
-    if (v == 0) {
-      if (!Op(in, stream)) return false;
-      continue;
+    position_.payload = base + in.position();
+    sink_->set_position(position_);
+    trace::RunHead head;
+    if (!trace::ReadRunHead(in, &head) || head.objects > in.remaining() || head.lengths > in.remaining()) {
+      Malformed("head of a run of objects is cut short, or the run reaches beyond its segment");
+      return;
     }
-    if ((v & 3) == 0) {
-      if (n > trace::kMaxRunObjects) return Malformed("run of more objects than a run may have");
-      for (uint64_t i = 0; i < n; i++) {
-        const auto predicted = stream.predictor.Predict();
-        if (!One(stream, predicted.kind, predicted.length, &shape)) return false;
-        emit(stream.cursor, shape);
-        stream.cursor += shapes.words(shape);
-      }
-      continue;
+    const std::span<const uint8_t> columns = in.Take(head.column_bytes());
+    if (!in.ok()) {
+      Malformed("run of objects reaches beyond its segment");
+      return;
     }
-    const uint64_t kind = (v & 3) == 3 ? stream.predictor.Predict().kind : n;
-    const uint64_t length = (v & 3) == 1 ? 0 : (v & 3) == 2 ? in.Uv() : n;
-    if (!in.ok()) return Malformed("length of an object is cut short or overlong");
-    if (!One(stream, kind, length, &shape)) return false;
-    emit(stream.cursor, shape);
-    stream.cursor += shapes.words(shape);
+    word += static_cast<uint64_t>(head.distance);
+    if (!Run(head, columns, &word, emit)) return;
   }
-  return true;
+}
+
+// False: it is not known where the objects behind it lie.
+template <class Sink>
+template <class Emit>
+bool Decoder<Sink>::Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit) {
+  trace::RunReader run(head, columns.data());
+  trace::RunReader::Object object;
+  uint32_t shape = 0;
+  while (!run.AtEnd()) {
+    if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
+    const uint32_t words = One(*word, object.kind, object.length, &shape);
+    if (words == 0) return false;
+    emit(*word, shape, head.outside);
+    *word += words;
+  }
+  return run.whole() || Malformed("ids and lengths of a run of objects do not fit together");
 }
 
 template <class Sink>
 void Decoder<Sink>::Alloc(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
-  const uint64_t flags = in.Uv();
   const uint64_t time = in.Uv();
   if (!in.ok()) {
     Malformed("head of an ALLOC segment is cut short");
@@ -157,24 +149,8 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
   }
   Time(time);
   if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
-  Stream& stream = streams_[segment.stream];
-  if (flags & 1) {
-    stream.predictor.Reset();
-    stream.cursor = 0;
-    stream.outside = false;
-    stream.lost = false;
-  }
-  if (stream.lost) {
-    problems_->Add(ProblemKind::kMalformed, position_,
-                   "objects of thread {} continue a stream whose state is lost: {} bytes skipped",
-                   segment.stream, segment.payload.size());
-    return;
-  }
   sink_->AllocBegin(segment.stream, time);
-  const bool good = Records(in, stream, [&](uint64_t word, uint32_t shape) {
-    sink_->Object(word, shape, stream.outside);
-  });
-  if (!good) stream.lost = true;
+  Runs(in, [&](uint64_t word, uint32_t shape, bool outside) { sink_->Object(word, shape, outside); });
 }
 
 template <class Sink>
@@ -184,9 +160,7 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
     return;
   }
   trace::WireReader in(segment.payload);
-  Stream stream;
-  Records(in, stream,
-          [&](uint64_t word, uint32_t shape) { sink_->SyncObject(segment.stream, word, shape); });
+  Runs(in, [&](uint64_t word, uint32_t shape, bool) { sink_->SyncObject(segment.stream, word, shape); });
 }
 
 template <class Sink>
@@ -248,10 +222,10 @@ template <class Sink>
 void Decoder<Sink>::Fillers(const trace::Segment& segment) {
   if (!InGc("FILLERS")) return;
   trace::WireReader in(segment.payload);
-  Stream stream;
+  uint64_t word = 0;
   while (!in.AtEnd()) {
     At(in);
-    stream.cursor += static_cast<uint64_t>(in.Sv());
+    word += static_cast<uint64_t>(in.Sv());
     const uint64_t kind = in.Uv();
     const uint64_t length = in.Uv();
     if (!in.ok()) {
@@ -259,9 +233,10 @@ void Decoder<Sink>::Fillers(const trace::Segment& segment) {
       return;
     }
     uint32_t shape = 0;
-    if (!One(stream, kind, length, &shape)) return;
-    sink_->Filler(stream.cursor, shape);
-    stream.cursor += symbols_->shapes().words(shape);
+    const uint32_t words = One(word, kind, length, &shape);
+    if (words == 0) return;
+    sink_->Filler(word, shape);
+    word += words;
   }
 }
 
@@ -478,7 +453,7 @@ void Decoder<Sink>::Loss(const trace::Segment& segment) {
     return;
   }
   Time(event.time);
-  LoseStreams();
+  after_gap_ = true;
   sink_->Loss(event);
 }
 

@@ -272,6 +272,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
 }
 
 void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
+  records_++;
   if (!check_ && state_ != HeapState::kFilling) return;  // a loss broke this sync point
   const uint32_t words = symbols_->shapes().words(shape);
   Count(&sync_, words);

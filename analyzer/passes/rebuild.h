@@ -80,6 +80,7 @@ class Rebuild : public SinkBase {
 
   void AllocBegin(uint64_t thread, uint64_t) { origin_ = origins_.Intern(thread, epoch()); }
   void Object(uint64_t word, uint32_t shape, bool) {
+    records_++;
     if (heap_->Insert(word, shape, origin_) != InsertResult::kOk) Refused(word, shape);
   }
   uint32_t Move(uint64_t from, uint64_t to);

@@ -17,7 +17,6 @@
 #include "analyzer/passes/pass.h"
 #include "analyzer/passes/rebuild.h"
 #include "tests/unit/analyzer/trace_builder.h"
-#include "trace/predictor.h"
 
 namespace anttracks::bench {
 namespace {
@@ -90,9 +89,8 @@ class Generator {
 
   void Tlab(uint64_t start) {
     Objects out;
-    out.Head(1, 1).Tlab(static_cast<int64_t>(start));
-    predictor_.Reset();
-    uint64_t word = start, run = 0;
+    out.Head(1).Tlab(static_cast<int64_t>(start));
+    uint64_t word = start;
     while (true) {
       if (left_ == 0) {
         next_ = random_() % kKinds;
@@ -105,20 +103,11 @@ class Generator {
       const uint32_t length = array ? 4 + random_() % 24 : 0;
       const uint32_t words = array ? ArrayWords(length) : WordsOf(kind);
       if (word + words > start + kTlabWords) break;
-      const auto predicted = predictor_.Predict();
-      if (predicted.kind == kind && predicted.length == length) {
-        run++;
-      } else {
-        if (run != 0) out.Run(run);
-        run = 0;
-        array ? out.WithLength(kind, length) : out.Fixed(kind);
-      }
-      predictor_.Update(kind, length);
+      array ? out.WithLength(kind, length) : out.Fixed(kind);
       if (random_() % 10 == 0) eden_.push_back({word, words});
       word += words;
       allocated++;
     }
-    if (run != 0) out.Run(run);
     segments.push_back({SegmentKind::kAlloc, 1 + start / kTlabWords % kThreads, out.bytes()});
   }
 
@@ -245,7 +234,6 @@ class Generator {
   }
 
   std::mt19937 random_{7};
-  trace::Predictor predictor_;
   uint32_t next_ = 0, left_ = 0;
   uint64_t gc_ = 0, old_top_ = 0, survivor_top_ = 0;
   bool flip_ = false;

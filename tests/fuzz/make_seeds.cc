@@ -8,7 +8,9 @@
 #include "tests/fuzz/trace_input.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
+#include "trace/file_writer.h"
 #include "trace/reader.h"
+#include "trace/segment_writer.h"
 
 namespace anttracks::fuzz {
 namespace {
@@ -76,6 +78,20 @@ std::string Files(std::initializer_list<testing::TraceBuilder> files) {
   return input;
 }
 
+// A file whose chunk has its columns apart.
+std::string ColumnsFile() {
+  testing::Objects objects;
+  objects.Head(1).Tlab(testing::kEden);
+  for (int i = 0; i < 200; i++) i % 5 == 0 ? objects.WithLength(2, static_cast<uint64_t>(i % 9)) : objects.Fixed(static_cast<uint64_t>(1 + i % 2));
+  trace::ByteBuffer payload;
+  trace::AppendSegment(&payload, trace::SegmentKind::kAlloc, 1, objects.bytes().span());
+  trace::NumberedChunks chunks(true);
+  std::string file = testing::TraceBuilder().file();
+  Append(&file, *chunks.Encode(trace::ChunkType::kMeta, {}));
+  Append(&file, *chunks.Encode(trace::ChunkType::kData, payload.span()));
+  return file;
+}
+
 std::string Byte(int value) { return std::string(1, static_cast<char>(value)); }
 
 }  // namespace
@@ -88,6 +104,7 @@ int main(int argc, char** argv) {
   const fs::path corpus = argv[1];
   const std::string small = t::SmallTrace().file(), classes = t::ClassesTrace().file(), sampled = t::SampledTrace().file();
   Write(corpus / "reader" / "small_trace", Byte(1) + small);
+  Write(corpus / "reader" / "columns", Byte(1) + anttracks::fuzz::ColumnsFile());
   Write(corpus / "verify" / "small_trace", Byte(0) + Input(small));
   Write(corpus / "verify" / "sampled_trace", Byte(2) + Input(sampled));
   for (int report = 0; report < 21; report++) {

@@ -94,7 +94,7 @@ each_collector("stopped and started twenty times under load", cycles)
 def rotated(t, collector):
     trace = t.path("trace")
     with Program(t, flags_of(collector), threads=2) as program:
-        program.attach(f"file={trace},maxsize=4M,dev=0.1")
+        program.attach(f"file={trace},maxsize=2M,dev=0.1")
         before = program.status()["trace"]["counters"]["files"]
         said = program.ctl("rotate").stdout
         expect(program.status()["trace"]["counters"]["files"] > before and "files begun" in said, f"no new file: {said!r}")

@@ -42,7 +42,6 @@ struct Queue {
     buffer->kind = 1;
     buffer->stream = stream;
     buffer->used = 10;
-    buffer->epoch = queue.epoch();
     return buffer;
   }
   // Streams in order, LOSS as 999; everything is recycled.
@@ -69,11 +68,9 @@ TEST_CASE("buffers come out in the order in which they went in") {
 TEST_CASE("a full queue drops after the time, says so where it was, and goes on") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
-  const uint32_t epoch = q.queue.epoch();
   const uint64_t before = Clock::Monotonic();
   CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
   CHECK(Clock::Monotonic() - before >= 25'000'000);
-  CHECK(q.queue.epoch() != epoch);
   CHECK_FALSE(q.queue.Push(q.Filled(5), PushMode::kBounded));  // at once: the queue is stalled
   CHECK(q.queue.Push(q.Filled(6), PushMode::kForce));
   CHECK(q.queue.lost_segments() == 2);
@@ -93,17 +90,6 @@ TEST_CASE("a stall that lasts over a sync point is told before it and after it")
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999, 5, 999});
   CHECK(q.queue.TellLoss());
   CHECK(q.PopAll().empty());
-}
-
-TEST_CASE("a segment that continues a stream from before a loss is dropped") {
-  Queue q;
-  Buffer* continued = q.Filled(1);
-  continued->resets = false;
-  Buffer* fresh = q.Filled(2);
-  q.queue.DropUnqueued(1, 0);
-  CHECK_FALSE(q.queue.Push(continued, PushMode::kForce));
-  CHECK(q.queue.Push(fresh, PushMode::kBounded));
-  CHECK(q.PopAll() == std::vector<uint64_t>{999, 2});
 }
 
 TEST_CASE("a waiting thread goes on as soon as there is room") {
@@ -164,13 +150,11 @@ TEST_CASE("a discarded queue takes everything, keeps nothing and lets waiters go
 TEST_CASE("the pool gives back what was recycled, clean") {
   Queue q;
   Buffer* first = q.Filled(3);
-  first->resets = false;
   q.queue.Release(first);
   Buffer* second = q.queue.Acquire();
   CHECK(second == first);
   CHECK(second->stream == 0);
   CHECK(second->used == 0);
-  CHECK(second->resets);
   CHECK(second->size == kBuffer);
   CHECK(q.queue.allocated_buffers() == 1);
   q.queue.Release(second);
@@ -277,22 +261,15 @@ TEST_CASE("a sync point that finds no room is refused without a loss, and nothin
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9});
 }
 
-TEST_CASE("behind a loss that is told from outside no stream goes on that was begun before it") {
+TEST_CASE("a loss that is told from outside has its place in the queue") {
   Queue q;
-  Buffer* before = q.Filled(0);
-  Buffer* continued = q.Filled(1);
-  for (Buffer* buffer : {before, continued}) {
-    buffer->resets = false;
-    buffer->epoch = q.queue.epoch();
-  }
-  CHECK(q.queue.Push(before, PushMode::kForce));
+  CHECK(q.queue.Push(q.Filled(0), PushMode::kForce));
   trace::ByteBuffer loss;
   trace::AppendLoss(&loss, 1, 2, 3, "test");
   CHECK(q.queue.PushLoss(loss.span()));
-  CHECK_FALSE(q.queue.Push(continued, PushMode::kForce));
-  CHECK(q.queue.lost_segments() == 0);  // the LOSS has told it
-  CHECK(q.queue.Push(q.Filled(2), PushMode::kForce));
-  CHECK(q.PopAll() == std::vector<uint64_t>{0, 999, 2});
+  CHECK(q.queue.Push(q.Filled(1), PushMode::kForce));
+  CHECK(q.queue.lost_segments() == 0);
+  CHECK(q.PopAll() == std::vector<uint64_t>{0, 999, 1});
 }
 
 TEST_CASE("what the writer has taken counts against the bound until it is given back") {

@@ -21,7 +21,7 @@ TEST_CASE("no options mean the defaults") {
     CHECK(options->file == "anttracks-%p.trace");
     CHECK(options->max_bytes == 0);
     CHECK(options->deviation == 0.1);
-    CHECK(options->buffer_bytes == 16 * 1024);
+    CHECK(options->buffer_bytes == 64 * 1024);
     CHECK(options->fuzz == 0.1);
     CHECK(options->queue_bytes == 32 << 20);
     CHECK(options->when_full == WhenFull::kBlock);
@@ -256,7 +256,7 @@ TEST_CASE("a path stays that of the same file when the folder changes") {
 TEST_CASE("the option table has every option and default, in columns") {
   const std::string table = OptionTable();
   for (const char* word :
-       {"mode=auto|full|sample", "interval=", "512K", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "16K", "fuzz=", "stretch=", "queue=", "32M",
+       {"mode=auto|full|sample", "interval=", "512K", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "64K", "fuzz=", "stretch=", "queue=", "32M",
         "full=", "compress=off|partial|full", "threshold=", "compressors=", "stats=PATH", "log=", "help"}) {
     CAPTURE(word);
     CHECK(table.find(word) != std::string::npos);

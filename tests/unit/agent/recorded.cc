@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "trace/file_writer.h"
-#include "trace/predictor.h"
 #include "trace/reader.h"
 #include "trace/wire.h"
 
@@ -34,13 +33,6 @@ struct Folder {
     std::filesystem::remove_all(path, ignored);
   }
   std::filesystem::path path;
-};
-
-// An independent reading of the specification's object records.
-struct Stream {
-  trace::Predictor predictor;
-  uint64_t cursor = 0;
-  bool outside = false;
 };
 
 void ReadFields(ReadTrace* out, uint32_t class_id, WireReader* in) {
@@ -98,65 +90,50 @@ void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
 
 namespace {
 
-void ReadObjects(const ReadTrace& trace, uint64_t id, Stream* s, WireReader in, std::vector<ReadObject>* out) {
-  const auto one = [&](uint64_t kind, uint64_t length) {
-    const auto found = trace.kinds.find(static_cast<uint32_t>(kind));
-    Check(found != trace.kinds.end(), "kind is not defined");
-    const ReadClass& c = trace.classes.at(found->second.class_id);
-    uint64_t words = c.bytes / 8;
-    if (c.flags & trace::kClassArray) words = (c.header + (length << c.log2) + 7) / 8;
-    if (c.flags & trace::kClassVariableSize) words = length;
-    out->push_back({id, s->cursor * 8, c.name, found->second.site, static_cast<uint32_t>(length), s->outside});
-    s->cursor += words;
-    s->predictor.Update(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
-  };
+// An independent reading of the specification's runs of objects.
+void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector<ReadObject>* out) {
+  uint64_t word = 0;
   while (!in.AtEnd()) {
-    const uint64_t v = in.Uv();
-    const uint64_t n = v >> 2;
-    if (v == 0) {
-      const uint8_t op = in.U8();
-      Check(op == 1 || op == 2, "unknown op");
-      s->outside = op == 2;
-      s->cursor += static_cast<uint64_t>(in.Sv());
-    } else if ((v & 3) == 0) {
-      for (uint64_t i = 0; i < n; i++) {
-        const auto p = s->predictor.Predict();
-        one(p.kind, p.length);
-      }
-    } else if ((v & 3) == 1) {
-      one(n, 0);
-    } else if ((v & 3) == 2) {
-      one(n, in.Uv());
-    } else {
-      one(s->predictor.Predict().kind, n);
+    word += static_cast<uint64_t>(in.Sv());
+    const uint64_t count = in.Uv();
+    const uint64_t length_count = in.Uv();
+    WireReader ids(in.Take((count >> 1) * 2));
+    WireReader lengths(in.Take(length_count * 4));
+    Check(in.ok(), "run is cut");
+    while (!ids.AtEnd()) {
+      const uint16_t v = ids.U16();
+      const uint32_t kind = (v & 0x7FFF) != 0 ? v & 0x7FFF : lengths.U32();
+      const uint32_t length = (v & 0x8000) != 0 ? lengths.U32() : 0;
+      const auto found = trace.kinds.find(kind);
+      Check(found != trace.kinds.end(), "kind is not defined");
+      const ReadClass& c = trace.classes.at(found->second.class_id);
+      Check((c.flags & (trace::kClassArray | trace::kClassVariableSize)) != 0 || (v & 0x8000) == 0, "length of a fixed size");
+      uint64_t words = c.bytes / 8;
+      if (c.flags & trace::kClassArray) words = (c.header + (uint64_t{length} << c.log2) + 7) / 8;
+      if (c.flags & trace::kClassVariableSize) words = length;
+      out->push_back({id, word * 8, c.name, found->second.site, length, (count & 1) != 0});
+      word += words;
     }
-    Check(in.ok(), "object record is cut");
+    Check(lengths.ok() && lengths.AtEnd(), "lengths do not fit");
   }
 }
 
-void ReadOne(ReadTrace* out, std::map<uint64_t, Stream>* streams, const ReadSegment& segment) {
+void ReadOne(ReadTrace* out, const ReadSegment& segment) {
   WireReader in(segment.payload);
   if (segment.kind == SegmentKind::kSymbols) {
     ReadSymbols(out, segment.payload);
   } else if (segment.kind == SegmentKind::kAlloc) {
-    const uint64_t flags = in.Uv();
     in.Uv();
     Check(out->threads.count(static_cast<uint32_t>(segment.stream)), "thread is not defined");
-    if (flags & trace::kAllocReset) (*streams)[segment.stream] = Stream();
-    Check(streams->count(segment.stream), "stream is continued without its state");
-    ReadObjects(*out, segment.stream, &(*streams)[segment.stream], in, &out->objects);
-  } else if (segment.kind == SegmentKind::kThreadEnd) {
-    streams->erase(segment.stream);
+    ReadObjects(*out, segment.stream, in, &out->objects);
   } else if (segment.kind == SegmentKind::kSyncObjects) {
-    Stream fresh;
-    ReadObjects(*out, segment.stream, &fresh, in, &out->sync_objects);
+    ReadObjects(*out, segment.stream, in, &out->sync_objects);
   } else if (segment.kind == SegmentKind::kLoss) {
     in.Uv();
     in.Uv();
     in.Uv();
     out->loss_reason = in.Str();
     out->losses++;
-    streams->clear();
   } else if (segment.kind == SegmentKind::kEnd) {
     in.Uv();
     out->end_reason = in.Str();
@@ -170,7 +147,6 @@ void ReadOne(ReadTrace* out, std::map<uint64_t, Stream>* streams, const ReadSegm
 ReadTrace::ReadTrace(const std::string& path) {
   auto reader = trace::TraceReader::Open({path});
   if (!reader.ok()) Bad(reader.message());
-  std::map<uint64_t, Stream> streams;
   while (true) {
     const auto item = (*reader)->Next();
     if (item == trace::TraceReader::Item::kEnd) break;
@@ -187,7 +163,7 @@ ReadTrace::ReadTrace(const std::string& path) {
       segments.push_back({static_cast<SegmentKind>(segment.kind),
                           segment.stream,
                           {segment.payload.begin(), segment.payload.end()}});
-      ReadOne(this, &streams, segments.back());
+      ReadOne(this, segments.back());
     }
     Check(!in.malformed(), "malformed segment");
   }

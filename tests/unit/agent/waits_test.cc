@@ -204,10 +204,10 @@ TEST_CASE("the first sight of the heap waits for a disk that hangs once, and not
 TEST_CASE("with full=drop the first sight of the heap may use twice the bound") {
   Slow slow({.when_full = WhenFull::kDrop}, milliseconds(0));
   slow.sink().hangs = true;
-  SeeHeap(slow, 60'000);
+  SeeHeap(slow, 18'000);
   CHECK(slow.session().failure().active());
   CHECK(slow.session().queue().fill() > 1);
-  CHECK(slow.End().sync_objects.size() == 60'000);
+  CHECK(slow.End().sync_objects.size() == 18'000);
 }
 
 TEST_CASE("who waits for a disk that hangs goes on when tracing ends, with the VM or without") {

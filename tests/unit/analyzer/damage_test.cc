@@ -112,7 +112,7 @@ TEST_CASE("DamageUnknownUsageIsExitCodeTwo") {
 TEST_CASE("DamageContradictionsMakeReportsWarn") {
   TraceBuilder b = SmallStart();
   SmallAllocs(&b);
-  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1, 1).Tlab(kEden + 1).Fixed(6));
+  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 1).Fixed(6));
   const CommandResult heap = Anttracks(b.Flush().file(), {"heap", "--end"});
   CHECK(heap.code == 4);
   CHECK(heap.err.find("contradicts itself in 1 place") != std::string::npos);

@@ -415,7 +415,7 @@ TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
   CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "segment of kind 16 in a file without origins"));
   folder.Write("app.trace.1", DataFile1().file());
   TraceBuilder origins = OriginsFile(1, kOrigins0);
-  origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 9600).Tlab(kEden).Fixed(1)).Flush();
+  origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.1.origins", origins.file());
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 1);

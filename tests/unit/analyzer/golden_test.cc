@@ -16,7 +16,7 @@ void CheckOutput(std::vector<std::string> arguments, const char* expected) {
 
 TEST_CASE("InfoShowsProgramCountsAndBytes") {
   CheckOutput({"info"}, R"out(
-file            TRACE, 1.09 KiB, format 1.0
+file            TRACE, 1.12 KiB, format 2.0
 trace           1122334455667788, process 4711, agent 0.1.0
 VM              17.0.19
 command         Main 1
@@ -30,23 +30,23 @@ allocated       12 objects, 304 B
   in TLABs      11 objects, 288 B
   outside       1 object, 16 B
 
-raw             806 B, 67.17 B an object
-on disk         1.09 KiB, 93.42 B an object
+raw             828 B, 69.00 B an object
+on disk         1.12 KiB, 95.33 B an object
 losses          none
 ended           cleanly (VM death)
 
   Segments      Count  Raw bytes   Share
-  ALLOC             4         63   7.8 %
-  MOVES             2         29   3.6 %
-  SLIDES            4         48   6.0 %
+  ALLOC             4         80   9.7 %
+  MOVES             2         29   3.5 %
+  SLIDES            4         48   5.8 %
   FILLERS           1          9   1.1 %
-  GC_BEGIN          2        128  15.9 %
-  GC_END            2        128  15.9 %
-  SYNC_BEGIN        1         47   5.8 %
-  SYNC_OBJECTS      1         12   1.5 %
+  GC_BEGIN          2        128  15.5 %
+  GC_END            2        128  15.5 %
+  SYNC_BEGIN        1         47   5.7 %
+  SYNC_OBJECTS      1         17   2.1 %
   SYNC_END          1          6   0.7 %
-  SYMBOLS           1        307  38.1 %
-  END               1         29   3.6 %
+  SYMBOLS           1        307  37.1 %
+  END               1         29   3.5 %
 )out");
 }
 

@@ -34,7 +34,7 @@ TraceBuilder Start() {
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Segment(SegmentKind::kSyncObjects, 2, Objects().Tlab(static_cast<int64_t>(kBig)).WithLength(2, kBigLength));
   b.Numbers(SegmentKind::kSyncEnd, 0, {3, (3 + 3 + 1016) * 8});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 2000).Tlab(static_cast<int64_t>(Region(0))).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000).Tlab(static_cast<int64_t>(Region(0))).Fixed(1).Fixed(1));
   return b;
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a humongous object that a pause frees takes its whole space with it")
   TraceBuilder b = Start();
   b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000, Before());
   b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
-  b.Segment(SegmentKind::kAlloc, 2, Objects().Head(1, 5000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 2, Objects().Head(5000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
   const auto gc = Json(b, "gcs")["gcs"][0];
   CHECK(gc["died"]["objects"] == 3);
   CHECK(gc["died"]["bytes"] == (3 + 3 + 1016) * 8);
@@ -151,7 +151,7 @@ TEST_CASE("a sync point drops nothing that came into regions which were freed si
   b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
   b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kOptional)});
   b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 5200).Tlab(static_cast<int64_t>(kBig)).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(5200).Tlab(static_cast<int64_t>(kBig)).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 6000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kEdenKind, kYes, 4, 6)});
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
@@ -165,7 +165,7 @@ TEST_CASE("a sync point drops nothing that came into regions which were freed si
 
 TEST_CASE("what a sync point leaves out leaves its room, behind the page where it began, too") {
   TraceBuilder b = WithSync(kOptional);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 6000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(6000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
   CHECK(Errors(b) == 0);
 }
 

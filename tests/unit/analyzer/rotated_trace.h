@@ -117,7 +117,7 @@ inline TraceBuilder DataFile1(const Listing& listing = {}) {
   b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
   b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
   b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 10000).Tlab(kEden).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kEden).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(6, 0, 9, 24));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kFrom, 0, 3}, {kTo, kOld + 24, 1, 3}}));
   b.Gc(SegmentKind::kGcEnd, 1, 0, "Allocation Failure", 11500, SpacesOf(0, 3, 0, 27));
@@ -131,15 +131,15 @@ inline TraceBuilder DataFile2() {
   TraceBuilder b = DataFile(2, kChunks1);
   b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1)).Flush();
-  b.Segment(SegmentKind::kAlloc, 2, Objects().Head(1, 13000).Tlab(kEden + 32).Fixed(6));
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 13000).Tlab(kEden).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 2, Objects().Head(13000).Tlab(kEden + 32).Fixed(6));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(13000).Tlab(kEden).Fixed(1));
   b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld + 17).WithLength(2, 10).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 2, 0, "Allocation Failure", 14000, SpacesOf(34, 3, 0, 27));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kFrom, kOld + 27, 1, 3}, {kEden, kTo, 0, 3}}));
   b.Gc(SegmentKind::kGcEnd, 2, 0, "Allocation Failure", 15000, SpacesOf(0, 0, 3, 30)).Flush();
   b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {5, 240});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0, 16000).Tlab(-3).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(16000).Tlab(kEden).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 3, 0, "Allocation Failure", 17000, SpacesOf(3, 0, 3, 30));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));
   b.Gc(SegmentKind::kGcEnd, 3, 0, "Allocation Failure", 18000, SpacesOf(0, 3, 0, 30));

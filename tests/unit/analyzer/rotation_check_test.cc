@@ -182,24 +182,9 @@ TEST_CASE("RotationDataFileThatDoesNotBeginWithASyncPoint") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 13000).Tlab(kEden).Fixed(1)).Flush();
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(13000).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.2", b.file());
   for (const char* name : {"app.trace", "app.trace.2"}) CHECK(Verify(folder, name).counts == Counts{{kOrder, 1}});
-}
-
-TEST_CASE("RotationStreamThatGoesOnInTheNextFileWithoutAReset") {
-  Folder folder;
-  WriteRotated(&folder);
-  TraceBuilder b = DataFile(1, kChunks0);
-  b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
-  b.Segment(SegmentKind::kSyncObjects, 2, Listing{}.to);
-  b.Segment(SegmentKind::kSyncObjects, 3, Listing{}.old);
-  b.Numbers(SegmentKind::kSyncEnd, 0, {6, 264});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0, 10000).Tlab(-19).Fixed(1)).Flush();
-  folder.Write("app.trace.1", b.file()).Remove("app.trace.2");
-  for (const char* name : {"app.trace", "app.trace.1"}) {
-    CHECK(Verify(folder, name).counts == Counts{{"malformed segment", 1}});
-  }
 }
 
 TEST_CASE("RotationFullCollectionWithinASyncPoint") {
@@ -230,7 +215,7 @@ TEST_CASE("RotationEventsInTheSymbolsFile") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = SymbolsFile(SmallSymbols(), false);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 1).Tlab(kEden).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(1));
   b.End(30000, "VM death", "{}");
   b.Segment(SegmentKind::kThreadEnd, 1, ByteBuffer()).Flush();
   folder.Write("app.trace", b.file());

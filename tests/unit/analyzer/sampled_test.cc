@@ -132,7 +132,7 @@ estimates from 5 samples, one per 512 KiB on average
 
 TEST_CASE("SampledInfo") {
   CHECK(Anttracks(SampledTrace().file(), {"info"}).out == R"out(
-file            TRACE, 670 B, format 1.0
+file            TRACE, 670 B, format 2.0
 trace           1122334455667788, process 4711, agent 0.1.0
 VM              17.0.19
 command         Main 1
@@ -285,7 +285,7 @@ TEST_CASE("SampledVerifyFindsEachContradiction") {
 
 TEST_CASE("SamplesAndEveryObjectDoNotGoTogether") {
   TraceBuilder b = SampledStart();
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 2000).Tlab(100).Fixed(1)).Flush();
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000).Tlab(100).Fixed(1)).Flush();
   CHECK(Anttracks(b.file(), {"verify"}).out.find("segment of kind 1 in a trace of samples") != std::string::npos);
   TraceBuilder full = SmallStart();
   full.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}})).Flush();

@@ -58,8 +58,8 @@ inline TraceBuilder SmallStart() {
 // Eden: 0 Node, 3 Node, 6 int[10] (7 words), 13 Node, 16 Node, 32 Object (2), 64 int[0] (2).
 inline void SmallAllocs(TraceBuilder* b) {
   b->Segment(SegmentKind::kAlloc, 1,
-             Objects().Head(1, 2000).Tlab(kEden).Fixed(1).Fixed(1).WithLength(2, 10).Fixed(1).Fixed(5));
-  b->Segment(SegmentKind::kAlloc, 2, Objects().Head(1, 3000).Tlab(kEden + 32).Fixed(6).Outside(30).WithLength(2, 0));
+             Objects().Head(2000).Tlab(kEden).Fixed(1).Fixed(1).WithLength(2, 10).Fixed(1).Fixed(5));
+  b->Segment(SegmentKind::kAlloc, 2, Objects().Head(3000).Tlab(kEden + 32).Fixed(6).Outside(30).WithLength(2, 0));
 }
 
 struct TestMove {
@@ -106,14 +106,14 @@ inline TraceBuilder SmallTrace() {
   b.Segment(SegmentKind::kFillers, 1, Filler(kTo + 5, 4, 4));
   b.Gc(SegmentKind::kGcEnd, 0, 0, "Allocation Failure", 9000, Spaces(0, 0, 9, 24));
   b.Flush(true);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 10000).Tlab(kEden).Fixed(1).Fixed(1).Fixed(1).Run(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kEden).Fixed(1).Fixed(1).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 1, 1, "System.gc()", 20000, Spaces(12, 0, 9, 24, true));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kOld, kOld));
   b.Segment(SegmentKind::kSlides, 1, Slide(1, kTo, kOld + 21));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kOld + 17, kOld + 14));
   b.Segment(SegmentKind::kSlides, 1, Slide(2, kEden + 3, kOld + 24));
   b.Gc(SegmentKind::kGcEnd, 1, 1, "System.gc()", 1'520'000, Spaces(0, 0, 0, 30));
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0, 1'600'000).Tlab(-12).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1'600'000).Tlab(kEden).Fixed(1));
   b.End(2'000'000, "VM death", "{\"dropped\":0}");
   b.Flush(true);
   return b;
@@ -137,7 +137,7 @@ inline TraceBuilder ClassesTrace() {
   s.Kind(1, 16, 1).Kind(2, 16, 3).Kind(3, 16, 5).Kind(4, 16, 6);
   b.Segment(SegmentKind::kSymbols, 0, s.bytes());
   b.Segment(SegmentKind::kAlloc, 1,
-            Objects().Head(1, 2000).Tlab(kEden).Fixed(2).Fixed(2).Fixed(1).WithLength(3, 3));
+            Objects().Head(2000).Tlab(kEden).Fixed(2).Fixed(2).Fixed(1).WithLength(3, 3));
   b.End(3000, "VM death", "{}");
   return b.Flush();
 }

@@ -70,9 +70,9 @@ TraceBuilder EvilTrace() {
   b.Segment(SegmentKind::kSymbols, 0, s.bytes());
   b.SyncBegin(0, 0, {{0, 1, 0, 0, 512}});
   b.Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 0).Tlab(0).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 0, 0, kEvil, 5, {{0, 0, 0, 6, 512}}).Gc(SegmentKind::kGcEnd, 0, 0, kEvil, 6, {{0, 0, 0, 6, 512}});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 7).Tlab(0).WithLength(1, 5));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(7).Tlab(0).WithLength(1, 5));
   b.Loss(8, 1, 1, kEvil);
   b.End(9, kEvil, "{\"" + std::string("\u009B\u202E") + "\":1}");
   return b.Flush();

@@ -19,30 +19,57 @@ namespace anttracks::testing {
 using trace::ByteBuffer;
 using trace::SegmentKind;
 
-// The payload of an ALLOC or SYNC_OBJECTS segment.
+// The payload of an ALLOC (with a Head) or SYNC_OBJECTS segment. Tlab and Outside begin a run.
 class Objects {
  public:
-  Objects& Head(uint64_t flags, uint64_t time) { return Uv(flags).Uv(time); }
-  Objects& Tlab(int64_t delta) { return Op(1, delta); }
-  Objects& Outside(int64_t delta) { return Op(2, delta); }
-  Objects& Fixed(uint64_t kind) { return Uv(kind << 2 | 1); }
-  Objects& WithLength(uint64_t kind, uint64_t length) { return Uv(kind << 2 | 2).Uv(length); }
-  Objects& PredictedKind(uint64_t length) { return Uv(length << 2 | 3); }
-  Objects& Run(uint64_t count) { return Uv(count << 2); }
-  Objects& Uv(uint64_t v) {
-    bytes_.Uv(v);
+  Objects& Head(uint64_t time) { return Uv(time); }
+  Objects& Tlab(int64_t distance) { return Begin(distance, 0); }
+  Objects& Outside(int64_t distance) { return Begin(distance, 1); }
+  Objects& Fixed(uint64_t kind) { return Id(kind); }
+  Objects& WithLength(uint64_t kind, uint64_t length) {
+    Id(kind, 0x8000);
+    lengths_.U32(static_cast<uint32_t>(length));
     return *this;
   }
-  const ByteBuffer& bytes() const { return bytes_; }
+  // Whatever the columns hold so far becomes the payload; a number that does not belong there follows.
+  Objects& Uv(uint64_t v) {
+    End();
+    payload_.Uv(v);
+    return *this;
+  }
+  const ByteBuffer& bytes() const {
+    const_cast<Objects*>(this)->End();
+    return payload_;
+  }
 
  private:
-  Objects& Op(uint8_t op, int64_t delta) {
-    bytes_.Uv(0);
-    bytes_.U8(op);
-    bytes_.Sv(delta);
+  Objects& Begin(int64_t distance, uint64_t outside) {
+    End();
+    distance_ = distance;
+    outside_ = outside;
+    open_ = true;
     return *this;
   }
-  ByteBuffer bytes_;
+  Objects& Id(uint64_t kind, unsigned flag = 0) {
+    ids_.U16(static_cast<uint16_t>((kind <= 0x7FFF ? kind : 0) | flag));
+    if (kind == 0 || kind > 0x7FFF) lengths_.U32(static_cast<uint32_t>(kind));
+    return *this;
+  }
+  void End() {
+    if (!open_) return;
+    payload_.Sv(distance_);
+    payload_.Uv(ids_.size() / 2 << 1 | outside_);
+    payload_.Uv(lengths_.size() / 4);
+    payload_.Append(ids_.span());
+    payload_.Append(lengths_.span());
+    ids_.Clear();
+    lengths_.Clear();
+    open_ = false;
+  }
+  ByteBuffer payload_, ids_, lengths_;
+  int64_t distance_ = 0;
+  uint64_t outside_ = 0;
+  bool open_ = false;
 };
 
 struct TestSpace {
@@ -54,7 +81,7 @@ class TraceBuilder {
   explicit TraceBuilder(uint32_t file_index = 0, uint64_t trace_id = 0x1122334455667788,
                         uint32_t flags = 0) {
     for (char c : trace::kFileMagic) file_.U8(static_cast<uint8_t>(c));
-    file_.U16(1);
+    file_.U16(2);
     file_.U16(0);
     file_.U32(64);
     file_.U64(1'700'000'000'000'000'000);

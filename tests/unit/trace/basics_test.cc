@@ -6,7 +6,6 @@
 
 #include "tests/unit/trace/bytes.h"
 #include "trace/crc32c.h"
-#include "trace/predictor.h"
 #include "trace/status.h"
 #include "trace/wire.h"
 
@@ -105,19 +104,6 @@ TEST_CASE("fixed integers and strings are little endian and counted") {
   CHECK(reader.Sv() == -2);
   CHECK(reader.Str() == "hi");
   CHECK(reader.ok());
-}
-
-TEST_CASE("the predictor foresees what followed the same two kinds last") {
-  Predictor predictor;
-  CHECK(predictor.Predict().kind == 0);
-  for (int round = 0; round < 3; round++) {
-    for (const uint32_t kind : {5u, 6u, 7u}) {
-      if (round == 2) CHECK(predictor.Predict() == ObjectShape{kind, kind * 10});
-      predictor.Update(kind, kind * 10);
-    }
-  }
-  predictor.Reset();
-  CHECK(predictor.Predict() == ObjectShape{});
 }
 
 TEST_CASE("a result without value or error still says that something failed") {

@@ -4,7 +4,7 @@
 
 #include "tests/unit/trace/bytes.h"
 #include "trace/gc_encoders.h"
-#include "trace/object_encoder.h"
+#include "trace/object_runs.h"
 #include "trace/sample_encoder.h"
 #include "trace/segment_writer.h"
 #include "trace/symbol_encoder.h"
@@ -43,98 +43,36 @@ TEST_CASE("deaths of a segment are told from one to the next") {
   CHECK(Segments(out) == B({18, 0, 4, 2, 14, 4, 11, 18, 0, 2, 3, 2}));
 }
 
-TEST_CASE("objects that repeat become a run") {
+TEST_CASE("a run is a head and two columns") {
   Output out;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  out.p = encoder.MoveTo(out.p, 100, false);
-  // Contexts (0,0), (0,1) and (1,1) are new, the fourth object is the first that is foreseen.
-  for (int i = 0; i < 8; i++) out.p = encoder.Object(out.p, 1, 0, false);
-  encoder.Advance(16);
-  CHECK(out.bytes() == B({0, 1, 0xC8, 0x01, 5, 5, 5}));
-  out.p = encoder.Finish(out.p);
-  CHECK(out.bytes() == B({0, 1, 0xC8, 0x01, 5, 5, 5, 5 << 2}));
-  CHECK(encoder.cursor() == 116);
-}
-
-TEST_CASE("another length of the foreseen kind is one number, another kind two") {
-  Output out;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  for (int i = 0; i < 3; i++) out.p = encoder.Object(out.p, 2, 7, true);
-  out.p = encoder.Object(out.p, 2, 8, true);
-  out.p = encoder.Object(out.p, 2, 8, true);
-  out.p = encoder.Object(out.p, 2, 0, true);
-  out.p = encoder.Object(out.p, 3, 0, true);
-  out.p = encoder.Finish(out.p);
-  const Bytes expected = B({2 << 2 | 2, 7, 2 << 2 | 2, 7, 2 << 2 | 2, 7,  // contexts 00, 02, 22
-                            8 << 2 | 3, 1 << 2, 0 << 2 | 3, 3 << 2 | 2, 0});
-  CHECK(out.bytes() == expected);
-}
-
-TEST_CASE("a long run is written as several") {
-  constexpr uint8_t kWhole[] = {0xFC, 0x07}, kRest[] = {0xDC, 0x02};  // 255 and 87 objects
-  const Bytes expected = B({5, 5, 5, kWhole[0], kWhole[1], kWhole[0], kWhole[1], kRest[0], kRest[1]});
-  Output one_by_one, together;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  for (int i = 0; i < 600; i++) one_by_one.p = encoder.Object(one_by_one.p, 1, 0, false);
-  one_by_one.p = encoder.Finish(one_by_one.p);
-  CHECK(one_by_one.bytes() == expected);
-  encoder.Reset();
-  struct Object {
-    uint32_t kind, length;
-    bool has_length;
-  };
-  for (size_t next = 0; next < 600;) {
-    together.p = encoder.Objects(together.p, together.p + 1, &next, 600, [](size_t) { return Object{1, 0, false}; });
+  const uint16_t ids[] = {IdOf(3, false), IdOf(0x7FFF, true), IdOf(0x8000, true), IdOf(70'000, false)};
+  const uint32_t lengths[] = {7, 0x8000, 9, 70'000};
+  out.p = PutRun(out.p, {-100, true}, ids, lengths);
+  CHECK(out.bytes() == B({0xC7, 0x01, 4 << 1 | 1, 4,             // 100 words below, four objects outside TLABs, four lengths
+                          3, 0, 0xFF, 0xFF, 0x00, 0x80, 0, 0,    // ids
+                          7, 0, 0, 0, 0x00, 0x80, 0, 0, 9, 0, 0, 0, 0x70, 0x11, 0x01, 0}));
+  WireReader in(std::span<const uint8_t>(out.room, out.p));
+  RunHead head;
+  REQUIRE(ReadRunHead(in, &head));
+  CHECK(head.distance == -100);
+  CHECK(head.outside);
+  REQUIRE(in.remaining() == head.column_bytes());
+  RunReader run(head, in.next());
+  RunReader::Object object;
+  for (const uint32_t kind : {3u, 0x7FFFu, 0x8000u, 70'000u}) {
+    REQUIRE(run.Next(&object));
+    CHECK(object.kind == kind);
+    CHECK(object.length == (kind == 0x7FFF ? 7 : kind == 0x8000 ? 9 : 0));
   }
-  together.p = encoder.Finish(together.p);
-  CHECK(together.bytes() == expected);
+  CHECK(run.whole());
+}
+
+TEST_CASE("a long slide is written as several runs") {
   Output slides;
   SlideEncoder slide;
   for (uint64_t i = 0; i < 256; i++) slides.p = slide.Slide(slides.p, 2 * i, 2 * i, 2);
   slides.p = slide.Finish(slides.p);
   CHECK(slides.bytes() == B({0xFF, 0x01, 0, 0, 1, 0, 0}));
-}
-
-TEST_CASE("a pending run is written before the cursor moves") {
-  Output out;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  for (int i = 0; i < 4; i++) out.p = encoder.Object(out.p, 1, 0, false);
-  encoder.Advance(8);
-  out.p = encoder.MoveTo(out.p, 8, false);  // already there
-  out.p = encoder.MoveTo(out.p, 6, true);
-  out.p = encoder.Object(out.p, 1, 0, false);
-  encoder.Advance(2);
-  out.p = encoder.MoveTo(out.p, 8, false);  // there, but inside again
-  out.p = encoder.Finish(out.p);
-  CHECK(out.bytes() == B({5, 5, 5, 1 << 2, 0, 2, 3, 1 << 2, 0, 1, 0}));
-}
-
-TEST_CASE("an encoder's reset forgets kinds, run and cursor") {
-  Output out;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  for (int i = 0; i < 5; i++) out.p = encoder.Object(out.p, 1, 0, false);
-  encoder.Reset();
-  out.p = out.room;
-  out.p = encoder.Object(out.p, 1, 0, false);
-  out.p = encoder.Finish(out.p);
-  CHECK(out.bytes() == B({5}));
-}
-
-TEST_CASE("no record is longer than the room that is asked for") {
-  Output out;
-  ObjectEncoder encoder;
-  encoder.Reset();
-  for (int i = 0; i < 100; i++) out.p = encoder.Object(out.p, UINT32_MAX, UINT32_MAX, true);
-  uint8_t* const before = out.p;
-  out.p = encoder.MoveTo(out.p, uint64_t{1} << 60, true);
-  out.p = encoder.Object(out.p, UINT32_MAX - 1, UINT32_MAX, true);
-  out.p = encoder.Finish(out.p);
-  CHECK(static_cast<size_t>(out.p - before) <= ObjectEncoder::kRoom);
 }
 
 TEST_CASE("moves that follow each other cost their distance only") {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of objects in ALLOC and SYNC_OBJECTS: objects that lie one behind the other, as two plain columns.
+//
+//     run = head, ids (u16 each), lengths (u32 each)
+//
+// An id is the kind in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A kind that
+// has no room in 15 bits is an id of kind 0 and an entry of its own in that column, ahead of the length.
+//
+// Thread safety: none. Ownership: RunReader borrows the bytes. Units: words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "trace/wire.h"
+
+namespace anttracks::trace {
+
+inline constexpr uint16_t kHasLength = 0x8000;
+inline constexpr uint16_t kKindMask = 0x7FFF;
+
+constexpr bool IsWide(uint16_t id) { return (id & kKindMask) == 0; }
+// Entries that the object takes in the column of lengths.
+constexpr size_t LengthsOf(uint16_t id) { return static_cast<size_t>(id >> 15) + (IsWide(id) ? 1 : 0); }
+constexpr uint16_t IdOf(uint32_t kind, bool has_length) {
+  return static_cast<uint16_t>((kind <= kKindMask ? kind : 0) | (has_length ? kHasLength : 0));
+}
+
+// At their longest: distance, count with the flag, lengths.
+inline constexpr size_t kMaxRunHeadBytes = 3 * kMaxUvBytes;
+
+struct RunHead {
+  int64_t distance = 0;  // of the run's start from the end of the one before; of a segment's first, from 0
+  bool outside = false;  // of TLABs
+  uint64_t objects = 0;
+  uint64_t lengths = 0;
+
+  uint64_t column_bytes() const { return objects * sizeof(uint16_t) + lengths * sizeof(uint32_t); }
+};
+
+inline uint8_t* PutRunHead(uint8_t* p, const RunHead& head) {
+  p = PutSv(p, head.distance);
+  p = PutUv(p, head.objects << 1 | (head.outside ? 1 : 0));
+  return PutUv(p, head.lengths);
+}
+
+// The run whole; at most kMaxRunHeadBytes and its columns. objects and lengths of head are those of the spans.
+inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids, std::span<const uint32_t> lengths) {
+  head.objects = ids.size();
+  head.lengths = lengths.size();
+  p = PutRunHead(p, head);
+  std::memcpy(p, ids.data(), ids.size_bytes());
+  p += ids.size_bytes();
+  if (!lengths.empty()) std::memcpy(p, lengths.data(), lengths.size_bytes());
+  return p + lengths.size_bytes();
+}
+
+// False: cut short. The columns may still be longer than the rest of the bytes.
+inline bool ReadRunHead(WireReader& in, RunHead* head) {
+  head->distance = in.Sv();
+  const uint64_t objects = in.Uv();
+  head->outside = (objects & 1) != 0;
+  head->objects = objects >> 1;
+  head->lengths = in.Uv();
+  return in.ok();
+}
+
+// The objects of a run, from its columns.
+class RunReader {
+ public:
+  // ids, then lengths, head.column_bytes() in all.
+  RunReader(const RunHead& head, const uint8_t* columns)
+      : id_(columns),
+        ids_end_(columns + head.objects * sizeof(uint16_t)),
+        length_(ids_end_),
+        lengths_end_(ids_end_ + head.lengths * sizeof(uint32_t)) {}
+
+  struct Object {
+    uint32_t kind = 0;
+    uint32_t length = 0;
+    bool has_length = false;
+  };
+
+  bool AtEnd() const { return id_ == ids_end_; }
+  // After the last object: the columns fit together.
+  bool whole() const { return AtEnd() && length_ == lengths_end_; }
+
+  // Not at the end. False: there are fewer lengths than the ids say.
+  bool Next(Object* object) {
+    const uint16_t id = GetU16(id_);
+    id_ += sizeof id;
+    object->kind = id & kKindMask;
+    object->has_length = (id & kHasLength) != 0;
+    object->length = 0;
+    if (object->kind != 0 && !object->has_length) return true;
+    if (object->kind == 0 && !Length(&object->kind)) return false;
+    return !object->has_length || Length(&object->length);
+  }
+
+ private:
+  bool Length(uint32_t* value) {
+    if (length_ == lengths_end_) return false;
+    *value = GetU32(length_);
+    length_ += sizeof *value;
+    return true;
+  }
+
+  const uint8_t* id_;
+  const uint8_t* const ids_end_;
+  const uint8_t* length_;
+  const uint8_t* const lengths_end_;
+};
+
+}  // namespace anttracks::trace
