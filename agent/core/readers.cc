@@ -51,16 +51,33 @@ void* Readers::Main(void* self) {
 
 void Readers::Run() {
   std::unique_lock lock(mutex_);
-  while (true) {
+  for (int batches = 0; true;) {
     work_.wait(lock, [this] { return stop_ || !list_.empty(); });
     if (stop_) return;
-    if (ready_()) {
-      ReadOne(lock);
-    } else {
+    if (!ready_()) {
       // Threads that find the readers behind read by themselves, and wait for room.
       work_.wait_for(lock, kPause, [this] { return stop_; });
+      continue;
+    }
+    ReadOne(lock);
+    if (++batches % kBatchesBetween != 0) continue;
+    if (waited_() > kMostWaited) {
+      Rest(lock);
+    } else {
+      rest_ = kShortestRest;
     }
   }
+}
+
+// What is given and not read yet its thread finds with the next batch, or a collection does. Each rest that follows
+// another one is longer.
+void Readers::Rest(std::unique_lock<std::mutex>& lock) {
+  rests_.fetch_add(1, std::memory_order_relaxed);
+  out_ = true;
+  work_.wait_for(lock, rest_, [this] { return stop_; });
+  out_ = false;
+  rest_ = std::min(2 * rest_, kLongestRest);
+  (void)waited_();  // what it waited until it ran again says nothing
 }
 
 // Nothing here may throw but read_, which does not: no memory is needed.

@@ -9,7 +9,10 @@
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
-// The stream of a thread (encoder, buffer) belongs to one at a time: the reader that has one of its batches, or who
+// Readers that have to wait for a processor stay out of it for a while (RunDelay): with no core idle they would
+// only make the application's threads late. Threads then read all by themselves.
+//
+// The stream of a thread (buffer) belongs to one at a time: the reader that has one of its batches, or who
 // claimed it.
 //
 // Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Readers run with all
@@ -20,6 +23,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -69,7 +73,10 @@ class Readers {
   // Whether there is room for what would be read.
   using Ready = std::function<bool()>;
 
-  Readers(Read read, Ready ready) : read_(std::move(read)), ready_(std::move(ready)) {}
+  // In a reader: the part of its time in which it waited for a processor since it was asked last.
+  using Waited = std::function<double()>;
+
+  Readers(Read read, Ready ready, Waited waited) : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
   ~Readers() { Stop(); }
   Readers(const Readers&) = delete;
 
@@ -77,7 +84,8 @@ class Readers {
   void Start(unsigned threads);
   // Waits for what is being read; what is given stays there.
   void Stop();
-  bool any() const { return any_.load(std::memory_order_relaxed); }
+  // Not while they stay out.
+  bool any() const { return any_.load(std::memory_order_relaxed) && !out_.load(std::memory_order_relaxed); }
 
   // True: the batch is taken (and empty now).
   bool Give(ThreadState& state, Batch* batch);
@@ -103,15 +111,23 @@ class Readers {
 
   uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
   uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }
+  // Times that they stayed out.
+  uint64_t rests() const { return rests_.load(std::memory_order_relaxed); }
 
  private:
   // What may wait to be read: a collection's pause has to read it.
-  static constexpr uint64_t kMostBytes = 8 << 20;
+  static constexpr uint64_t kMostBytes = 2 << 20;
   static constexpr size_t kMostBatches = 8;  // of a thread
   static constexpr uint32_t kMostKept = 64;
 
+  // A reader stays out when it waited for more of its time than this, in so many batches.
+  static constexpr double kMostWaited = 0.1;
+  static constexpr int kBatchesBetween = 16;
+  static constexpr std::chrono::milliseconds kShortestRest{100}, kLongestRest{3200};
+
   static void* Main(void* self);
   void Run();
+  void Rest(std::unique_lock<std::mutex>& lock);
   void ReadOne(std::unique_lock<std::mutex>& lock);
   void Refused(ReadQueue& queue);
   void List(ThreadState& state) noexcept;
@@ -120,8 +136,9 @@ class Readers {
 
   const Read read_;
   const Ready ready_;
+  const Waited waited_;
   std::vector<pthread_t> threads_;
-  std::atomic<bool> any_{false};
+  std::atomic<bool> any_{false}, out_{false};
   std::mutex mutex_;
   std::condition_variable work_, released_;
   // Guarded by mutex_.
@@ -129,7 +146,8 @@ class Readers {
   uint64_t bytes_ = 0;             // given, not yet read or claimed
   unsigned reading_ = 0;           // readers that are in the heap
   bool stop_ = false;
-  std::atomic<uint64_t> read_count_{0}, refused_count_{0};
+  std::chrono::milliseconds rest_ = kShortestRest;  // the next one
+  std::atomic<uint64_t> read_count_{0}, refused_count_{0}, rests_{0};
 };
 
 }  // namespace anttracks::core

@@ -6,10 +6,16 @@
 
 #include <cstring>
 
+#include "agent/core/run_delay.h"
 #include "agent/core/sync_state.h"
 
 namespace anttracks::core {
 namespace {
+
+double WaitedOfThisThread() {
+  static thread_local RunDelay delay;
+  return delay.Share();
+}
 
 size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - state.buffer->data()); }
 
@@ -26,7 +32,7 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       symbols_(vm, config.most_id),
       reader_count_(config.readers),
       readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
-               [this] { return queue_.fill() < 1; }) {}
+               [this] { return queue_.fill() < 1; }, config.reader_waited ? config.reader_waited : &WaitedOfThisThread) {}
 
 Session::~Session() {
   readers_.Stop();
@@ -251,7 +257,7 @@ std::string Session::CountersJson() const {
       R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
-      R"("batches_read":{},"batches_refused":{},)"
+      R"("batches_read":{},"batches_refused":{},"reader_rests":{},)"
       R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
       R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
@@ -261,7 +267,7 @@ std::string Session::CountersJson() const {
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), readers_.batches_read(), readers_.batches_refused(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), readers_.batches_read(), readers_.batches_refused(), readers_.rests(),
       output_.folded_files.load(), output_.unfolded_files.load(),
       output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
       output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,

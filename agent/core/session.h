@@ -44,6 +44,7 @@ struct SessionConfig {
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   unsigned readers = 0;  // threads that read what others have allocated
+  Readers::Waited reader_waited;  // for tests
   // How long the host may wait for the writer; see wait_budget.h.
   std::chrono::milliseconds wait_limit = limits::kHangs;
   std::chrono::milliseconds report_limit = limits::kReport;
@@ -104,6 +105,7 @@ class Session final : public EventSource {
   // By readers; refused: left to their threads.
   uint64_t batches_read() const { return readers_.batches_read(); }
   uint64_t batches_refused() const { return readers_.batches_refused(); }
+  uint64_t reader_rests() const { return readers_.rests(); }
   uint32_t stretch_bytes() const { return stretch_bytes_; }
   const AntTracksVM& vm() const { return vm_; }
   Symbols& symbols() { return symbols_; }

@@ -195,7 +195,7 @@ void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
 
 void Session::HandBatch(ThreadState& state) {
   state.wait.Refill(report_limit_);
-  if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, false);
+  if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, !readers_.any());
 }
 
 // Read when there are as many as can be read side by side: until the next collection they stay where they are.

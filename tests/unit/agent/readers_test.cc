@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLABs that the agent's own threads read instead of those that filled them.
 #include <doctest/doctest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "agent/core/run_delay.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {
@@ -127,6 +129,54 @@ TEST_CASE("a collection finds everything read that was reported before") {
   CHECK(std::none_of(begin, trace.segments.end(),
                      [](const ReadSegment& segment) { return segment.kind == trace::SegmentKind::kAlloc; }));
   CheckAll(trace.objects, allocators);
+}
+
+TEST_CASE("readers that have to wait for a processor stay out for a while, and nothing is lost") {
+  FakeVm vm(true, 1 << 18);
+  std::atomic<int> asked{0};
+  Recording recording(vm, {.readers = 1, .reader_waited = [&asked] {
+                             asked++;
+                             return 0.5;
+                           }});
+  std::vector<Allocator> allocators = FourParts(vm);
+  for (Allocator& allocator : allocators) allocator.Run(recording);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (recording.session().reader_rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  CHECK(recording.session().reader_rests() != 0);
+  CHECK(recording.session().batches_read() + recording.session().batches_refused() >= 16);  // between two looks
+  CHECK(asked >= 1);
+  const ReadTrace trace = recording.End();
+  CHECK(trace.losses == 0);
+  CheckAll(trace.objects, allocators);
+}
+
+TEST_CASE("a thread's delay is the part of its time in which it waited for a processor") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE; i++) {
+    if (CPU_COUNT(&one) == 0 && CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  }
+  std::atomic<bool> stop{false};
+  // Two threads that never sleep, on one processor.
+  double share = 0;
+  const auto spin = [&](double* result) {
+    sched_setaffinity(0, sizeof one, &one);
+    RunDelay delay;
+    CHECK(delay.Share() <= 1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    while (!stop && (result == nullptr || std::chrono::steady_clock::now() < until)) {
+    }
+    if (result == nullptr) return;
+    *result = delay.Share();
+    stop = true;
+  };
+  std::thread other(spin, nullptr);
+  std::thread measured(spin, &share);
+  measured.join();
+  other.join();
+  CHECK(share > 0.1);
+  CHECK(share <= 1);
 }
 
 TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
