@@ -251,7 +251,7 @@ constexpr Known kKnown[] = {
     {"full", "block|drop", "block", "when the queue is full: wait for up to 10 s, or drop events at once",
      SetFull},
     {"compress", "off|partial|full", "full",
-     "compress chunks: never, when the queue fills up, whenever a compressor is free", SetCompress},
+     "compress chunks: never, when the queue fills up, always", SetCompress},
     {"threshold", "FRACTION", "0.2", "how full the queue is when compress=partial sets in, 0 to 1",
      SetThreshold},
     {"compressors", "N", "0", "compressor threads, 0 to 64; 0: as many as processors", SetCompressors},

@@ -20,6 +20,9 @@ using trace::Status;
 // Chunks that may wait behind those that are being compressed.
 constexpr size_t kSpareChunks = 4;
 
+// The writer compresses, too, while the queue is no fuller than this.
+constexpr double kFillForCaller = 0.5;
+
 // Those that this process may run on.
 unsigned Processors() {
   cpu_set_t set;
@@ -94,7 +97,7 @@ Compressors::Place Compressors::Choose(double fill) {
     if (busy_ < threads_.size()) return Place::kThread;
   }
   if (threads_.size() < most_threads_) return StartThread() ? Place::kThread : Place::kCaller;
-  return threads_.empty() ? Place::kCaller : Place::kRaw;
+  return threads_.empty() || fill <= kFillForCaller ? Place::kCaller : Place::kRaw;
 }
 
 bool Compressors::StartThread() {

@@ -143,21 +143,32 @@ TEST_CASE("compress=partial compresses above the threshold only") {
   CHECK(pool.compressors.counts().compressed == 2);
 }
 
-TEST_CASE("compress=full compresses as many chunks as there are compressors, the others are stored raw") {
+TEST_CASE("compress=full: while the queue is not half full, the caller compresses what compressors are too busy for") {
   held = true;
   Pool pool(2, Compression::kFull, 0.2, &CreateHeld);
-  for (unsigned i = 0; i < 5; i++) pool.Submit(i);
+  for (unsigned i = 0; i < 4; i++) pool.Submit(i, 0.5);
+  pool.Submit(4, 0.51);
+  CHECK(pool.compressors.started_threads() == 2);
+  held = false;
+  for (unsigned i = 0; i < 4; i++) CHECK(pool.Next());
+  CHECK_FALSE(pool.Next());
+}
+
+TEST_CASE("compress=full with a queue that fills up compresses as many chunks as there are compressors, the others are stored raw") {
+  held = true;
+  Pool pool(2, Compression::kFull, 0.2, &CreateHeld);
+  for (unsigned i = 0; i < 5; i++) pool.Submit(i, 0.6);
   CHECK(pool.compressors.started_threads() == 2);
   CHECK(pool.compressors.Front(false) == nullptr);  // the oldest is not done; those behind it wait
   CHECK(pool.compressors.in_flight() == 5);
   CHECK_FALSE(pool.compressors.full());
-  pool.Submit(5);
+  pool.Submit(5, 0.6);
   CHECK(pool.compressors.full());
   held = false;
   CHECK(pool.Next());
   CHECK(pool.Next());
   for (unsigned i = 2; i < 6; i++) CHECK_FALSE(pool.Next());
-  pool.Submit(6);
+  pool.Submit(6, 0.6);
   CHECK(pool.Next());
   CHECK(pool.compressors.started_threads() == 2);
 }
@@ -188,7 +199,7 @@ TEST_CASE("when one thread of several can be started, that one does it") {
   attempts = 0;
   held = true;
   Pool pool(4, Compression::kFull, 0.2, &CreateOne);
-  for (unsigned i = 0; i < 3; i++) pool.Submit(i);
+  for (unsigned i = 0; i < 3; i++) pool.Submit(i, 0.6);
   CHECK(attempts == 2);
   CHECK(pool.compressors.started_threads() == 1);
   held = false;
