@@ -97,15 +97,15 @@ exact("when full collections interrupt sync points", "LargeOld", (200_000, 2_000
 exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m", "-Xmn4m"), Bound(4 * MB))
 exact("for eight allocating threads with short ones beside them", "Repeat", (3, "Threads"), ("-Xmx64m", "-Xmn8m"),
       Bound(8 * MB))
-exact("for large arrays", "Repeat", (15, "Arrays2"), ("-Xmx256m",), Bound(4 * MB, 0.25), UNCOMPRESSED)
-exact("for locked and hashed objects", "Repeat", (40, "Locks"), ("-Xmx64m",), Bound(1 * MB, 0.25), UNCOMPRESSED, judged=1)
+exact("for large arrays", "Repeat", (15, "Arrays2"), ("-Xmx256m",), Bound(10 * MB, 0.25), UNCOMPRESSED)
+exact("for locked and hashed objects", "Repeat", (40, "Locks"), ("-Xmx64m",), Bound(4 * MB, 0.25), UNCOMPRESSED, judged=1)
 exact("when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(2 * MB))
 exact("when survivors overflow", "Repeat", (8, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(6 * MB))
-exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(3 * MB, 0.25),
+exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(14 * MB, 0.25),
       UNCOMPRESSED, slow=True)
-exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(8 * MB, 0.25),
+exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(20 * MB, 0.25),
       UNCOMPRESSED, judged=1, slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(12 * MB, 0.25),
+exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(48 * MB, 0.25),
       UNCOMPRESSED, judged=1, slow=True)
 for name in ("Serial", "G1"):
     flag = f"-XX:+Use{name}GC"
