@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/core/log.h"
+#include "agent/io/descriptor.h"
 #include "trace/format.h"
 #include "trace/output_file.h"
 
@@ -100,10 +101,18 @@ uint64_t RotatingTrace::share() const {
   return left / (limits_.files() + (keeps() ? 1 : 0));
 }
 
+std::string RotatingTrace::RealPrefix(const std::string& path) {
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(path, error);
+  return (error ? path : real.string()) + ".";
+}
+
 Status RotatingTrace::OpenData() {
+  making_file_ = true;
   auto file = TraceFile::Create(path_ + "." + std::to_string(next_index_), overwrite_);
+  if (file.ok()) current_ = std::move(*file);
+  making_file_ = false;
   if (!file.ok()) return file.status();
-  current_ = std::move(*file);
   data_.push_back({.path = current_->path()});
   current_has_sync_ = next_index_ == 0;  // the first one begins with the VM's
   trace::FileHeader header = header_;
@@ -289,6 +298,7 @@ void RotatingTrace::CloseInForkedChild() {
   fold_.ForgetInForkedChild();
   symbols_->CloseInForkedChild();
   current_->CloseInForkedChild();
+  if (making_file_) CloseNumbered(real_prefix_);
 }
 
 }  // namespace anttracks::io

@@ -90,7 +90,8 @@ class RotatingTrace : public Sink {
   static constexpr uint64_t kReserve = 4096;
 
   RotatingTrace(std::string path, bool overwrite, const trace::FileHeader& header, const RotationLimits& limits)
-      : path_(std::move(path)), overwrite_(overwrite), header_(header), limits_(limits), fold_(limits.fold_program) {}
+      : path_(std::move(path)), real_prefix_(RealPrefix(path_)), overwrite_(overwrite), header_(header), limits_(limits), fold_(limits.fold_program) {}
+  static std::string RealPrefix(const std::string& path);
   trace::Status OpenData();
   trace::Status DeleteOldest();
   bool keeps() const { return !limits_.fold_program.empty(); }
@@ -104,6 +105,9 @@ class RotatingTrace : public Sink {
   void RemoveOrigins(const DataFile& file);
 
   const std::string path_;
+  const std::string real_prefix_;  // of the data files' names, as the system has them
+  // A child of a fork may have the descriptor of a file that nothing here knows yet.
+  std::atomic<bool> making_file_{false};
   const bool overwrite_;
   trace::FileHeader header_;
   const RotationLimits limits_;

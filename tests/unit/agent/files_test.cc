@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "agent/io/descriptor.h"
 #include "agent/io/fold_process.h"
 #include "agent/io/rotating_trace.h"
 #include "agent/io/stats_file.h"
@@ -137,6 +138,24 @@ TEST_CASE("a FIFO that is read slowly gets all of the trace") {
   thread.join();
   close(reader);
   CHECK(seen == bytes.size());
+}
+
+TEST_CASE("a child of a fork closes what is numbered after a trace, and nothing else") {
+  const std::string path = std::filesystem::canonical(std::filesystem::path(TemporaryPath()).parent_path()) / "forked.trace";
+  const auto make = [](const std::string& name) { return io::Open(name, O_CREAT | O_WRONLY); };
+  const int data = make(path + ".17"), origins = make(path + ".17.origins"), symbols = make(path), other = make(path + ".old");
+  REQUIRE(other >= 0);
+  unlink((path + ".17").c_str());
+  const pid_t child = fork();
+  if (child == 0) {
+    io::CloseNumbered(path + ".");
+    const auto open = [](int fd) { return fcntl(fd, F_GETFD) >= 0; };
+    _exit(!open(data) && !open(origins) && open(symbols) && open(other) && open(1) ? 0 : 1);
+  }
+  int status = 1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  for (const int fd : {data, origins, symbols, other}) close(fd);
 }
 
 }  // namespace
