@@ -44,7 +44,7 @@ struct SessionConfig {
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   unsigned readers = 0;  // threads that read what others have allocated
-  Readers::Waited reader_waited;  // for tests
+  Readers::Waited reader_waited = {};  // for tests
   // How long the host may wait for the writer; see wait_budget.h.
   std::chrono::milliseconds wait_limit = limits::kHangs;
   std::chrono::milliseconds report_limit = limits::kReport;
