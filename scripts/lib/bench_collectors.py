@@ -7,14 +7,10 @@ import workloads
 from bench_page import study_head
 from bench_plan import COLLECTORS, STUDIES, of_collector, settings_of
 from bench_rotation import sync_pause
-from bench_tables import mean_ratio, meanings, median, ratio, runs_of, spread
+from bench_tables import mean_ratio, meanings, median, ratio_text, runs_of, spread, text
 
 VALUES = ("wall_ms", "gc_ms", "cpu_s")
 HEADS = ("run time", "GC time", "CPU time")
-
-
-def text(value):
-    return f"{value:.3f}" if value is not None else "-"
 
 
 def traced(results):
@@ -25,7 +21,7 @@ def traced(results):
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("patched", "traced"))
             objects = median(runs, "objects")
-            cells = [spread(base, "wall_ms"), text(ratio(base, by["patched"], "wall_ms")), *(text(ratio(runs, base, v)) for v in VALUES),
+            cells = [spread(base, "wall_ms"), ratio_text(base, by["patched"], "wall_ms"), *(ratio_text(runs, base, v) for v in VALUES),
                      *(f"{median(runs, key) / objects:.2f}" for key in ("raw_bytes", "stored_bytes"))]
             lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
     return lines + means(results, "traced", "patched", before=2, after=2)
@@ -37,7 +33,7 @@ def rotated(results):
     for workload, by in results.items():
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("traced", "narrow"))
-            cells = [settings_of(workload).narrow, *(text(ratio(runs, base, v)) for v in VALUES), f"{median(runs, 'collections'):.0f}",
+            cells = [settings_of(workload).narrow, *(ratio_text(runs, base, v) for v in VALUES), f"{median(runs, 'collections'):.0f}",
                      f"{median(runs, 'sync_points') - 1:.0f}", f"{statistics.median(sync_pause(run) for run in runs):.2f}",
                      f"{median(runs, 'requested_collections'):.0f}"]
             lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
@@ -58,18 +54,18 @@ def stopped(results):
     for workload, by in results.items():
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("patched", "stopped"))
-            lines.append(f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {text(ratio(runs, base, 'wall_ms'))} |")
+            lines.append(f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {ratio_text(runs, base, 'wall_ms')} |")
     return lines + [f"| geometric mean of {len(results)} | {collector} | | | "
                     + text(mean_ratio(results, of_collector("stopped", collector), of_collector("patched", collector), "wall_ms")) + " |"
                     for collector in COLLECTORS]
 
 
 def page(data):
-    results, place = runs_of(data["studies"]["collectors"]), data["where"]
+    results = runs_of(data["studies"]["collectors"])
     return "\n".join([
         "# What tracing costs with each collector", "",
-        "Written by `scripts/bench collectors`; do not edit. How it is measured: [benchmarks.md](benchmarks.md).", "",
-        f"- {place['machine']}; JDK {place['patched']}", *study_head(data, "collectors"),
+        "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what an interval says: [measuring.md](measuring.md).", "",
+        *study_head(data, "collectors"),
         *meanings(("patched", "traced", "narrow")),
         "- GC time is that of safepoints with a collection or, with G1, a remark; the sum over a whole run",
         "- heap sizes: " + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads), "",

@@ -3,6 +3,8 @@
 
 import statistics
 
+import bench_stats
+from bench_plan import STUDIES
 from bench_rotation import sync_pause
 from bench_tables import heavy, mean_ratio, median, ratio, runs_of
 
@@ -21,46 +23,70 @@ TRIED = {
 
 
 def judged(data):
-    """[(goal, measured, reached, key of TRIED)]"""
-    cost, rotation = (runs_of(data["studies"][s]) for s in ("cost", "rotation"))
+    """[(goal, measured, verdict, key of TRIED)], of the studies of which there is something."""
     rows = []
+    for study, goals_of in (("cost", cost_goals), ("rotation", rotation_goals)):
+        entries = data["studies"].get(study, {})
+        if entries:
+            whole = set(STUDIES[study].workloads) <= set(entries)
+            rows += [(goal, value, verdict if whole else bench_stats.NOT_KNOWN, tried) for goal, value, verdict, tried in goals_of(runs_of(entries))]
+    return rows
 
-    def row(goal, value, most, tried, form="{:+.1f} %"):
-        rows.append((goal, form.format(value), value <= most, tried))
 
-    def percent(results, name, base, key):
-        return (mean_ratio(results, name, base, key) - 1) * 100
+def percent_row(goal, results, pair, key, most, tried):
+    """pair: what is compared, and with what; most: in percent."""
+    found = mean_ratio(results, *pair, key)
+    if found is None:
+        return goal, "-", bench_stats.NOT_KNOWN, tried
+    limit = 1 + most / 100
+    return f"{goal}: at most {most:+g} % (geometric mean)", found.percent(), found.verdict(limit), tried
 
-    row("patched JDK without agent: at most +0.5 % (geometric mean)", percent(cost, "patched", "stock", "wall_ms"), 0.5, "untraced")
-    row("tracing, all workloads: run time at most +3 % (geometric mean)", percent(cost, "traced", "patched", "wall_ms"), 3, "traced")
-    row("tracing, all workloads: GC time at most +10 % (geometric mean)", percent(cost, "traced", "patched", "gc_ms"), 10, "gc")
-    worst = max(heavy(cost).items(), key=lambda item: ratio(item[1]["traced"], item[1]["patched"], "wall_ms"))
-    within = [w for w, by in heavy(cost).items() if ratio(by["traced"], by["patched"], "wall_ms") <= 1.08]
-    row(f"tracing, the {len(heavy(cost))} that allocate most: run time at most +8 % each ({len(within)} are; the worst is {worst[0]})",
-        (ratio(worst[1]["traced"], worst[1]["patched"], "wall_ms") - 1) * 100, 8, "traced")
+
+def worst_row(goal, found, most, tried, text):
+    """found: an Estimate by name, each of which must be within the limit."""
+    worst = max(found, key=lambda name: found[name].middle)
+    verdicts = {name: estimate.verdict(most) for name, estimate in found.items()}
+    counts = ", ".join(f"{sum(v == kind for v in verdicts.values())} {kind}" for kind in (bench_stats.REACHED, bench_stats.MISSED, bench_stats.NOT_KNOWN))
+    return f"{goal} ({counts}; the worst is {worst})", text(found[worst]), bench_stats.all_of(verdicts.values()), tried
+
+
+def cost_goals(results):
+    rows = [percent_row("patched JDK without agent", results, ("patched", "stock"), "wall_ms", 0.5, "untraced"),
+            percent_row("tracing, all workloads: steady run time", results, ("traced", "patched"), "wall_ms", 3, "traced"),
+            percent_row("tracing, all workloads: GC time", results, ("traced", "patched"), "gc_ms", 10, "gc")]
+    each = {w: ratio(by["traced"], by["patched"], "wall_ms") for w, by in heavy(results).items()}
+    rows.append(worst_row(f"tracing, the {len(each)} that allocate most: steady run time at most +8 % each", each, 1.08, "traced", lambda e: e.percent()))
     for kind, most in (("raw", 2), ("stored", 0.6)):
-        sizes = {w: median(by["traced"], kind + "_bytes") / median(by["traced"], "objects") for w, by in cost.items()}
-        middle, largest = statistics.median(sizes.values()), max(sizes, key=sizes.get)
-        row(f"bytes an object, {kind}: at most {most} (the largest is {largest}, {sizes[largest]:.2f}; the median of the workloads counts)",
-            middle, most, "bytes", "{:.2f}")
-    row("rotation in ten files on top of tracing: run time at most +2 % (geometric mean, wide bound)", percent(rotation, "wide", "traced", "wall_ms"), 2, "rotation")
-    row("rotation: GC time at most +5 % (geometric mean, wide bound)", percent(rotation, "wide", "traced", "gc_ms"), 5, "rotation")
-    asked = sum(run["stats"]["requested_collections"] for by in rotation.values() for run in by["wide"])
-    row("emergency GCs, wide bound: none", asked, 0, "rotation", "{:.0f}")
-    pauses = {(w, c): statistics.median(sync_pause(run) for run in by[c]) for w, by in rotation.items() for c in ("wide", "narrow")}
-    largest = max(pauses, key=pauses.get)
-    row(f"pause of a sync point to a plain collection's: at most 1.10 times (the largest is {', '.join(largest)})", pauses[largest], 1.1, "pause", "{:.2f}")
-    bytes_each = {(w, c): by[c][0]["inside"]["bytes_per_live"] for w, by in rotation.items() for c in ("wide", "narrow")}
-    row("a sync point: at most 4 raw bytes a live object (the largest)", max(bytes_each.values()), 4, "rotation", "{:.2f}")
-    if "identity-hash" in cost:
-        by = cost["identity-hash"]
-        row("site in every object, worst-case HashSet: at most 1.02 times untraced", ratio(by["patched"], by["stock"], "wall_ms"), 1.02, "untraced", "{:.3f}")
+        sizes = {w: median(by["traced"], kind + "_bytes") / median(by["traced"], "objects") for w, by in results.items()}
+        largest = max(sizes, key=sizes.get)
+        middle = bench_stats.exact(statistics.median(sizes.values()))
+        rows.append((f"bytes an object, {kind}: at most {most} (the largest is {largest}, {sizes[largest]:.2f}; the median of the workloads counts)",
+                     middle.interval("{:.2f}"), middle.verdict(most), "bytes"))
+    if "identity-hash" in results:
+        by = results["identity-hash"]
+        found = ratio(by["patched"], by["stock"], "wall_ms")
+        rows.append(("site in every object, worst-case HashSet: at most 1.02 times untraced", found.interval(), found.verdict(1.02), "untraced"))
+    return rows
+
+
+def rotation_goals(results):
+    rows = [percent_row("rotation in ten files on top of tracing: steady run time, wide bound", results, ("wide", "traced"), "wall_ms", 2, "rotation"),
+            percent_row("rotation: GC time, wide bound", results, ("wide", "traced"), "gc_ms", 5, "rotation")]
+    asked = bench_stats.exact(sum(run["stats"]["requested_collections"] for by in results.values() for run in by["wide"]))
+    rows.append(("emergency GCs, wide bound: none", asked.interval("{:.0f}"), asked.verdict(0), "rotation"))
+    both = [(w, c, by[c]) for w, by in results.items() for c in ("wide", "narrow")]
+    # A ratio within one run: no pair is needed.
+    pauses = {f"{w}, {c}": bench_stats.estimate([sync_pause(run) for run in runs]) for w, c, runs in both}
+    rows.append(worst_row("pause of a sync point to a plain collection's: at most 1.10 times", pauses, 1.1, "pause", lambda e: e.interval("{:.2f}")))
+    bytes_each = bench_stats.exact(max(runs[0]["inside"]["bytes_per_live"] for _, _, runs in both))
+    rows.append(("a sync point: at most 4 raw bytes a live object (the largest)", bytes_each.interval("{:.2f}"), bytes_each.verdict(4), "rotation"))
     return rows
 
 
 def table(data):
     rows = judged(data)
-    lines = ["| goal | measured | |", "|---|---:|---|"]
-    lines += [f"| {goal} | {value} | {'reached' if reached else 'missed'} |" for goal, value, reached, _ in rows]
-    missed = dict.fromkeys(tried for _, _, reached, tried in rows if not reached)
-    return lines + ([""] + [f"- {TRIED[key]}" for key in missed] if missed else [])
+    lines = ["| goal | measured | |", "|---|---:|---|"] + [f"| {goal} | {value} | {verdict} |" for goal, value, verdict, _ in rows]
+    missed = dict.fromkeys(tried for _, _, verdict, tried in rows if verdict == bench_stats.MISSED)
+    lines += ["", "Reached: the whole interval is within the goal; missed: the whole interval is outside; not known: neither, or a workload of the study was not "
+              "measured, or too few pairs."]
+    return lines + [f"- {TRIED[key]}" for key in missed]

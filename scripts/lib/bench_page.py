@@ -11,34 +11,67 @@ from bench_tables import runs_of
 
 
 def study_head(data, name):
-    entries = data["studies"][name]
-    skipped = [w for w in STUDIES[name].workloads if w not in entries]
-    settings = {tuple(sorted(entry["settings"].items())): entry["settings"] for entry in entries.values()}
-    lines = [f"- {s['date']}: {s['runs']} runs of each, taking turns; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
-             f"measured iterations, of which the median counts: {', '.join(w for w, e in entries.items() if e['settings'] == s)}"
-             for s in settings.values()]
+    """How, when and where, for each way in which workloads of the study were measured."""
+    entries, study = data["studies"][name], STUDIES[name]
+    groups = {}
+    for workload, entry in entries.items():
+        groups.setdefault(tuple(sorted(entry["settings"].items())), []).append(workload)
+    lines = []
+    for key, names in groups.items():
+        s = dict(key)
+        lines.append(f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, stock {s['stock']}: {s['pairs']} "
+                     f"pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
+                     f"of which the median of the second half counts: {', '.join(names)}")
+    skipped = [w for w in study.workloads if w not in entries]
+    absent = {c: [w for w, e in entries.items() if c not in e["runs"]] for c in study.configurations}
     if skipped:
         lines.append(f"- not measured: {', '.join(skipped)}")
-    return lines
+    return lines + [f"- {c} not measured on {', '.join(names)}" for c, names in absent.items() if names]
 
 
 def head(data):
-    place = data["where"]
     more = [w for names in (entries.keys() for entries in data["studies"].values()) for w in names if settings_of(w).repeat > 1]
+    quick = any(entry["settings"]["quick"] for by_workload in data["studies"].values() for entry in by_workload.values())
     return [
         "# What tracing costs", "",
-        "Written by `scripts/bench`; do not edit. The single values are in `build/bench/results.json` after a run; `scripts/bench --compare OLD.json`",
-        "shows what became slower. \"Paper\" is one of two by Lengauer, Bitto, Mössenböck at ICPE 2016, \"Efficient and Viable Handling of Large Object",
+        *(["**Quick**: few workloads, few pairs. A first look, no figure to quote.", ""] if quick else []),
+        "Written by `scripts/bench` from the single values in [benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and",
+        "\"not known\" say: [measuring.md](measuring.md). \"Paper\" is one of two by Lengauer, Bitto, Mössenböck at ICPE 2016, \"Efficient and Viable Handling of Large Object",
         "Traces\" or, for techniques, \"Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java Applications\": other benchmarks, another "
         "machine, another JVM; only ratios compare.", "",
-        f"- {place['machine']}; JDK {place['patched']}, stock {place['stock']}; Parallel collector",
         *bench_tables.meanings([name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel"]),
-        "- figures are the median over the runs (lowest to highest); ratios are of medians; GC time is that of safepoints with a collection, the sum over a whole "
-        "run; CPU time includes JVM start, compilers, GC workers and the agent's threads and processes",
+        "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median of the pairs' ratios with its 95 % interval, "
+        "\"not known\" where the interval holds 1, no difference; GC time is that of safepoints with a collection, the sum over a whole "
+        "run; CPU time is of the whole run, too, with JVM start, compilers, GC workers and the agent's threads and processes",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
         "- workloads: [harness.md](harness.md); heap sizes: " + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items()),
         "- the other collectors: [benchmarks-collectors.md](benchmarks-collectors.md)", ""]
+
+
+def cost_part(data):
+    results = runs_of(data["studies"]["cost"])
+    return [
+        "## Run time, GC time, bytes of all workloads", "", *study_head(data, "cost"), "", *bench_tables.cost(results), "",
+        "## Allocation sites (paper: figure 14)", "",
+        "Every object carries its site from the start, with and without the agent: what that costs is the patched JDK to the stock one.", "",
+        *bench_tables.sites(results), ""]
+
+
+def profilers_part(data):
+    return ["## Beside profilers that sample", "", *study_head(data, "profilers"), "",
+            "To the stock JDK without any of them. They tell of some objects, tracing of all: "
+            "this says what that costs, not that they tell the same.", "",
+            *bench_tables.profilers(runs_of(data["studies"]["profilers"])), ""]
+
+
+def techniques_part(data):
+    results = runs_of(data["studies"]["techniques"])
+    return [
+        "## Techniques: run time (paper on techniques: figure 2)", "", *study_head(data, "techniques"), "",
+        f"To the stock JDK without agent. Dumps: {bench_tables.dumps_note(results)}.", "",
+        *bench_tables.techniques(results, "wall_ms", 0), "",
+        "## Techniques: GC time (paper on techniques: figure 3)", "", *bench_tables.techniques(results, "gc_ms", 1), ""]
 
 
 def rotation_part(data):
@@ -63,18 +96,13 @@ def rotation_part(data):
         "## All values", "", *bench_tables.run_table("traced", results), *bench_tables.agent_table(results)]
 
 
+PARTS = {"cost": cost_part, "profilers": profilers_part, "techniques": techniques_part, "rotation": rotation_part}
+
+
 def page(data):
-    cost, techniques = (runs_of(data["studies"][s]) for s in ("cost", "techniques"))
-    return "\n".join([
-        *head(data),
-        "## Goals", "", *bench_goals.table(data), "",
-        "## Run time, GC time, bytes of all workloads", "", *study_head(data, "cost"), "", *bench_tables.cost(cost), "",
-        "## Allocation sites (paper: figure 14)", "",
-        "Every object carries its site from the start, with and without the agent: what that costs is the patched JDK to the stock one.", "",
-        *bench_tables.sites(cost), "",
-        "## Techniques: run time (paper on techniques: figure 2)", "", *study_head(data, "techniques"), "",
-        f"In percent of the stock JDK without agent. Dumps: {bench_tables.dumps_note(techniques)}.", "",
-        *bench_tables.techniques(techniques, "wall_ms", 0), "",
-        "## Techniques: GC time (paper on techniques: figure 3)", "", *bench_tables.techniques(techniques, "gc_ms", 1), "",
-        "## Techniques: what each can tell (paper on techniques: figure 1)", "", *capabilities.table(), "",
-        *rotation_part(data)]).rstrip() + "\n"
+    lines = [*head(data), "## Goals", "", *bench_goals.table(data), ""]
+    for study, part in PARTS.items():
+        lines += part(data) if data["studies"].get(study) else [f"## {STUDIES[study].meaning.capitalize()}", "", "Not measured.", ""]
+        if study == "techniques":
+            lines += ["## Techniques: what each can tell (paper on techniques: figure 1)", "", *capabilities.table(), ""]
+    return "\n".join(lines).rstrip() + "\n"

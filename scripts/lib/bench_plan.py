@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/bench runs: studies, each of which is a table of configurations that take turns on some workloads."""
+"""What scripts/bench runs: studies, each of which is a table of configurations that take turns on some workloads. What is
+compared stands side by side in a study's configurations: it runs in the same minute."""
 
+import os
 from dataclasses import dataclass, replace
 
+import bench_stats
 import workloads
 
 
@@ -20,6 +23,8 @@ class Configuration:
     patched: bool = True    # the JDK; False: the stock one
     options: str = ""       # of the agent, with {wide} and {narrow}; empty: no agent
     rotates: bool = False
+    flags: tuple = ()       # of the JVM, with {folder} and {library}
+    library: str = ""       # the environment variable that names it; the configuration is skipped without
     command: str = ""       # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
     java_agent: str = ""    # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
@@ -36,6 +41,7 @@ class Study:
     base: str             # configuration that the others are compared with
     configurations: tuple
     workloads: tuple
+    pairs: int = bench_stats.FEWEST
     page: str = "benchmarks"  # in docs/
 
 
@@ -63,6 +69,10 @@ CONFIGURATIONS = {
     "sampled": Configuration("the stock JDK with the agent, mode=sample: one sample in 512 KB on average", patched=False,
                              options="mode=sample,interval=512K"),
     "sampled-fine": Configuration("as sampled, one sample in 16 KB", patched=False, options="mode=sample,interval=16K"),
+    "jfr": Configuration("the stock JDK with JFR, settings=profile, which samples allocations, too", patched=False,
+                         flags=("-XX:StartFlightRecording=settings=profile,filename={folder}/flight.jfr",)),
+    "async": Configuration("the stock JDK with async-profiler, event=alloc, its own interval", patched=False, library="ASYNC_PROFILER",
+                           flags=("-agentpath:{library}=start,event=alloc,file={folder}/async.jfr",)),
     "dumps": Configuration("the stock JDK, a heap dump after each collection (`dumps.jar=every=1gc`)", patched=False,
                            java_agent="dumps.jar=every=1gc,histogram=no,out={folder}/dumps.json,dir={folder}", whole=False),
     "counted": Configuration("the stock JDK, instrumentation that counts allocations outside the JDK (`instrument.jar=mode=count`)",
@@ -86,18 +96,32 @@ for collector in COLLECTORS[1:]:
                        for name in ("patched", "traced", "narrow", "stopped")}
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
-    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS)),
-    "rotation": Study("compression and rotation", "traced", ("patched", "traced", "partial", "uncompressed", "wide", "narrow", "kept"), HEAVY),
+    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS), pairs=10),
+    "profilers": Study("tracing beside profilers that sample", "stock", ("jfr", "sampled", "stock", "traced", "async"),
+                       ("javac", "allocate", "serial", "xml.validation", "h2", "longlived"), pairs=10),
+    "rotation": Study("compression and rotation", "traced", ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"), HEAVY,
+                      pairs=10),
     "techniques": Study("other ways to monitor memory", "stock",
-                        ("stock", "traced", "sampled", "sampled-fine", "dumps", "counted", "deaths"),
+                        ("sampled", "stock", "traced", "sampled-fine", "counted", "dumps", "deaths"),
                         ("javac", "xml.validation", "jython", "h2", "scalac", "longlived")),
     "collectors": Study("what tracing and rotation cost with each collector", "patched",
                         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "narrow")),
-                        ("javac", "h2", "lusearch", "longlived"), "benchmarks-collectors"),
+                        ("javac", "h2", "lusearch", "longlived"), page="benchmarks-collectors"),
     "after-stop": Study("what is left of the cost when tracing was stopped", "patched",
-                     tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
-                     ("javac", "lusearch"), "benchmarks-collectors"),
+                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
+                        ("javac", "lusearch"), page="benchmarks-collectors"),
 }
+QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
+PAIRS_OF_QUICK = bench_stats.FEWEST
+
+
+def why_not(configuration):
+    """Why it cannot run here; empty if it can."""
+    name = CONFIGURATIONS[configuration].library
+    path = os.environ.get(name, "")
+    if not name or os.path.isfile(path):
+        return ""
+    return f"{name} names no library" + (f": no file {path}" if path else "")
 
 
 class Unknown(Exception):

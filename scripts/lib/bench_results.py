@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.json of a folder: where it was measured, and by study, workload and configuration the values of each run, with
-their medians and ratios for other programs to read."""
+"""benchmarks.json of a folder: by study and workload how, when and where it was measured, and by configuration the values of
+each run, in the order of the rounds: the runs of one round are pairs. Numbers and names only, a line a configuration, so
+that what is measured again changes its own lines."""
 
+import datetime
 import json
 import os
 import re
-import statistics
 import subprocess
 
 from bench_plan import STUDIES
+from bench_tables import measured, ratio
 
-NAME = "results.json"
-VALUES = ("wall_ms", "gc_ms", "cpu_s")
+NAME = "benchmarks.json"
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
+VALUES = ("wall_ms", "elapsed_s", "gc_ms", "cpu_s")
 
 
 class Unusable(Exception):
@@ -27,92 +30,120 @@ def java_version(home):
 
 
 def where(home_of):
+    """The settings of a measurement that are not options."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         match = re.search(r"^model name\s*: (.*)$", file.read(), re.M)
     with open("/proc/meminfo", encoding="utf-8") as file:
         memory = int(re.search(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) >> 20
     machine = f"{os.cpu_count()} cores of {match[1] if match else 'unknown processor'}, {memory} GB, Linux {os.uname().release.split('-')[0]}"
-    return {"machine": machine, **{name: java_version(home) for name, home in home_of.items()}}
+    return {"date": datetime.date.today().isoformat(), "commit": commit(), "machine": machine,
+            **{name: java_version(home) for name, home in home_of.items()}}
 
 
-def load(folder, place=None):
-    """What is there; with a place: of that machine and those JDKs, else a new beginning."""
-    path, data = os.path.join(folder, NAME), None
-    if os.path.exists(path):
-        data = read(path)
-    if place is not None and (data is None or data["where"] != place):
-        data = {"where": place, "studies": {}}
-    return data
+def commit():
+    """With a + when sources differ from it."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + ("+" if git("status", "--porcelain", "--", ".", ":!docs") else "")
+
+
+def load(folder):
+    """{"studies": {study: {workload: {"settings": ..., "runs": {configuration: [values of a run]}}}}}"""
+    path = os.path.join(folder, NAME)
+    return read(path) if os.path.exists(path) else {"studies": {}}
 
 
 def read(path):
     try:
         with open(path, encoding="utf-8") as file:
-            data = json.load(file)
+            studies = json.load(file)["studies"]
+        for entry in (entry for by_workload in studies.values() for entry in by_workload.values()):
+            entry["runs"] = {name: rows(columns) for name, columns in entry["runs"].items()}
     except (OSError, ValueError) as e:
         raise Unusable(f"{path}: {e}") from None
-    if not isinstance(data, dict) or "studies" not in data or "where" not in data:
-        raise Unusable(f"{path} was not written by this version of scripts/bench; delete it")
-    return data
+    except (KeyError, TypeError, AttributeError):
+        raise Unusable(f"{path} was not written by this version of scripts/bench") from None
+    # What a later version no longer measures.
+    return {"studies": {name: by_workload for name, by_workload in studies.items() if name in STUDIES}}
+
+
+def columns_of(found):
+    """Dicts with the same keys become one dict of lists, all the way down: names are written once."""
+    if found and all(isinstance(value, dict) and value.keys() == found[0].keys() for value in found) and found[0]:
+        return {key: columns_of([value[key] for value in found]) for key in found[0]}
+    return found
+
+
+def rows(columns):
+    if not isinstance(columns, dict):
+        return columns
+    by_key = {key: rows(column) for key, column in columns.items()}
+    return [dict(zip(by_key, values)) for values in zip(*by_key.values())]
+
+
+def short(value):
+    """Five digits are more than a run of a program repeats."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: short(v) for key, v in value.items()}
+    return [short(v) for v in value] if isinstance(value, list) else value
 
 
 def put(folder, data, study, workload, settings, by):
-    data["studies"].setdefault(study, {})[workload] = {"settings": settings, "summary": summary(STUDIES[study].base, by), "runs": by}
-    path = os.path.join(folder, NAME)
+    """Replaces one workload of a study, in data and in the file."""
+    runs = {name: [{key: short(value) for key, value in run.items() if key != "checksum"} for run in runs] for name, runs in by.items()}
+    data["studies"].setdefault(study, {})[workload] = {"settings": settings, "runs": runs}
+    write(folder, data)
+
+
+def write(folder, data):
+    def dump(value):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def entry_text(entry):
+        lines = ",\n".join(f"   {dump(name)}:{dump(columns_of(runs))}" for name, runs in entry["runs"].items())
+        return f"{{\"settings\":{dump(entry['settings'])},\"runs\":{{\n{lines}}}}}"
+
+    def study_text(name):
+        by_workload = data["studies"][name]
+        order = [w for w in STUDIES[name].workloads if w in by_workload] + [w for w in by_workload if w not in STUDIES[name].workloads]
+        return f" {dump(name)}:{{\n" + ",\n".join(f"  {dump(w)}:{entry_text(by_workload[w])}" for w in order) + "}"
+
     os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, NAME)
     with open(path + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
+        file.write('{"studies":{\n' + ",\n".join(study_text(name) for name in STUDIES if name in data["studies"]) + "}}\n")
     os.replace(path + ".tmp", path)
-
-
-def summary(base, by):
-    """By configuration and value: median, lowest, highest, ratio of the median to the base's."""
-    result = {}
-    for name, runs in by.items():
-        if "wall_ms" not in runs[0]:
-            result[name] = runs[0]
-            continue
-        result[name] = {}
-        for value in VALUES:
-            found = [run[value] for run in runs]
-            other = statistics.median(run[value] for run in by[base])
-            middle = statistics.median(found)
-            result[name][value] = {"median": middle, "lowest": min(found), "highest": max(found),
-                                   "ratio": middle / other if other else None}
-    return result
 
 
 def compare(folder, old_path):
     """A table of what changed, the worst first: ratios to the base, which a slower or faster machine does not change."""
     old, new = read(old_path), load(folder)
-    if new is None:
+    if not new["studies"]:
         raise Unusable("nothing to compare with: run scripts/bench first")
-    rows, alone = [], 0
+    found, alone, elsewhere = [], 0, 0
     for study, by_workload in new["studies"].items():
+        base = STUDIES[study].base
         for workload, entry in by_workload.items():
             before = old["studies"].get(study, {}).get(workload)
             if before is None:
                 alone += 1
                 continue
-            for configuration, values in entry["summary"].items():
-                was = before["summary"].get(configuration, {})
-                for value in VALUES:
-                    if value in values and value in was and values[value]["ratio"] and was[value]["ratio"]:
-                        rows.append(row(study, workload, configuration, value, was[value], values[value]))
-    rows.sort(key=lambda r: -r[0])
-    slower = [r for r in rows if r[1] == "slower"]
+            elsewhere += before["settings"]["machine"] != entry["settings"]["machine"]
+            for name in [c for c in entry["runs"] if c != base and c in before["runs"]]:
+                if all(measured(runs[c]) for runs in (entry["runs"], before["runs"]) for c in (name, base)):
+                    was, now = ([ratio(runs[name], runs[base], value) for value in VALUES] for runs in (before["runs"], entry["runs"]))
+                    found += [((study, workload, name, value), *pair) for value, *pair in zip(VALUES, was, now) if all(pair)]
+    found.sort(key=lambda row: row[1].middle / row[2].middle)
+    # Two 95 % intervals without a common value: a change within them means nothing.
+    slower, faster = ([row for row in found if row[i].high < row[j].low] for i, j in ((1, 2), (2, 1)))
     lines = ["| study | workload | configuration | value | ratio before | ratio now | change | |", "|---|---|---|---|---:|---:|---:|---|"]
-    lines += [f"| {' | '.join(r[2])} | {r[3]:.3f} | {r[4]:.3f} | {r[0] * 100 - 100:+.1f} % | {r[1]} |" for r in rows if r[1]]
-    lines += ["", f"{len(slower)} of {len(rows)} values became slower by more than the spread of their runs"
+    lines += [f"| {' | '.join(names)} | {was.interval()} | {now.interval()} | {(now.middle / was.middle - 1) * 100:+.1f} % | {mark} |"
+              for rows_of, mark in ((slower, "slower"), (faster, "faster")) for names, was, now in rows_of]
+    lines += ["", f"{len(slower)} of {len(found)} values became slower: their 95 % intervals do not meet"
               + (f"; {alone} workloads of a study were not measured before" if alone else "")]
-    if old["where"] != new["where"]:
-        lines.append(f"Mind: the old values are of {old['where']}, the new ones of {new['where']}")
+    if elsewhere:
+        lines.append(f"Mind: {elsewhere} workloads of a study were measured on another machine before")
     return lines
-
-
-def row(study, workload, configuration, value, was, now):
-    change = now["ratio"] / was["ratio"]
-    # The spread of both, as ratios: a change within it means nothing.
-    spread = max(v["highest"] / v["median"] for v in (was, now)), min(v["lowest"] / v["median"] for v in (was, now))
-    mark = "slower" if change > spread[0] else "faster" if change < spread[1] else ""
-    return change, mark, (study, workload, configuration, value), was["ratio"], now["ratio"]

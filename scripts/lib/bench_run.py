@@ -6,7 +6,6 @@ import os
 import re
 import resource
 import shutil
-import statistics
 import subprocess
 import time
 
@@ -21,6 +20,9 @@ COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench"
 COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->")
 SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
 ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
+KEPT_COUNTERS = ("objects", "bytes", "raw_bytes", "stored_bytes", "walk_ns", "compress_ns", "write_ns", "blocked_ns",
+                 "queue_high_water_bytes", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns",
+                 "requested_collections", "files", "lost_bytes", "dropped_bytes", "folded_files", "unfolded_files", "fold_cpu_ns")
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 
 
@@ -31,6 +33,7 @@ class Failed(Exception):
 def command(name, configuration, home, iterations, warmup, folder):
     agent = configuration.agent(name)
     flags = [f"-XX:+Use{configuration.collector}GC", f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
+    flags += [flag.format(folder=folder, library=os.environ.get(configuration.library, "")) for flag in configuration.flags]
     if configuration.java_agent:
         flags.append("-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder)))
     line = workloads.start(name, home, "large", iterations, warmup, flags=flags,
@@ -41,9 +44,9 @@ def command(name, configuration, home, iterations, warmup, folder):
 
 def one_run(name, key, home, options, limit_s, look_inside):
     """Values of one JVM. limit_s: when it is killed, which is a result for a baseline. look_inside: also what takes
-    long to find out from the trace. Files are in a folder of options.out, which is deleted unless the run fails."""
+    long to find out from the trace. Files are in options.scratch, which is deleted unless the run fails."""
     configuration, iterations = CONFIGURATIONS[key], options.iterations * settings_of(name).repeat
-    folder = os.path.join(options.out, "run")
+    folder = options.scratch
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     line = command(name, configuration, home, iterations, options.warmup, folder)
@@ -64,7 +67,7 @@ def one_run(name, key, home, options, limit_s, look_inside):
         return {"died": why[0]}
     pauses = pauses_of(os.path.join(folder, "gc.log"))
     result = {
-        "wall_ms": statistics.median(float(wall) for wall, _, _ in lines),
+        "iterations_ms": [float(wall) for wall, _, _ in lines],
         "gc_ms": sum(pauses),
         "pauses": len(pauses),
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
@@ -73,8 +76,7 @@ def one_run(name, key, home, options, limit_s, look_inside):
     }
     if configuration.agent(name):
         result["stats"] = stats_of(folder, said)
-        if look_inside:
-            result["inside"] = inside_of(key, os.path.join(folder, "trace"))
+        result["inside"] = inside_of(key, os.path.join(folder, "trace")) if look_inside else None
     if key == "dumps":
         with open(os.path.join(folder, "dumps.json"), encoding="utf-8") as file:
             result["dumps"] = json.load(file)["dumps"]
@@ -89,7 +91,7 @@ def stats_of(folder, said):
     counters = stats["counters"]
     if stats["state"] != "ended" or counters["lost_segments"] or counters["dropped_chunks"]:
         raise Failed(f"the trace is not whole: {stats}\n{said}")
-    return counters
+    return {name: counters[name] for name in KEPT_COUNTERS if name in counters}
 
 
 def pauses_of(log):
@@ -124,7 +126,8 @@ def inside_of(key, trace):
         listed = info["in_sync_points"]["objects"]
         inside.update(bytes_per_sync=segments["SYNC_OBJECTS"]["bytes"] / points, live_objects=listed / points,
                       bytes_per_live=segments["SYNC_OBJECTS"]["bytes"] / listed,
-                      quality=[row for row in analyze("quality", trace)["rows"] if row["known"]][:10])
+                      quality=[{name: row[name] for name in ("objects", "with_site", "complete")}
+                               for row in analyze("quality", trace)["rows"] if row["known"]][:10])
     if key == "uncompressed":
         done = subprocess.run([COMPRESS_BENCH, trace], capture_output=True, text=True)
         if done.returncode != 0:

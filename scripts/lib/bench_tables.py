@@ -3,11 +3,19 @@
 
 import statistics
 
+import bench_stats
 from bench_plan import CONFIGURATIONS
 
 
+def value_of(run, key):
+    """wall_ms: a steady iteration; other names are those of the whole run."""
+    if key == "wall_ms":
+        return bench_stats.steady(run["iterations_ms"])
+    return run["stats"][key] if key in run.get("stats", {}) else run[key]
+
+
 def values(runs, key):
-    return [run["stats"][key] if key in run.get("stats", {}) else run[key] for run in runs]
+    return [value_of(run, key) for run in runs if "iterations_ms" in run]
 
 
 def median(runs, key):
@@ -22,7 +30,7 @@ def spread(runs, key, form="{:.0f}"):
 
 def measured(runs):
     """Not one that died or was stopped."""
-    return "wall_ms" in runs[0]
+    return "iterations_ms" in runs[0]
 
 
 def excuse(runs, base):
@@ -31,32 +39,42 @@ def excuse(runs, base):
     return f"stopped at {runs[0]['stopped_s'] / median(base, 'elapsed_s'):.0f} times"
 
 
+def pairs(runs, base, key):
+    """The ratios of the runs of a round."""
+    both = [(value_of(run, key), value_of(other, key)) for run, other in zip(runs, base) if "iterations_ms" in run and "iterations_ms" in other]
+    return [value / other for value, other in both if value and other]
+
+
 def ratio(runs, base, key):
-    other = median(base, key)
-    return median(runs, key) / other if other else None
+    """An Estimate, or None: there is nothing to compare."""
+    return bench_stats.estimate(pairs(runs, base, key))
 
 
 def ratio_text(runs, base, key):
-    found = ratio(runs, base, key)
-    return f"{found:.3f}" if found is not None else "-"
+    return text(ratio(runs, base, key))
+
+
+def text(estimate, form="{:.3f}"):
+    return "-" if estimate is None else estimate.interval(form) + estimate.mark()
 
 
 def more(runs, base, key):
     """In percent, as the paper has it."""
-    found = ratio(runs, base, key)
-    return f"{(found - 1) * 100:+.1f} %" if found is not None else "-"
+    return percent(ratio(runs, base, key))
+
+
+def percent(estimate):
+    return "-" if estimate is None else estimate.percent() + estimate.mark()
 
 
 def mean_ratio(by_workload, name, base, key):
     """Geometric mean over the workloads that have both; None if there is none."""
-    found = [ratio(by[name], by[base], key) for by in by_workload.values() if measured(by[name])]
-    found = [f for f in found if f]
-    return statistics.geometric_mean(found) if found else None
+    found = [pairs(by[name], by[base], key) for by in by_workload.values() if name in by]
+    return bench_stats.estimate(*[f for f in found if f])
 
 
 def geomean(by_workload, name, base, key):
-    found = mean_ratio(by_workload, name, base, key)
-    return f"{(found - 1) * 100:+.1f} %" if found is not None else "-"
+    return percent(mean_ratio(by_workload, name, base, key))
 
 
 def runs_of(study):
@@ -69,22 +87,36 @@ def megabytes_a_second(runs):
     return statistics.median(run["stats"]["bytes"] / 1e6 / run["elapsed_s"] for run in runs)
 
 
+COLUMNS = (("wall_ms", "ms a steady iteration", "{:.0f}"), ("elapsed_s", "whole run, s", "{:.1f}"),
+           ("gc_ms", "GC pauses, ms a run", "{:.0f}"), ("cpu_s", "user+system s a run", "{:.1f}"))
+
+
 def run_table(base, results):
     """All configurations of some workloads."""
     lines = []
     for workload, by in results.items():
-        lines += [f"### {workload}", "",
-                  f"| configuration | ms an iteration | to {base} | GC pauses, ms a run | to {base} | user+system s a run | to {base} |",
-                  "|---|---:|---:|---:|---:|---:|---:|"]
+        lines += [f"### {workload}", "", "| configuration | " + " | ".join(f"{head} | to {base}" for _, head, _ in COLUMNS) + " |",
+                  "|---|" + "---:|---:|" * len(COLUMNS)]
         for name, runs in by.items():
             if not measured(runs):
-                lines.append(f"| {name} | {excuse(runs, by[base])} | | | | | |")
+                lines.append(f"| {name} | {excuse(runs, by[base])} |" + " |" * (2 * len(COLUMNS) - 1))
                 continue
-            cells = [cell for key, form in (("wall_ms", "{:.0f}"), ("gc_ms", "{:.0f}"), ("cpu_s", "{:.1f}"))
-                     for cell in (spread(runs, key, form), ratio_text(runs, by[base], key))]
+            cells = [cell for key, _, form in COLUMNS
+                     for cell in (spread(runs, key, form), ratio_text(runs, by[base], key) if name != base else "")]
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
         lines.append("")
     return lines
+
+
+def profilers(results):
+    """One line a workload and configuration, beside the stock JDK, then the means."""
+    order = [c for c in CONFIGURATIONS if c != "stock" and any(c in by for by in results.values())]
+    keys = ("wall_ms", "elapsed_s", "gc_ms", "cpu_s")
+    lines = ["| workload | | steady iterations | whole run | GC time | CPU time |", "|---|---|" + "---:|" * len(keys)]
+    for workload, by in results.items():
+        lines += [f"| {workload} | {c} | " + " | ".join(more(by[c], by["stock"], key) for key in keys) + " |" for c in order if c in by]
+    return lines + [f"| geometric mean of {sum(c in by for by in results.values())} | {c} | "
+                    + " | ".join(geomean(results, c, "stock", key) for key in keys) + " |" for c in order]
 
 
 def agent_table(results):
@@ -105,19 +137,27 @@ def agent_table(results):
 
 def cost(results):
     """One line a workload: stock, patched, traced."""
-    lines = ["| workload | patched: ms an iteration | stock to patched: run time | GC time | CPU time | traced to patched: run time | GC time | CPU time | "
-             "allocated, MB/s | bytes an object: raw | stored |", "|---|" + "---:|" * 10]
+    columns = (("stock", "wall_ms"), ("stock", "cpu_s"), ("traced", "wall_ms"), ("traced", "elapsed_s"), ("traced", "gc_ms"), ("traced", "cpu_s"))
+    lines = ["| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to patched: steady | whole run | GC time | "
+             "CPU time | more CPU time, ns an object | allocated, MB/s | bytes an object: raw | stored |", "|---|" + "---:|" * 11]
     for workload, by in results.items():
         base, traced = by["patched"], by["traced"]
-        ratios = [ratio_text(by[c], base, key) for c in ("stock", "traced") for key in ("wall_ms", "gc_ms", "cpu_s")]
+        ratios = [ratio_text(by[c], base, key) for c, key in columns]
         objects = median(traced, "objects")
-        lines.append(f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {megabytes_a_second(traced):,.0f} | "
+        lines.append(f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} | {megabytes_a_second(traced):,.0f} | "
                      f"{median(traced, 'raw_bytes') / objects:.2f} | {median(traced, 'stored_bytes') / objects:.2f} |")
     for label, chosen in (("all", results), ("those that allocate most", heavy(results))):
-        means = [mean_ratio(chosen, c, "patched", key) for c in ("stock", "traced") for key in ("wall_ms", "gc_ms", "cpu_s")]
-        lines.append(f"| geometric mean of {label} ({len(chosen)}) | | " + " | ".join(f"{m:.3f}" for m in means) + " | | | |")
-    return lines + ["| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | | 1.047 | | | | about 5 an event | |",
-                    "| paper, compiler.compiler, xml.validation, jython, factorie | | | | | 1.198, 1.167, 1.056, 1.260 | 1.561, 1.504, 1.314, 1.379 | | | | |"]
+        means = [text(mean_ratio(chosen, c, "patched", key)) for c, key in columns]
+        lines.append(f"| geometric mean of {label} ({len(chosen)}) | | " + " | ".join(means) + " | | | | |")
+    return lines + ["| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about 5 an event | |",
+                    "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | 1.561, 1.504, 1.314, 1.379 | | | | | |"]
+
+
+def cpu_an_object(runs, base):
+    """What a run's CPU time is more than its pair's, in ns for each object that it allocated, of all threads."""
+    found = [(value_of(run, "cpu_s") - value_of(other, "cpu_s")) * 1e9 / run["stats"]["objects"] for run, other in zip(runs, base)]
+    estimate = bench_stats.estimate(found)
+    return estimate.interval("{:.1f}") + estimate.mark(0)
 
 
 def heavy(results):
@@ -158,23 +198,25 @@ PAPER_TECHNIQUES = {
 
 def techniques(results, key, which):
     """key: of a run; which: 0 for run time, 1 for GC time, in the paper's table."""
-    names = [c for c in next(iter(results.values())) if c != "stock"]
+    names = [c for c in CONFIGURATIONS if c != "stock" and c in next(iter(results.values()))]
     lines = ["| workload | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for workload, by in results.items():
-        cells = []
-        for name in names:
-            runs = by[name]
-            cells.append(f"{ratio(runs, by['stock'], key) * 100:.1f} %" if measured(runs) else excuse(runs, by["stock"]))
+        cells = [more(by[c], by["stock"], key) if measured(by[c]) else excuse(by[c], by["stock"]) for c in names]
         lines.append(f"| {workload} | " + " | ".join(cells) + " |")
     means = []
     for name in names:
-        found, count = mean_ratio(results, name, "stock", key), sum(measured(by[name]) for by in results.values())
-        means.append("-" if found is None else f"{found * 100:.1f} %" + (f" (of {count})" if count < len(results) else ""))
+        count = sum(measured(by[name]) for by in results.values())
+        means.append(geomean(results, name, "stock", key) + (f" (of {count})" if 0 < count < len(results) else ""))
     lines.append("| geometric mean | " + " | ".join(means) + " |")
     for benchmark, row in PAPER_TECHNIQUES.items():
         cell = dict(zip(("dumps", "deaths", "traced"), row[which]))
-        lines.append(f"| paper, {benchmark} | " + " | ".join(cell.get(n, "") + (" %" if cell.get(n, "c")[0] != "c" else "") for n in names) + " |")
+        lines.append(f"| paper, {benchmark} | " + " | ".join(paper_more(cell.get(n, "")) for n in names) + " |")
     return lines
+
+
+def paper_more(cell):
+    """The paper's percentages are of the time without monitoring."""
+    return f"{float(cell) - 100:+.1f} %" if cell[:1].isdigit() else cell
 
 
 def dumps_note(results):
