@@ -115,13 +115,13 @@ QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
 PAIRS_OF_QUICK = bench_stats.FEWEST
 
 
-def why_not(configuration):
+def why_not(configuration, environment=os.environ):
     """Why it cannot run here; empty if it can."""
     name = CONFIGURATIONS[configuration].library
-    path = os.environ.get(name, "")
+    path = environment.get(name, "")
     if not name or os.path.isfile(path):
         return ""
-    return f"{name} names no library" + (f": no file {path}" if path else "")
+    return f"the environment variable {name} names no library" + (f": no file {path}" if path else "")
 
 
 class Unknown(Exception):

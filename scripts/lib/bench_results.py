@@ -93,7 +93,7 @@ def short(value):
 
 def put(folder, data, study, workload, settings, by):
     """Replaces one workload of a study, in data and in the file."""
-    runs = {name: [{key: short(value) for key, value in run.items() if key != "checksum"} for run in runs] for name, runs in by.items()}
+    runs = {name: [{key: value for key, value in run.items() if key != "checksum"} for run in runs] for name, runs in by.items()}
     data["studies"].setdefault(study, {})[workload] = {"settings": settings, "runs": runs}
     write(folder, data)
 
