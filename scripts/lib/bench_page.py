@@ -19,8 +19,8 @@ def study_head(data, name):
     lines = []
     for key, names in groups.items():
         s = dict(key)
-        lines.append(f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, stock {s['stock']}: {s['pairs']} "
-                     f"pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
+        lines.append(f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, "
+                     f"stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
                      f"of which the median of the second half counts: {', '.join(names)}")
     skipped = [w for w in study.workloads if w not in entries]
     absent = {c: [w for w, e in entries.items() if c not in e["runs"]] for c in study.configurations}
