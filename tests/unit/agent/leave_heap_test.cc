@@ -62,25 +62,62 @@ AntTracksGC Gc(uint32_t kind) {
   return gc;
 }
 
-TEST_CASE("no reader is in the heap when objects move, whatever memory is missing") {
+// Runs it with memory for no allocation, for one, for two... until none fails. It calls what it is given with what is to have
+// no more memory than that, once; that tells whether an allocation failed.
+template <typename Run>
+void WithEachAllocationFailing(const Run& run) {
   bool failed = true;
   for (size_t good = 0; failed; good++) {
     CAPTURE(good);
+    REQUIRE(good < 1000);
+    run([&](const auto& callback) {
+      const FailingMemory memory(good);
+      callback();
+      return failed = memory.failed();
+    });
+  }
+}
+
+// The same where a reader is in the heap, which the callback makes it leave, with or without memory; then looks at the rest.
+template <typename Callback, typename Rest>
+void ReaderLeaves(const Callback& callback, const Rest& rest) {
+  WithEachAllocationFailing([&](const auto& scarce) {
     SlowVm vm;
     Recording recording(vm.fake, {.readers = 1});
     void* slot = nullptr;
     GiveToReader(vm, recording, &slot);
-    const AntTracksGC gc = Gc(ANTTRACKS_GC_YOUNG);
-    {
-      const FailingMemory memory(good);
-      recording.callbacks().gc_begin(recording.context(), &gc);
-      failed = memory.failed();
-    }
+    const bool failed = scarce([&] { callback(recording, &slot); });
     CHECK(SlowVm::inside == 0);
     CHECK(recording.session().failure().active() == !failed);
-    recording.callbacks().gc_end(recording.context(), &gc);
-    REQUIRE(good < 1000);
-  }
+    rest(recording, slot);
+  });
+}
+
+void Begin(Recording& recording) {
+  const AntTracksGC gc = Gc(ANTTRACKS_GC_YOUNG);
+  recording.callbacks().gc_begin(recording.context(), &gc);
+}
+
+void End(Recording& recording) {
+  const AntTracksGC gc = Gc(ANTTRACKS_GC_YOUNG);
+  recording.callbacks().gc_end(recording.context(), &gc);
+}
+
+TEST_CASE("no reader is in the heap when objects move, whatever memory is missing") {
+  ReaderLeaves([](Recording& recording, void**) { Begin(recording); }, [](Recording& recording, void*) { End(recording); });
+}
+
+TEST_CASE("a thread that ends leaves nothing of itself behind, whatever memory is missing") {
+  ReaderLeaves(
+      [](Recording& recording, void** slot) {
+        recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(1), slot);
+      },
+      [](Recording& recording, void* slot) {
+        CHECK(slot == nullptr);
+        Begin(recording);
+        End(recording);
+        CHECK(recording.session().CountersJson().find("\"tlabs\":5,") != std::string::npos);
+      });
 }
 
 // A heap of old objects, one of them locked, that becomes a sync point, whose walk is in that object.
@@ -117,41 +154,28 @@ struct Walked {
 TEST_CASE("no walk is in the heap when a collection begins that could not be told for want of memory") {
   for (const uint32_t kind : {ANTTRACKS_GC_YOUNG, ANTTRACKS_GC_FULL, ANTTRACKS_GC_MIXED}) {
     CAPTURE(kind);
-    bool failed = true;
-    for (size_t good = 0; failed; good++) {
-      CAPTURE(good);
+    WithEachAllocationFailing([&](const auto& scarce) {
       SlowVm vm;
       Walked walked(vm);
       const AntTracksGC first = walked.Collection(ANTTRACKS_GC_YOUNG), gc = walked.Collection(kind);
       walked.Begin(first);
       walked.End(first);
       vm.AwaitEntered();
-      {
-        const FailingMemory memory(good);
-        walked.Begin(gc);
-        failed = memory.failed();
-      }
+      const bool failed = scarce([&] { walked.Begin(gc); });
       CHECK((SlowVm::inside == 0 || !failed));
       CHECK(walked.recording.session().failure().active() == !failed);
       walked.End(gc);
-      REQUIRE(good < 1000);
-    }
+    });
   }
 }
 
 TEST_CASE("a sync point that could not begin for want of memory leaves no walk behind") {
-  bool failed = true;
-  for (size_t good = 0; failed; good++) {
-    CAPTURE(good);
+  WithEachAllocationFailing([](const auto& scarce) {
     SlowVm vm;
     Walked walked(vm);
     const AntTracksGC gc = walked.Collection(ANTTRACKS_GC_YOUNG);
     walked.Begin(gc);
-    {
-      const FailingMemory memory(good);
-      walked.End(gc);
-      failed = memory.failed();
-    }
+    const bool failed = scarce([&] { walked.End(gc); });
     CHECK(walked.recording.session().failure().active() == !failed);
     if (failed) {
       walked.Begin(gc);
@@ -160,8 +184,7 @@ TEST_CASE("a sync point that could not begin for want of memory leaves no walk b
       walked.End(gc);
       CHECK_FALSE(walked.recording.session().background().busy());
     }
-    REQUIRE(good < 1000);
-  }
+  });
 }
 
 TEST_CASE("a walk ends before objects move when tracing has failed") {
@@ -177,35 +200,8 @@ TEST_CASE("a walk ends before objects move when tracing has failed") {
   CHECK_FALSE(walked.recording.session().background().busy());
 }
 
-TEST_CASE("a thread that ends leaves nothing of itself behind, whatever memory is missing") {
-  bool failed = true;
-  for (size_t good = 0; failed; good++) {
-    CAPTURE(good);
-    SlowVm vm;
-    Recording recording(vm.fake, {.readers = 1});
-    void* slot = nullptr;
-    GiveToReader(vm, recording, &slot);
-    {
-      const FailingMemory memory(good);
-      recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(1), &slot);
-      failed = memory.failed();
-    }
-    CHECK(slot == nullptr);
-    CHECK(SlowVm::inside == 0);
-    CHECK(recording.session().failure().active() == !failed);
-    const AntTracksGC gc = Gc(ANTTRACKS_GC_YOUNG);
-    recording.callbacks().gc_begin(recording.context(), &gc);
-    recording.callbacks().gc_end(recording.context(), &gc);
-    const std::string counters = recording.session().CountersJson();
-    CHECK(counters.find("\"tlabs\":5,") != std::string::npos);
-    REQUIRE(good < 1000);
-  }
-}
-
 TEST_CASE("a trace ends, whatever memory is missing") {
-  bool failed = true;
-  for (size_t good = 0; failed; good++) {
-    CAPTURE(good);
+  WithEachAllocationFailing([](const auto& scarce) {
     FakeVm vm;
     Recording recording(vm);
     void* slot = nullptr;
@@ -213,18 +209,13 @@ TEST_CASE("a trace ends, whatever memory is missing") {
     recording.Tlab(1, &slot, vm.heap(), end, true);  // the kind is known now
     recording.Tlab(1, &slot, end, vm.Put(end, FakeVm::kPoint, 16));
     const std::string reason(100, 'x');
-    {
-      const FailingMemory memory(good);
-      recording.session().Finish(reason);
-      failed = memory.failed();
-    }
+    const bool failed = scarce([&] { recording.session().Finish(reason); });
     CHECK(recording.session().queue().closed());
     const ReadTrace trace = recording.End();
     CHECK(trace.Count(trace::SegmentKind::kEnd) == 1);
     CHECK((failed || trace.objects.size() == 2));
     CHECK((trace.losses != 0) == failed);
-    REQUIRE(good < 1000);
-  }
+  });
 }
 
 }  // namespace
