@@ -4,7 +4,9 @@
 All are context managers that undo what they did, and raise Skip where the machine does not let them."""
 
 import ctypes
+import errno
 import os
+import time
 
 from .world import Skip, run
 
@@ -53,8 +55,22 @@ class Unchangeable:
             os.chmod(self.folder, 0o755)
 
 
+class _Version1:
+    """The files of a memory control group."""
+    limit, peak, kills, swap = "memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control", "memory.swappiness"
+    programs, kernel = "total_rss", "memory.kmem.usage_in_bytes"
+    without_limit = "-1"
+
+
+class _Version2:
+    limit, peak, kills, swap = "memory.max", "memory.peak", "memory.events", "memory.swap.max"
+    programs, kernel = "anon", None  # the kernel's is in memory.stat
+    without_limit = "max"
+
+
 class MemoryLimit:
-    """A memory control group (v1, or v2 where it can be had) inside of that of this process; what runs in it has so many bytes.
+    """A memory control group (v1, or v2 where it can be had) inside of that of this process; what runs in it has so many bytes,
+    and nothing of it is swapped out. None: no limit yet.
 
     command: words in front of a command that is to run in it."""
 
@@ -66,9 +82,8 @@ class MemoryLimit:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             groups = [line.strip().split(":", 2) for line in file]
         for root, path, self.files in (
-                *(("/sys/fs/cgroup/memory", path, ("memory.limit_in_bytes", "memory.max_usage_in_bytes"))
-                  for _, controllers, path in groups if "memory" in controllers.split(",")),
-                *(("/sys/fs/cgroup", path, ("memory.max", "memory.peak")) for number, _, path in groups if number == "0")):
+                *(("/sys/fs/cgroup/memory", path, _Version1) for _, controllers, path in groups if "memory" in controllers.split(",")),
+                *(("/sys/fs/cgroup", path, _Version2) for number, _, path in groups if number == "0")):
             if os.path.exists(os.path.join(root + path, "cgroup.procs")) and self._make(os.path.join(root + path, self.name)):
                 return self
         raise Skip("no memory control group can be made here")
@@ -78,23 +93,55 @@ class MemoryLimit:
             os.mkdir(folder)
         except OSError:
             return False
+        self.folder = folder
+        self.command = ("sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh")
         try:
-            with open(os.path.join(folder, self.files[0]), "w", encoding="ascii") as file:
-                file.write(str(self.limit))
+            self._write(self.files.limit, self.files.without_limit if self.limit is None else self.limit)
         except OSError:  # v2: its parent does not hand on the controller
             os.rmdir(folder)
             return False
-        self.folder = folder
-        self.command = ("sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh")
+        if os.path.exists(os.path.join(folder, self.files.swap)):
+            self._write(self.files.swap, 0)
         return True
+
+    def _write(self, name, value):
+        with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def _read(self, name):
+        with open(os.path.join(self.folder, name), encoding="ascii") as file:
+            return file.read()
+
+    def _number(self, name, key):
+        return next((int(line.split()[1]) for line in self._read(name).splitlines() if line.split()[0] == key), 0)
 
     def peak(self):
         """The most bytes that were ever used, of files in memory, too."""
-        with open(os.path.join(self.folder, self.files[1]), encoding="ascii") as file:
-            return int(file.read())
+        return int(self._read(self.files.peak))
+
+    def leave(self, room):
+        """From now on what runs in it may have so many bytes more than it has; files in memory go, if they must."""
+        kernel = int(self._read(self.files.kernel)) if self.files.kernel else self._number("memory.stat", "kernel")
+        limit = self._number("memory.stat", self.files.programs) + kernel + room
+        _when_not_busy(lambda: self._write(self.files.limit, limit))  # what is being written to a disk cannot go at once
+
+    def kills(self):
+        """Processes that were killed for want of memory in it."""
+        return self._number(self.files.kills, "oom_kill")
 
     def __exit__(self, *_):
-        os.rmdir(self.folder)
+        _when_not_busy(lambda: os.rmdir(self.folder))  # what was killed takes its time to go
+
+
+def _when_not_busy(action):
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return action()
+        except OSError as e:
+            if e.errno != errno.EBUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.05)
 
 
 def cpu_seconds(pid):
@@ -102,6 +149,12 @@ def cpu_seconds(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def state_of_process(pid):
+    """A letter, as in ps: T it is stopped, Z it has ended and nobody has waited for it."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0]
 
 
 class StoppedThread:

@@ -11,7 +11,7 @@ import time
 
 from judge.attached import Program, until
 from judge.exact import judge
-from judge.host import SmallDisk, StoppedThread
+from judge.host import SmallDisk, StoppedThread, state_of_process
 from judge.world import AGENT, ANALYZER, analyze_json, expect, run, tail, test, verified
 
 LOSS_KINDS = {"events lost by the agent", "event that cannot be checked after a loss"}
@@ -113,17 +113,12 @@ def before_and_after(t):
             program.process.stdin.write("end\n")
             program.process.stdin.flush()
             program.expect_line("kept 20001")
-            until(lambda: state(program.pid) == "Z", "the program does not end")  # nobody has waited for it yet
+            until(lambda: state_of_process(program.pid) == "Z", "the program does not end")  # nobody has waited for it yet
             expect(at_end(action, *outcome(begin(program, "ctl", action))) == "gone", f"{action} of a process that is gone")
             program.process.communicate()
             expect(program.process.returncode == 0, f"the program ended with {program.process.returncode}")
             expect_untouched(program)
         expect_readable(t, 2 if action == "start" else 1)
-
-
-def state(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[0]
 
 
 def asked(program):
