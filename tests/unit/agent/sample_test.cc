@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "agent/core/sample_session.h"
@@ -141,6 +142,17 @@ TEST_CASE("another method behind the same handle is asked for under its own inde
   CHECK(symbols.Kind({&first, 1}, "LNode;", &unknown) == symbols.Kind({&second, 1}, "LNode;", &unknown));
   CHECK(symbols.counts().methods == 1);
   CHECK(symbols.counts().sites == 1);
+}
+
+TEST_CASE("no id beyond the last one is given, and what has one stays known") {
+  SampleSymbols symbols(2);
+  for (const uint32_t id : {1u, 2u}) CHECK(symbols.DefineThread("t", id, id) == id);
+  CHECK_THROWS_AS(symbols.DefineThread("t", 3, 3), std::length_error);
+  const uint32_t one = KindOf(symbols, {}, "[I"), two = KindOf(symbols, {}, "[J");
+  CHECK(two == 2);
+  CHECK_THROWS_AS(KindOf(symbols, {}, "[B"), std::length_error);
+  CHECK(KindOf(symbols, {}, "[I") == one);
+  CHECK(KindOf(symbols, {}, "[J") == two);
 }
 
 TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their samples") {

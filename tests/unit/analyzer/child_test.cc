@@ -30,13 +30,15 @@ int Lowered() {
          (syscall(SYS_ioprio_get, 1, 0) >> 13 == 3 ? 16 : 0);
 }
 
-int LoweredBy(std::vector<std::string> arguments) {
+// In a process of its own, which does `before` first.
+int LoweredBy(std::vector<std::string> arguments, void (*before)() = [] {}, int (*lowered)() = Lowered) {
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> words;
     for (std::string& argument : arguments) words.push_back(argument.data());
+    before();
     LowerIfAsked(words);
-    _exit(Lowered());
+    _exit(lowered());
   }
   int state = 0;
   REQUIRE(waitpid(child, &state, 0) == child);
@@ -44,10 +46,32 @@ int LoweredBy(std::vector<std::string> arguments) {
   return WEXITSTATUS(state);
 }
 
+// Whoever runs the tests may have forbidden core dumps.
+void AllowCores() {
+  rlimit core{};
+  getrlimit(RLIMIT_CORE, &core);
+  core.rlim_cur = core.rlim_max;
+  setrlimit(RLIMIT_CORE, &core);
+}
+
 TEST_CASE("a fold that the agent has started goes before the JVM does, whatever is short") {
   const std::string bytes = "--as-child=" + std::to_string(kMemory);
-  CHECK(LoweredBy({"anttracks", "fold", "-f", "a.trace.3", bytes}) == 31);
+  CHECK(LoweredBy({"anttracks", "fold", "-f", "a.trace.3", bytes}, AllowCores) == 31);
   CHECK(LoweredBy({"anttracks", "fold", bytes, "a.trace.3"}) == 31);
+}
+
+TEST_CASE("a limit that there is already is not raised, and none means no other") {
+  const auto limit = [] {
+    const rlimit least{kMemory / 2, 2 * kMemory};
+    setrlimit(RLIMIT_DATA, &least);
+  };
+  const auto limits = [] {
+    rlimit data{};
+    getrlimit(RLIMIT_DATA, &data);
+    return (data.rlim_cur == kMemory / 2 ? 1 : 0) | (data.rlim_max == kMemory ? 2 : 0) | (data.rlim_max == 2 * kMemory ? 4 : 0);
+  };
+  CHECK(LoweredBy({"anttracks", "fold", "--as-child=" + std::to_string(kMemory)}, limit, limits) == 3);
+  CHECK(LoweredBy({"anttracks", "fold", "--as-child=0"}, limit, limits) == 5);
 }
 
 TEST_CASE("who folds by himself, or runs another command, stays as he is") {

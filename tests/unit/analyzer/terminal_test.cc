@@ -2,8 +2,11 @@
 // What a trace, a path or a message may not do to the terminal that it is printed on.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "analyzer/cli/printable_stream.h"
 #include "analyzer/cli/text.h"
@@ -32,6 +35,31 @@ TEST_CASE("each character that a terminal may act on becomes a question mark") {
   }
   CHECK(Printable(std::string("\0", 1)) == "?");
   CHECK(Printable(kEvil) == kHarmless);
+}
+
+std::string Utf8(char32_t c) {
+  if (c < 0x80) return {static_cast<char>(c)};
+  std::string text;
+  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  constexpr uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
+  text += static_cast<char>(kLead[more] | c >> (6 * more));
+  for (int i = more; i-- > 0;) text += static_cast<char>(0x80 | (c >> (6 * i) & 0x3F));
+  return text;
+}
+
+TEST_CASE("what a terminal may act on begins and ends where it does in Unicode") {
+  // Controls, soft hyphen, what has no width or turns the direction of text, separators of lines, annotations, tags.
+  constexpr std::pair<char32_t, char32_t> kRanges[] = {
+      {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},   {0x180E, 0x180E},  {0x200B, 0x200F},
+      {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
+  for (char32_t c = 0; c <= 0x10FFFF; c++) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    const bool unsafe = std::any_of(std::begin(kRanges), std::end(kRanges), [c](const auto& r) { return r.first <= c && c <= r.second; });
+    const std::string text = Utf8(c);
+    if (Printable(text) == (unsafe ? "?" : text)) continue;
+    CAPTURE(static_cast<uint32_t>(c));
+    CHECK(Printable(text) == (unsafe ? "?" : text));
+  }
 }
 
 TEST_CASE("each byte that is not UTF-8 becomes a question mark") {

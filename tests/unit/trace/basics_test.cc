@@ -6,6 +6,7 @@
 
 #include "tests/unit/trace/bytes.h"
 #include "trace/crc32c.h"
+#include "trace/format.h"
 #include "trace/status.h"
 #include "trace/wire.h"
 
@@ -34,6 +35,11 @@ TEST_CASE("CRC-32C by table and by instruction agree for all lengths and alignme
       REQUIRE(Crc32c(part) == Crc32cPortable(part));
     }
   }
+}
+
+TEST_CASE("the limits of a trace are those that the description of the format tells") {
+  CHECK(kMaxId == 67'108'863);
+  CHECK(kMaxRunObjects == 255);
 }
 
 TEST_CASE("LEB128 has the bytes of the specification") {

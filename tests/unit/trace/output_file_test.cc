@@ -2,15 +2,20 @@
 #include "trace/output_file.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "trace/format.h"
@@ -62,6 +67,43 @@ TEST_CASE("what is written whole is for its owner alone, and replaces a link, no
   CHECK(folder.files() == 3);
 }
 
+TEST_CASE("a file is never a standard stream, also where those are closed") {
+  const Folder folder;
+  const int saved = dup(STDIN_FILENO);
+  REQUIRE(saved > STDERR_FILENO);
+  close(STDIN_FILENO);
+  // What has the number of stdin while it is written.
+  struct stat stream {};
+  int streams = 0;
+  std::atomic<bool> ended = false;
+  std::thread watch([&] {
+    while (!ended) streams += fstat(STDIN_FILENO, &stream) == 0 && S_ISREG(stream.st_mode) && stream.st_size != 0 ? 1 : 0;
+  });
+  const int error = WriteWhole(folder.path("a"), Bytes(std::string(32 << 20, 'x')));
+  ended = true;
+  watch.join();
+  dup2(saved, STDIN_FILENO);
+  close(saved);
+  CHECK(error == 0);
+  CHECK(streams == 0);
+}
+
+TEST_CASE("a write that ends in the middle is an error, and leaves nothing") {
+  const Folder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit least{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &least);
+    signal(SIGXFSZ, SIG_IGN);
+    _exit(WriteWhole(folder.path("a"), Bytes(std::string(3000, 'x'))));
+  }
+  int state = 0;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  CHECK(WIFEXITED(state));
+  CHECK(WEXITSTATUS(state) == EFBIG);
+  CHECK(folder.files() == 0);
+}
+
 TEST_CASE("what cannot take its place leaves nothing") {
   const Folder folder;
   fs::create_directories(folder.path("a/full"));
@@ -74,11 +116,12 @@ TEST_CASE("what a killed process left is removed, and nothing else") {
   const Folder folder;
   const std::string precious = folder.Make("precious", "precious");
   folder.Make("a.tmp-0123456789abcdef", "half");
-  for (const char* name : {"a", "a.tmp", "a.tmp-0123", "a.tmp-0123456789abcdeg", "ab.tmp-0123456789abcdef"}) folder.Make(name, "other");
+  for (const char* name : {"a", "a.tmp", "a.tmp-0123", "a.tmp-0123456789abcdeg", "ab.tmp-0123456789abcdef",
+                           "b.tmp-0123456789abcdef", "a-tmp-0123456789abcdef", "a.tmp-0123456789abcdef0"}) folder.Make(name, "other");
   REQUIRE(symlink(precious.c_str(), folder.path("a.tmp-00000000000000ff").c_str()) == 0);
   RemoveUnfinished(folder.path("a"));
   CHECK_FALSE(fs::exists(folder.path("a.tmp-0123456789abcdef")));
-  CHECK(folder.files() == 7);
+  CHECK(folder.files() == 10);
 }
 
 TEST_CASE("traces, their beginnings and empty files may be replaced, anything else is told by its kind") {
