@@ -74,26 +74,36 @@ void Writer::Run() {
 }
 
 void Writer::Loop() {
-  core::BufferQueue& queue = source_.queue();
   if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
   WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
-    const bool last = queue.closed() || source_.failure().failed();
+    const bool last = source_.queue().closed() || source_.failure().failed();
     source_.HandOver();
-    core::Buffer* const list = queue.Pop(last ? std::chrono::milliseconds(0) : kFlushAfter);
-    AddSymbols();
-    for (core::Buffer* buffer = list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
-    queue.Recycle(list);
+    const bool any = AddBuffers(last ? std::chrono::milliseconds(0) : kFlushAfter);
     CheckFiles();
     PollSink();
-    if (list != nullptr) continue;
+    if (any) continue;
     FlushChunk();
     WriteEncoded(true);
     if (last) break;
   }
   if (!broken_) WriteEnd();
   WriteEncoded(true);
+}
+
+// False: none came within that time.
+bool Writer::AddBuffers(std::chrono::milliseconds wait) {
+  // They go back also when there is no memory for what they hold.
+  struct Taken {
+    core::BufferQueue& queue;
+    core::Buffer* const list;
+    ~Taken() { queue.Recycle(list); }
+  };
+  const Taken taken{source_.queue(), source_.queue().Pop(wait)};
+  AddSymbols();
+  for (core::Buffer* buffer = taken.list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
+  return taken.list != nullptr;
 }
 
 void Writer::AddSymbols() {

@@ -63,6 +63,7 @@ class Writer {
   static void* Main(void* self);
   void Run();
   void Loop();
+  bool AddBuffers(std::chrono::milliseconds wait);
   void AddSymbols();
   void Add(core::Buffer& buffer);
   void WriteEnd();

@@ -13,7 +13,7 @@ thread_local size_t failures = 0;
 
 }  // namespace
 
-// The library's other forms without an alignment lead here.
+// All forms without an alignment, as those of a sanitizer do not lead here.
 void* operator new(size_t bytes) {
   if (limited && left-- == 0) {
     left = 0;
@@ -24,8 +24,21 @@ void* operator new(size_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new[](size_t bytes) { return operator new(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](size_t bytes, const std::nothrow_t& none) noexcept { return operator new(bytes, none); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace anttracks::core {
 

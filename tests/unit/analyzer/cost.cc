@@ -13,6 +13,7 @@ std::atomic<size_t> live{0}, peak{0}, allocated{0};
 
 }  // namespace
 
+// All forms without an alignment, as those of a sanitizer do not lead here.
 void* operator new(size_t size) {
   void* const memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
@@ -28,7 +29,20 @@ void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 
+void* operator new[](size_t size) { return operator new(size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](size_t size, const std::nothrow_t& none) noexcept { return operator new(size, none); }
 void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+void operator delete[](void* memory) noexcept { operator delete(memory); }
+void operator delete[](void* memory, size_t) noexcept { operator delete(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
 
 namespace anttracks::testing {
 

@@ -66,6 +66,7 @@ TEST_CASE("each byte that is not UTF-8 becomes a question mark") {
   CHECK(Printable("\x80") == "?");
   CHECK(Printable("\xFF\xFE") == "??");
   CHECK(Printable("\xC3") == "?");
+  CHECK(Printable(std::string_view("\xC3\xA4", 1)) == "?");  // what follows is not the text's
   CHECK(Printable("\xC3z") == "?z");
   CHECK(Printable("\xE4\xB8z") == "??z");
   CHECK(Printable("\xC1\xBF") == "??");           // overlong
