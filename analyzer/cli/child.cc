@@ -36,7 +36,7 @@ void LowerThisProcess(uint64_t memory_bytes) {
     [[maybe_unused]] const ssize_t written = write(score, "1000", 4);
     close(score);
   }
-  if (memory_bytes != 0) Limit(RLIMIT_DATA, memory_bytes);
+  if (kLimitsData && memory_bytes != 0) Limit(RLIMIT_DATA, memory_bytes);
   Limit(RLIMIT_CORE, 0);
   // A program that gets core dumps through a pipe gets them whatever the limit is.
   (void)prctl(PR_SET_DUMPABLE, 0);
