@@ -154,6 +154,8 @@ class Session final : public EventSource {
     uint64_t ends[kLanes] = {};
   };
   static constexpr size_t kMostOutside = 32;  // in a batch
+  // Bytes of objects in a run; more than readers take at a time.
+  static constexpr uint64_t kMostOfRun = 4 << 20;
 
   static constexpr size_t kStagingBytes = 256 << 10;
   // Small segments are copied together, so that they do not queue whole buffers.
@@ -182,6 +184,7 @@ class Session final : public EventSource {
                 std::span<const uint32_t> lengths, PushMode mode);
   void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
   bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
+  bool ReadBlock(ThreadState& state, Stretch* stretch, Scratch& scratch, PushMode mode);
   bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
   bool ReadForThread(ThreadState& state, const Batch& batch);
   std::unique_ptr<Scratch> TakeScratch();

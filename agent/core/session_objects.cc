@@ -2,7 +2,9 @@
 // Reads objects where they lie: stretches of TLABs and single objects.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "agent/core/session.h"
@@ -153,19 +155,35 @@ bool Session::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool
   return true;
 }
 
+// The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
+bool Session::ReadBlock(ThreadState& state, Stretch* stretch, Scratch& scratch, PushMode mode) {
+  Stretch block[kLanes];
+  block[0] = {stretch->start, stretch->start + kMostOfRun};
+  if (!ReadStretches(state.kinds, block, scratch, true)) return false;
+  block[0].top = scratch.ends[0];
+  WriteRun(state, block[0], false, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
+  stretch->start = block[0].top;
+  return true;
+}
+
 // Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has failed.
 bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
   std::vector<Header> outside;
-  const bool read =
-      ReadStretches(state.kinds, batch.stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
+  Stretch stretches[kLanes];
+  std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
+  bool read = true;
+  for (Stretch& stretch : stretches) {  // none that readers have is so long
+    while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, &stretch, *scratch, mode);
+  }
+  read = read && ReadStretches(state.kinds, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
   for (unsigned i = 0; read && i < batch.count; i++) {
-    if (scratch->ends[i] != batch.stretches[i].top) {
+    if (scratch->ends[i] != stretches[i].top) {
       failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
       break;
     }
-    WriteRun(state, batch.stretches[i], false, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
+    WriteRun(state, stretches[i], false, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
   }
   for (size_t i = 0; read && i < batch.outside.size(); i++) WriteOutside(state, batch.outside[i], outside[i], mode);
   {

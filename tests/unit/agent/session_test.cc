@@ -279,5 +279,21 @@ TEST_CASE("an agent that is unloaded early says that something is missing") {
   CHECK(trace.loss_reason == "the process exited while threads were running");
 }
 
+TEST_CASE("a TLAB of any size fits into chunks, also when it is read whole") {
+  // 16 bytes an object, 6 bytes of trace: 18 MB where a chunk has 16 MiB.
+  constexpr size_t kObjects = 3'000'000;
+  FakeVm vm(true, 2 * kObjects + 64);
+  Recording recording(vm, {.queue_bytes = 64 << 20, .stretch_bytes = 0});
+  uint64_t at = vm.heap();
+  for (size_t i = 0; i < kObjects; i++) at = vm.Put(at, FakeVm::kInts, 30 + i % 7, 0);
+  void* slot = nullptr;
+  recording.Tlab(1, &slot, vm.heap(), at);
+  const ReadTrace trace = recording.End();
+  CHECK(trace.end_reason == "the end");
+  CHECK(trace.losses == 0);
+  REQUIRE(trace.objects.size() == kObjects);
+  CHECK(trace.objects.back().address == at - 16);
+}
+
 }  // namespace
 }  // namespace anttracks::core

@@ -68,7 +68,7 @@ TEST_CASE("a site beyond all ids is not taken for the one that its low bits name
   SymbolsBuilder s;
   s.Method(1, "app.Main", "run", "Main.java").Site(16, 1, 4, 12, 0, 0).Kind(3, uint64_t{1} << 32 | 16, 1);
   b.Segment(SegmentKind::kSymbols, 0, s.bytes());
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1, 0).Tlab(0).Fixed(3));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(3));
   const CommandResult result = Anttracks(b.Flush().file(), {"sites"});
   CHECK(result.code == 4);
   CHECK(result.out.find("<unknown>") != std::string::npos);
