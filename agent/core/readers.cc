@@ -61,11 +61,17 @@ void Readers::Run() {
     }
     ReadOne(lock);
     if (++batches % kBatchesBetween != 0) continue;
-    if (waited_() > kMostWaited) {
-      Rest(lock);
-    } else {
+    lock.unlock();
+    const double waited = waited_();
+    lock.lock();
+    if (waited <= kMostWaited) {
       rest_ = kShortestRest;
+      continue;
     }
+    Rest(lock);
+    lock.unlock();
+    (void)waited_();  // what it waited until it ran again says nothing
+    lock.lock();
   }
 }
 
@@ -77,7 +83,6 @@ void Readers::Rest(std::unique_lock<std::mutex>& lock) {
   work_.wait_for(lock, rest_, [this] { return stop_; });
   out_ = false;
   rest_ = std::min(2 * rest_, kLongestRest);
-  (void)waited_();  // what it waited until it ran again says nothing
 }
 
 // Nothing here may throw but read_, which does not: no memory is needed.
