@@ -1,8 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/callbacks.h"
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace anttracks::core {
 namespace {
+
+// What the VM orders and ThreadSanitizer cannot see: a collection comes after what threads have done until its safepoint, and they
+// go on after its end; what is said of one worker is said in turn. One thread's callback is not ordered after another one's.
+#ifdef __SANITIZE_THREAD__
+constexpr size_t kWorkers = 32;
+char* Place(Session& session, size_t number) { return reinterpret_cast<char*>(&session) + 8 * number; }
+void EndOfThreadsCallback(Session& session) { __tsan_release(Place(session, 0)); }
+void BeginOfCollection(Session& session) {
+  for (size_t i = 0; i <= kWorkers + 1; i++) __tsan_acquire(Place(session, i));
+}
+void EndOfCollection(Session& session) { __tsan_release(Place(session, 1)); }
+void BeginOfThreadsCallback(Session& session) { __tsan_acquire(Place(session, 1)); }
+void BeginOfWorkersCallback(Session& session, uint32_t worker) { __tsan_acquire(Place(session, 2 + worker % kWorkers)); }
+void EndOfWorkersCallback(Session& session, uint32_t worker) { __tsan_release(Place(session, 2 + worker % kWorkers)); }
+static_assert(sizeof(Session) > 8 * (kWorkers + 2));
+#else
+void EndOfThreadsCallback(Session&) {}
+void BeginOfCollection(Session&) {}
+void EndOfCollection(Session&) {}
+void BeginOfThreadsCallback(Session&) {}
+void BeginOfWorkersCallback(Session&, uint32_t) {}
+void EndOfWorkersCallback(Session&, uint32_t) {}
+#endif
 
 template <class Call>
 void Guarded(void* context, Call&& call) noexcept {
@@ -16,6 +43,24 @@ void IfActive(void* context, Call&& call) noexcept {
   Guarded(context, call);
 }
 
+// For what threads report, at or between safepoints.
+template <class Call>
+void InThread(void* context, Call&& call) noexcept {
+  Session& session = *static_cast<Session*>(context);
+  BeginOfThreadsCallback(session);
+  Guarded(context, call);
+  EndOfThreadsCallback(session);
+}
+
+// For what is said of one of the collector's workers, by it or for it.
+template <class Call>
+void OfWorker(void* context, uint32_t worker, Call&& call) noexcept {
+  Session& session = *static_cast<Session*>(context);
+  BeginOfWorkersCallback(session, worker);
+  IfActive(context, call);
+  EndOfWorkersCallback(session, worker);
+}
+
 void SyncBegin(void* context, const AntTracksSpace* spaces, uint32_t count) noexcept {
   IfActive(context, [&](Session& s) { s.SyncBegin({spaces, count}); });
 }
@@ -26,39 +71,47 @@ void SyncEnd(void* context) noexcept {
   IfActive(context, [](Session& s) { s.FirstSyncEnd(); });
 }
 void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
-  IfActive(context, [&](Session& s) { s.Alloc(thread, slot, start, top, at_safepoint != 0); });
+  Session& session = *static_cast<Session*>(context);
+  if (!session.failure().active()) return;
+  if (at_safepoint != 0) BeginOfCollection(session);  // the VM thread may do it for the thread
+  InThread(context, [&](Session& s) { s.Alloc(thread, slot, start, top, at_safepoint != 0); });
+  if (at_safepoint != 0) EndOfCollection(session);
 }
 void Object(void* context, void* thread, void** slot, uint64_t address) noexcept {
-  IfActive(context, [&](Session& s) { s.Object(thread, slot, address); });
+  if (!static_cast<Session*>(context)->failure().active()) return;
+  InThread(context, [&](Session& s) { s.Object(thread, slot, address); });
 }
 // Also when tracing is off: the slot's state must go.
 void ThreadExit(void* context, void* thread, void** slot) noexcept {
   if (*slot == nullptr) return;
-  Guarded(context, [&](Session& s) { s.ThreadExit(thread, slot); });
+  InThread(context, [&](Session& s) { s.ThreadExit(thread, slot); });
 }
 // At the return objects move. If all went well nobody is where they do; if not, and when tracing is off, the agent has
 // to leave the whole heap.
 void GcBegin(void* context, const AntTracksGC* gc) noexcept {
   Session& session = *static_cast<Session*>(context);
+  BeginOfCollection(session);
   session.exit_gate().CollectionBegins();
   IfActive(context, [&](Session& s) { s.CollectionBegin(*gc); });
   if (!session.failure().active()) session.LeaveHeap();
 }
 void Moves(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count) noexcept {
-  IfActive(context, [&](Session& s) { s.Moves(worker, {moves, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.Moves(worker, {moves, count}); });
 }
 void Slides(void* context, uint32_t worker, const AntTracksSlide* slides, uint32_t count) noexcept {
-  IfActive(context, [&](Session& s) { s.Slides(worker, {slides, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.Slides(worker, {slides, count}); });
 }
 void Fillers(void* context, uint32_t worker, const AntTracksFiller* fillers, uint32_t count) noexcept {
-  IfActive(context, [&](Session& s) { s.Fillers(worker, {fillers, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.Fillers(worker, {fillers, count}); });
 }
 void ClassUnload(void* context, uint64_t klass) noexcept {
   IfActive(context, [&](Session& s) { s.ClassUnload(klass); });
 }
 void GcEnd(void* context, const AntTracksGC* gc) noexcept {
+  BeginOfCollection(*static_cast<Session*>(context));
   IfActive(context, [&](Session& s) { s.CollectionEnd(*gc); });
   static_cast<Session*>(context)->exit_gate().CollectionEnds();
+  EndOfCollection(*static_cast<Session*>(context));
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ SHOWN = 6000  # characters of a report
 
 # The JVM's signals are its own: it finds null pointers, safepoints and full stacks by them.
 SIGNALS = ":".join(f"handle_{name}=0" for name in ("segv", "sigbus", "sigfpe", "sigill", "abort")) + ":use_sigaltstack=0"
+# ThreadSanitizer would take what libjvm copies for accesses of code that it knows; its locks count all the same.
+OTHERS = ":ignore_noninstrumented_modules=1"
 SUPPRESSIONS = "suppressions=" + os.path.join(ROOT, "tests", "sanitizers", "tsan.supp")
 
 
@@ -47,7 +49,7 @@ def jvm_words():
     """Words in front of a java's: the sanitizers must be there before the agent is. A JVM frees little at its end: no leaks are told."""
     if not KINDS:
         return []
-    name, more = ("libtsan.so", SIGNALS) if KINDS == "thread" else ("libasan.so", SIGNALS + ":detect_leaks=0")
+    name, more = ("libtsan.so", SIGNALS + OTHERS) if KINDS == "thread" else ("libasan.so", SIGNALS + ":detect_leaks=0")
     return ["env", "LD_PRELOAD=" + _library(name), *(f"{key}={value}" for key, value in _options(more).items())]
 
 

@@ -127,6 +127,7 @@ TEST_CASE("JSON keeps what it escapes") {
   const auto json = nlohmann::json::parse(Anttracks(EvilTrace().file(), {"info", "--json"}).out);
   CHECK(json["java_command"] == "\u202Eevil");
   CHECK(json["vm_version"] == "\u009B31m");
+  CHECK(nlohmann::json::parse(analyzer::EscapedJson("\"\U000E0041\"")) == "\U000E0041");
 }
 
 TEST_CASE("a message that names a file is printable") {
