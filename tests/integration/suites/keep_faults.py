@@ -200,7 +200,7 @@ def first_fold(running):
 def origins_lost(t):
     trace = t.path("trace")
     with Running(t, trace, "Windows", (6, 2_000_000, 20_000), ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
-                 "maxsize=14M,keep=yes") as running:
+                 "maxsize=10M,keep=yes") as running:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not os.path.exists(f"{trace}.2.origins"):
             time.sleep(0.005)
