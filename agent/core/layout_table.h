@@ -6,7 +6,7 @@
 // in the trace; who meets another class of the site asks KindTable. Only classes of 4 bytes in the header, kinds whose
 // id has room in a column of ids (trace/object_runs.h), no classes of variable size, and sites below kSites.
 //
-// Thread safety: At and Put at any time, Clear where nobody else is in the table. An entry's klass is stored last and
+// Thread safety: entries may be read, and Put called, at any time, Clear where nobody else is in the table. An entry's klass is stored last and
 // loaded first; an entry that is in use never changes.
 // Ownership: owns 16 MiB of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
 #pragma once
