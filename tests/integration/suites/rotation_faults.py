@@ -15,10 +15,10 @@ BOUND = "maxsize=8M"
 LIMIT = (8 << 20) + (8 << 20) // 10
 
 
-def check_program(running, said):
+def check_program(running, said, program=PROGRAM):
     """Ends as without the agent; stderr has one line with all the words, or none."""
     code = running.finish()
-    expected = plain_output(*PROGRAM)
+    expected = plain_output(*program)
     expect((code, running.stdout()) == expected, f"ended with {code}, {running.stdout()!r}; without the agent {expected}")
     lines = running.stderr().splitlines()
     expect(len(lines) == (1 if said else 0), f"stderr: {tail(running.stderr())}")
@@ -158,11 +158,13 @@ def stalled(t):
 
 @test("A writer that stands still for longer than threads wait loses events, not the program, and the heap is repaired", slow=True)
 def stalled_long(t):
-    with Running(t, t.path("trace"), *PROGRAM, BOUND + ",queue=1M") as running, SizeWatch(running.trace, LIMIT):
+    main, _, flags = PROGRAM
+    program = main, (16_000_000,), flags  # long enough for sync points after the loss
+    with Running(t, t.path("trace"), *program, BOUND + ",queue=1M") as running, SizeWatch(running.trace, LIMIT):
         running.wait_for_file(3)
         with StoppedThread(running.pid, "anttracks"):
             time.sleep(10.3)
-        check_program(running, ("dropped", "queue="))
+        check_program(running, ("dropped", "queue="), program)
         counters = analyze_json("info", running.trace)["counters"]
         expect(counters["lost_segments"] > 0, f"nothing was lost: the test tests nothing; {counters}")
         gcs = analyze_json("gcs", running.trace)["gcs"]
