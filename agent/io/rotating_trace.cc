@@ -261,13 +261,16 @@ Status RotatingTrace::NextFile() {
 std::string RotatingTrace::TooSmall(double sync_bytes) const {
   // As much again for events. If that would have been enough, they came faster than it.
   const auto files = static_cast<double>(limits_.files());
+  const bool fits = 2 * sync_bytes <= static_cast<double>(share());
   const uint64_t enough =
       std::max(static_cast<uint64_t>(2 * sync_bytes * files) + 2 * symbols_bytes_, 2 * limits_.max_bytes);
-  const uint64_t megabyte = 1 << 20;
-  return "maxsize=" + std::to_string(limits_.max_bytes) + " is too small: a sync point of this heap takes about " +
-         std::to_string(static_cast<uint64_t>(sync_bytes) / 1024 + 1) + " KB, one of " + std::to_string(limits_.files()) +
-         " files has " + std::to_string(share() / 1024) + " KB; give at least maxsize=" +
-         std::to_string(enough / megabyte + 1) + "M. Events are lost, the trace goes on";
+  const std::string size = std::to_string(share() / 1024) + " KB";
+  const std::string why =
+      fits ? "events fill one of " + std::to_string(limits_.files()) + " files, " + size + ", before the sync point that it begins with is complete"
+           : "a sync point of this heap takes about " + std::to_string(static_cast<uint64_t>(sync_bytes) / 1024 + 1) + " KB, one of " +
+                 std::to_string(limits_.files()) + " files has " + size;
+  return "maxsize=" + std::to_string(limits_.max_bytes) + " is too small: " + why + "; give at least maxsize=" +
+         std::to_string(enough / (uint64_t{1} << 20) + 1) + "M. Events are lost, the trace goes on";
 }
 
 Status RotatingTrace::Check() {

@@ -196,7 +196,9 @@ def uncollectable(test):
     expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
     counters = analyze_json("info", trace)["counters"]
     expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
-    expect(len(done.stderr.splitlines()) == 1 and "dropped" in done.stderr, f"stderr: {done.stderr!r}")
+    # Where the processors are busy, events may fill the next file, too, before its sync point is complete; that is told before it.
+    *others, last = done.stderr.splitlines()
+    expect("dropped" in last and all("before the sync point" in line for line in others) and len(others) <= 1, f"stderr: {done.stderr!r}")
     check_only_losses(trace)
     gcs = analyze_json("gcs", trace)["gcs"]
     expect(gcs[-1]["exact"], "the heap is not known at the end")
