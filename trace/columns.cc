@@ -53,6 +53,7 @@ bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
     WireReader objects(segment);
     if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
       objects.Uv();
+      objects.Uv();
       rest_.Append(segment.first(objects.position()));
     }
     if (!Runs(objects)) return false;
@@ -66,6 +67,7 @@ bool ColumnSplitter::Runs(WireReader& in) {
     RunHead head;
     if (!ReadRunHead(in, &head)) return false;
     rest_.Append({begin, in.next()});
+    if (head.how == How::kSkipped) continue;
     if (head.objects > in.remaining() || head.lengths > in.remaining()) return false;
     const std::span<const uint8_t> columns = in.Take(head.column_bytes());
     if (!in.ok()) return false;
@@ -142,6 +144,7 @@ struct Joining {
 
 // False: the parts do not fit together.
 bool JoinRun(Joining& j, Predictor& predictor, const RunHead& head) {
+  if (head.how == How::kSkipped) return true;
   if (head.objects > j.left || head.lengths > j.left || head.column_bytes() > j.left) return false;
   if (head.objects > j.bits.size() * 8 - j.objects) return false;
   Predictor::State state = predictor.state();
@@ -213,9 +216,10 @@ Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplit
     }
     const size_t left_after = j.left - length;
     if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
-      const uint8_t* const time = j.rest.next();
+      const uint8_t* const head = j.rest.next();
       j.rest.Uv();
-      if (!j.rest.ok() || !j.Copy({time, j.rest.next()}) || j.left < left_after) return broken;
+      j.rest.Uv();
+      if (!j.rest.ok() || !j.Copy({head, j.rest.next()}) || j.left < left_after) return broken;
     }
     if (!JoinRuns(j, predictor_, left_after)) return broken;
   }

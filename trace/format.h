@@ -64,7 +64,10 @@ enum class SegmentKind : uint8_t {
   kOrigins = 16,
   kSamples = 17,
   kSampleDeaths = 18,
+  kFound = 19,
 };
+// The share of TLAB stretches that are read, in parts of this; ALLOC has 0 for the whole.
+inline constexpr uint32_t kWholeShare = 1 << 16;
 
 enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;

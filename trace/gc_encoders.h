@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders of MOVES, SLIDES and FILLERS. One encoder, one stream; Reset at the start of each segment.
+// Encoders of MOVES, SLIDES, FILLERS and FOUND. One encoder, one stream; Reset at the start of each segment.
 //
 // Each call writes at most kRoom bytes through a pointer and trusts that they are there. Thread safety: none.
 // Units: addresses and sizes are words.
@@ -32,6 +32,23 @@ class MoveEncoder {
  private:
   uint64_t from_end_ = 0;
   uint64_t to_end_[2] = {0, 0};
+};
+
+// A move out of a stretch that was skipped, with what the object is.
+class FoundEncoder {
+ public:
+  static constexpr size_t kRoom = MoveEncoder::kRoom + 2 * kMaxUvBytes;
+
+  void Reset() { move_.Reset(); }
+
+  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t kind, uint32_t length) {
+    p = move_.Move(p, from, to, old, words);
+    p = PutUv(p, kind);
+    return PutUv(p, length);
+  }
+
+ private:
+  MoveEncoder move_;
 };
 
 class SlideEncoder {

@@ -3,6 +3,8 @@
 //
 //     run = head, ids (u16 each), lengths (u32 each)
 //
+// A skipped run has no columns: its objects were not read.
+//
 // An id is the kind in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A kind that
 // has no room in 15 bits is an id of kind 0 and an entry of its own in that column, ahead of the length.
 //
@@ -28,21 +30,31 @@ constexpr uint16_t IdOf(uint32_t kind, bool has_length) {
   return static_cast<uint16_t>((kind <= kKindMask ? kind : 0) | (has_length ? kHasLength : 0));
 }
 
-// At their longest: distance, count with the flag, lengths.
+// How the objects of a run became known.
+enum class How : uint8_t {
+  kTlab = 0,     // a stretch of a TLAB that was chosen to be read
+  kOutside = 1,  // allocated outside TLABs; always read
+  kLate = 2,     // a stretch that was not chosen, but read before a collection that had to know its objects
+  kSkipped = 3,  // a stretch that was not chosen: only its size is known
+};
+
+// At their longest: distance, count with how, lengths.
 inline constexpr size_t kMaxRunHeadBytes = 3 * kMaxUvBytes;
 
 struct RunHead {
   int64_t distance = 0;  // of the run's start from the end of the one before; of a segment's first, from 0
-  bool outside = false;  // of TLABs
+  How how = How::kTlab;
   uint64_t objects = 0;
-  uint64_t lengths = 0;
+  uint64_t lengths = 0;  // of a skipped run: its words
 
-  uint64_t column_bytes() const { return objects * sizeof(uint16_t) + lengths * sizeof(uint32_t); }
+  uint64_t column_bytes() const {
+    return how == How::kSkipped ? 0 : objects * sizeof(uint16_t) + lengths * sizeof(uint32_t);
+  }
 };
 
 inline uint8_t* PutRunHead(uint8_t* p, const RunHead& head) {
   p = PutSv(p, head.distance);
-  p = PutUv(p, head.objects << 1 | (head.outside ? 1 : 0));
+  p = PutUv(p, head.objects << 2 | static_cast<uint64_t>(head.how));
   return PutUv(p, head.lengths);
 }
 
@@ -57,14 +69,14 @@ inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids, 
   return p + lengths.size_bytes();
 }
 
-// False: cut short. The columns may still be longer than the rest of the bytes.
+// False: cut short, or a skipped run with objects. The columns may still be longer than the rest of the bytes.
 inline bool ReadRunHead(WireReader& in, RunHead* head) {
   head->distance = in.Sv();
   const uint64_t objects = in.Uv();
-  head->outside = (objects & 1) != 0;
-  head->objects = objects >> 1;
+  head->how = static_cast<How>(objects & 3);
+  head->objects = objects >> 2;
   head->lengths = in.Uv();
-  return in.ok();
+  return in.ok() && (head->how != How::kSkipped || head->objects == 0);
 }
 
 // The objects of a run, from its columns.

@@ -15,6 +15,8 @@ class Clock {
   static uint64_t Monotonic() { return Read(CLOCK_MONOTONIC); }
   // CPU time of the calling thread; a system call.
   static uint64_t ThreadCpu() { return Read(CLOCK_THREAD_CPUTIME_ID); }
+  // CPU time of all threads of the process; a system call.
+  static uint64_t ProcessCpu() { return Read(CLOCK_PROCESS_CPUTIME_ID); }
   static uint64_t Wall() { return Read(CLOCK_REALTIME); }
 
  private:

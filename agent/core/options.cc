@@ -22,6 +22,7 @@ constexpr unsigned kMaxCompressors = 64;
 constexpr unsigned kMaxReaders = 16;
 constexpr uint64_t kMaxInterval = 1 << 30;
 constexpr unsigned kMaxDepth = 256;
+constexpr double kMinBudget = 0.5, kMinShare = 1.0 / 64;
 
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;
@@ -199,6 +200,23 @@ Status SetCompressors(std::string_view value, Options* options) {
   return {};
 }
 
+Status SetBudget(std::string_view value, Options* options) {
+  const bool percent = value.ends_with('%');
+  const auto number = ParseFraction(value.substr(0, value.size() - (percent ? 1 : 0)));
+  if (!percent || !number || *number < kMinBudget || *number > 100) {
+    return Bad("budget", value, "a percentage from 0.5% to 100%, such as 3%");
+  }
+  options->budget_percent = *number;
+  return {};
+}
+
+Status SetShare(std::string_view value, Options* options) {
+  const auto share = ParseFraction(value);
+  if (!share || *share < kMinShare || *share > 1) return Bad("share", value, "a fraction from 0.015625 (1/64) to 1, such as 0.25");
+  options->share = *share;
+  return {};
+}
+
 Status SetReaders(std::string_view value, Options* options) {
   const auto number = ParseNumber(value);
   if (!number || *number > kMaxReaders) return Bad("readers", value, "a number from 0 to 16");
@@ -245,6 +263,10 @@ constexpr Known kKnown[] = {
     {"buffer", "SIZE", "64K", "event buffer of a thread, 1K to 4M", SetBuffer, ValidIn::kFull},
     {"fuzz", "FRACTION", "0.1", "share by which buffers differ in size, 0 to 0.5", SetFuzz, ValidIn::kFull},
     {"stretch", "SIZE", "64K", "bytes of a TLAB that are read at once, 4K to 1G; 0: whole TLABs", SetStretch, ValidIn::kFull},
+    {"budget", "PERCENT%", "",
+     "CPU time that tracing may take: reads a share of what is allocated, the live heap stays exact; 0.5% to 100%", SetBudget,
+     ValidIn::kFull},
+    {"share", "FRACTION", "1", "share of TLAB stretches that are read, chosen by chance, 0.015625 to 1", SetShare, ValidIn::kFull},
     {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders, ValidIn::kFull},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4G, at least four buffers",
      SetQueue},
@@ -298,6 +320,9 @@ Status CheckTogether(const Options& options, bool deviation_given) {
   }
   if (deviation_given && options.max_bytes == 0) {
     return Status::Error("option dev is only valid with option maxsize");
+  }
+  if (options.budget_percent != 0 && options.share != 1) {
+    return Status::Error("options budget and share exclude each other: a budget decides the share");
   }
   if (options.keep && options.max_bytes == 0) {
     return Status::Error("option keep is only valid with option maxsize");

@@ -40,6 +40,8 @@ struct ThreadState;
 struct Batch {
   Stretch stretches[kLanes];
   unsigned count = 0;                // of stretches
+  uint32_t share = 0;                // with which they were chosen
+  trace::How how = trace::How::kTlab;
   std::vector<uint64_t> outside;     // addresses of objects outside TLABs
   uint64_t bytes = 0;                // of the stretches
 

@@ -30,9 +30,12 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       pause_limit_(config.pause_limit),
       first_sight_limit_(config.first_sight_limit),
       symbols_(vm, config.most_id),
+      budget_percent_(config.budget_percent),
       reader_count_(config.readers),
       readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
-               [this] { return queue_.fill() < 1; }, config.reader_waited ? config.reader_waited : &WaitedOfThisThread) {}
+               [this] { return queue_.fill() < 1; }, config.reader_waited ? config.reader_waited : &WaitedOfThisThread) {
+  budget_.Fix(config.share);
+}
 
 Session::~Session() {
   readers_.Stop();
@@ -43,7 +46,7 @@ Session::~Session() {
     threads_ = next;
   }
   for (Worker& worker : workers_) {
-    for (Buffer* buffer : {worker.moves.buffer, worker.slides.buffer, worker.fillers.buffer}) {
+    for (Buffer* buffer : {worker.moves.buffer, worker.slides.buffer, worker.fillers.buffer, worker.found.buffer}) {
       if (buffer != nullptr) queue_.Release(buffer);
     }
   }
@@ -56,6 +59,8 @@ void Session::Begin(trace::SyncReason reason) {
   workers_ = std::vector<Worker>(vm_.gc_workers);
   sync_ = std::make_unique<Sync>();
   readers_.Start(reader_count_);
+  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("no memory for budget=");
+  if (budget_.share() != trace::kWholeShare && !MakeSkippedMap()) failure_.Fail("no memory for share=");
   failure_.Activate();
 }
 
@@ -109,12 +114,16 @@ void Session::Abandon(std::string_view reason) noexcept {
 ThreadState* Session::State(void* thread, void** slot) {
   if (*slot != nullptr) [[likely]]
     return static_cast<ThreadState*>(*slot);
-  auto state = std::make_unique<ThreadState>();
-  state->id = symbols_.DefineThread(thread, &state->name, &state->java_id);
-  if (state->id == 0) {
+  std::string name;
+  uint64_t java_id = 0;
+  const uint32_t id = symbols_.DefineThread(thread, &name, &java_id);
+  if (id == 0) {
     failure_.Fail(symbols_.ExhaustedText());
     return nullptr;
   }
+  auto state = std::make_unique<ThreadState>(id);
+  state->name = std::move(name);
+  state->java_id = java_id;
   const std::lock_guard lock(registry_mutex_);
   state->next = threads_;
   if (threads_ != nullptr) threads_->prev = state.get();
@@ -124,8 +133,8 @@ ThreadState* Session::State(void* thread, void** slot) {
 }
 
 // With room for so many bytes.
-bool Session::OpenSegment(ThreadState& state, size_t bytes) {
-  bytes += trace::kMaxUvBytes;
+bool Session::OpenSegment(ThreadState& state, size_t bytes, uint32_t share) {
+  bytes += 2 * trace::kMaxUvBytes;
   if (state.buffer == nullptr) state.buffer = queue_.Acquire();
   if (state.buffer != nullptr && state.buffer->capacity < bytes) {
     queue_.Release(state.buffer);
@@ -138,9 +147,10 @@ bool Session::OpenSegment(ThreadState& state, size_t bytes) {
   Buffer& buffer = *state.buffer;
   buffer.kind = static_cast<uint8_t>(trace::SegmentKind::kAlloc);
   buffer.stream = state.id;
-  state.out = trace::PutUv(buffer.data(), clock_.Now());
+  state.out = trace::PutUv(trace::PutUv(buffer.data(), clock_.Now()), share % trace::kWholeShare);
   state.limit = buffer.data() + buffer.capacity;
   state.run_end = 0;
+  state.share = share;
   state.open = true;
   return true;
 }
@@ -194,8 +204,9 @@ void Session::WalkAll() {
 }
 
 // At a safepoint, or when no thread can be in a callback any more.
-void Session::HandOverAll(PushMode mode) {
+void Session::HandOverAll(PushMode mode, bool read_skipped) {
   WalkAll();
+  SettleSkipped(read_skipped, mode);
   const std::lock_guard lock(registry_mutex_);
   for (ThreadState* state = threads_; state != nullptr; state = state->next) StageThread(*state, mode);
   PushStaged(mode);
@@ -216,6 +227,9 @@ void Session::ThreadExit(void* thread, void** slot) {
     (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
     if (state->next != nullptr) state->next->prev = state->prev;
     exited_.Add(state->counts);
+    failure_.Guard([&] {
+      if (!state->skipped.empty()) orphans_.push_back({state->id, std::move(state->skipped)});
+    });
   }
   failure_.Guard([&] {
     if (failure_.active()) LastWords(*state, thread);
@@ -245,16 +259,17 @@ std::string Session::CountersJson() const {
     alloc.Add(exited_);
     for (const ThreadState* state = threads_; state != nullptr; state = state->next) alloc.Add(state->counts);
   }
-  uint64_t moves = 0, slides = 0, fillers = 0;
+  uint64_t moves = 0, slides = 0, fillers = 0, found = 0;
   for (const Worker& worker : workers_) {
     moves += worker.moves.count.value();
     slides += worker.slides.count.value();
     fillers += worker.fillers.count.value();
+    found += worker.found.count.value();
   }
   const SymbolCounts symbols = symbols_.counts();
   return fmt::format(
       R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
-      R"("moves":{},"slides":{},"fillers":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
+      R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
       R"("batches_read":{},"batches_refused":{},"reader_rests":{},)"
@@ -264,6 +279,7 @@ std::string Session::CountersJson() const {
       R"("live_kinds":{},"table_bytes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
+      alloc.skipped_words.value() * trace::kWordBytes, found,
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),

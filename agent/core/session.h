@@ -23,10 +23,12 @@
 #include <vector>
 
 #include "agent/core/background.h"
+#include "agent/core/budget.h"
 #include "agent/core/counter.h"
 #include "agent/core/event_source.h"
 #include "agent/core/layout_table.h"
 #include "agent/core/readers.h"
+#include "agent/core/skipped_map.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
 #include "trace/gc_encoders.h"
@@ -43,6 +45,8 @@ struct SessionConfig {
   WhenFull when_full = WhenFull::kBlock;
   // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
+  double budget_percent = 0;  // of the program's CPU time; 0: no budget
+  uint32_t share = trace::kWholeShare;  // of the stretches that are read, without a budget
   unsigned readers = 0;  // threads that read what others have allocated
   Readers::Waited reader_waited = {};  // for tests
   // How long the host may wait for the writer; see wait_budget.h.
@@ -99,6 +103,12 @@ class Session final : public EventSource {
   // yet. Any thread.
   double SyncPointBytes() const override;
   void RequestCollection() override { background_.RequestCollection(); }
+
+  // What tracing may cost from now on, in percent of the program's CPU time; 100 and more: whatever it does. False: there is no memory
+  // for it. Any thread, one at a time.
+  bool SetBudget(double percent);
+  const Budget& budget() const { return budget_; }
+  void HandOver() override;
   Background& background() { return background_; }
   void CollectionEnd(const AntTracksGC& gc);
 
@@ -129,6 +139,9 @@ class Session final : public EventSource {
     GcStream<trace::MoveEncoder> moves;
     GcStream<trace::SlideEncoder> slides;
     GcStream<trace::FillerEncoder> fillers;
+    GcStream<trace::FoundEncoder> found;
+    std::vector<AntTracksSlide> stayed;  // in a young collection, where something was skipped
+    Counter hook_ns;
   };
   struct Sync;
   // An object's header, read.
@@ -165,10 +178,10 @@ class Session final : public EventSource {
 
   // Threads.
   ThreadState* State(void* thread, void** slot);
-  bool OpenSegment(ThreadState& state, size_t bytes);
+  bool OpenSegment(ThreadState& state, size_t bytes, uint32_t share);
   void CloseSegment(ThreadState& state, PushMode mode);
   void AppendOpenSegment(ThreadState& state, trace::ByteBuffer* out);
-  void HandOverAll(PushMode mode);
+  void HandOverAll(PushMode mode, bool read_skipped = false);
   void LastWords(ThreadState& state, void* thread);
   void StageThread(ThreadState& state, PushMode mode);
   void PushStaged(PushMode mode);
@@ -180,17 +193,33 @@ class Session final : public EventSource {
   template <bool kPlain>
   bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
   bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
-  void WriteRun(ThreadState& state, const Stretch& range, bool outside, std::span<const uint16_t> ids,
+  bool RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode);
+  void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,
                 std::span<const uint32_t> lengths, PushMode mode);
   void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
   bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
-  bool ReadBlock(ThreadState& state, Stretch* stretch, Scratch& scratch, PushMode mode);
+  bool ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode);
   bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
   bool ReadForThread(ThreadState& state, const Batch& batch);
   std::unique_ptr<Scratch> TakeScratch();
   void HandBatch(ThreadState& state);
   void ReadNow(ThreadState& state, PushMode mode, bool all);
   Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
+
+  // Stretches that are skipped.
+  struct Orphans {  // of a thread that has ended
+    uint32_t thread = 0;
+    std::vector<Stretch> skipped;
+  };
+  bool MakeSkippedMap();
+  void Skip(ThreadState& state, const Stretch& stretch);
+  void ReadSkipped(ThreadState& state, PushMode mode);
+  void WriteSkipped(ThreadState& state, PushMode mode);
+  void SettleSkipped(bool read, PushMode mode);
+  void ForgetSkipped();
+  bool Found(uint32_t worker, const AntTracksSlide& move, bool old);
+  void FoundInPlace();
+  Budget::Costs CostsSoFar() const;
 
   // Collections.
   template <class Encoder>
@@ -250,12 +279,20 @@ class Session final : public EventSource {
   bool sync_in_pause_ = false;
   uint64_t slides_before_ = 0;
 
+  const double budget_percent_;  // at the beginning
+  Budget budget_;
+  SkippedMap skipped_;
+  std::atomic<bool> may_skip_{false};  // the map is there
+  std::vector<Stretch> standing_;      // skipped, in the collection that is under way; of the VM thread
+  uint64_t adjusted_ns_ = 0;           // of the writer
+
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have walked at a time
 
   mutable std::mutex registry_mutex_;
   ThreadState* threads_ = nullptr;
   AllocCounts exited_;  // of threads that are gone
+  std::vector<Orphans> orphans_;
   std::string end_reason_;
 
   const unsigned reader_count_;

@@ -2,6 +2,8 @@
 // Collections: what the VM thread and the GC workers report.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
 
@@ -48,7 +50,8 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
   }
   CloseSyncPoint();
   sync_pause_ns_.Add(Clock::Monotonic() - begin);
-  HandOverAll(PushMode::kTry);
+  // Those have to know all objects: they move them in an order of their own, or free their classes.
+  HandOverAll(PushMode::kTry, gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK);
   collections_.Add(1);
   slides_before_ = YoungSlides();
   PushCollection(trace::SegmentKind::kGcBegin, gc);
@@ -89,8 +92,14 @@ void Session::CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32
 
 void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
   if (!CheckWorker(worker)) return;
+  const uint64_t begin = Clock::Monotonic();
+  const bool looks = !standing_.empty();
   auto& stream = workers_[worker].moves;
   for (const AntTracksMove& move : moves) {
+    if (looks && skipped_.Contains(move.from)) {
+      if (!Found(worker, {move.from, move.to & ~kOldBit, move.words}, (move.to & kOldBit) != 0)) return;
+      continue;
+    }
     if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
       CloseGc(stream, trace::SegmentKind::kMoves, worker, PushMode::kBounded);
     }
@@ -101,12 +110,18 @@ void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
                             (move.to & kOldBit) != 0, move.words);
   }
   stream.count.Add(moves.size());
+  workers_[worker].hook_ns.Add(Clock::Monotonic() - begin);
 }
 
 void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
   if (!CheckWorker(worker)) return;
+  const bool looks = !standing_.empty();
   auto& stream = workers_[worker].slides;
   for (const AntTracksSlide& slide : slides) {
+    if (looks && skipped_.Contains(slide.from)) {
+      workers_[worker].stayed.push_back(slide);
+      continue;
+    }
     if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
       CloseGc(stream, trace::SegmentKind::kSlides, worker, PushMode::kBounded);
     }
@@ -116,6 +131,41 @@ void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {
                                       slide.words);
   }
   stream.count.Add(slides.size());
+}
+
+// An object that a collection has copied, or left where it is, out of a stretch that was skipped. Its header is that of the copy; but
+// G1 counts in the length of the copy of an array what it has scanned of it, and leaves that of the original alone.
+bool Session::Found(uint32_t worker, const AntTracksSlide& move, bool old) {
+  auto& stream = workers_[worker].found;
+  if (stream.buffer != nullptr && stream.out >= stream.limit) [[unlikely]] {
+    CloseGc(stream, trace::SegmentKind::kFound, worker, PushMode::kBounded);
+  }
+  if (stream.buffer == nullptr && !OpenGc(stream)) return false;
+  Header header;
+  if (!ReadHeader(move.to, &header)) return false;
+  if (header.words != move.words && header.kind.shape.how() == Shape::kArray) {
+    header.length = LoadAt<uint32_t>(move.from + vm_.array_length_offset);
+    header.words = header.kind.shape.array_words(header.length, alignment_);
+  }
+  if (header.words != move.words) {
+    failure_.Fail(fmt::format("internal error: object found at {:#x} has {} words instead of {}", move.from, header.words, move.words));
+    return false;
+  }
+  stream.out = stream.encoder.Found(stream.out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, old, move.words,
+                                    header.kind.id, header.length);
+  stream.count.Add(1);
+  return true;
+}
+
+// Headers of what stayed where it is hold other things until the collection's end.
+void Session::FoundInPlace() {
+  for (uint32_t worker = 0; worker < workers_.size(); worker++) {
+    std::vector<AntTracksSlide>& stayed = workers_[worker].stayed;
+    for (const AntTracksSlide& object : stayed) {
+      if (!Found(worker, object, false)) break;
+    }
+    stayed.clear();
+  }
 }
 
 void Session::Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers) {
@@ -178,6 +228,7 @@ void Session::StageWorkers() {
     StageGc(workers_[i].moves, trace::SegmentKind::kMoves, i);
     StageGc(workers_[i].slides, trace::SegmentKind::kSlides, i);
     StageGc(workers_[i].fillers, trace::SegmentKind::kFillers, i);
+    StageGc(workers_[i].found, trace::SegmentKind::kFound, i);
   }
   PushStagedGc();
 }
@@ -197,7 +248,9 @@ void Session::ForgetCachedKinds() {
 }
 
 void Session::CollectionEnd(const AntTracksGC& gc) {
+  FoundInPlace();
   StageWorkers();
+  ForgetSkipped();
   if (kinds_removed_) ForgetCachedKinds();
   PushCollection(trace::SegmentKind::kGcEnd, gc);
   const bool again = sync_->again.load();

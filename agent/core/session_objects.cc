@@ -117,14 +117,19 @@ bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes]
                               : ReadSomeStretches<false>(cache, stretches, scratch, ask_vm);
 }
 
-void Session::WriteRun(ThreadState& state, const Stretch& range, bool outside, std::span<const uint16_t> ids,
+// In a segment of that share; 0: of any.
+bool Session::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode) {
+  const bool fits = bytes <= static_cast<size_t>(state.limit - state.out) && (share == 0 || share == state.share);
+  if (state.open && !fits) CloseSegment(state, mode);
+  return state.open || OpenSegment(state, bytes, share == 0 ? trace::kWholeShare : share);
+}
+
+void Session::WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,
                        std::span<const uint32_t> lengths, PushMode mode) {
-  const size_t bytes = trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
-  if (state.open && bytes > static_cast<size_t>(state.limit - state.out)) CloseSegment(state, mode);
-  if (!state.open && !OpenSegment(state, bytes)) return;
+  if (!RoomForRun(state, trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes(), share, mode)) return;
   const uint64_t start = range.start / trace::kWordBytes;
   const uint64_t top = range.top / trace::kWordBytes;
-  state.out = trace::PutRun(state.out, {static_cast<int64_t>(start - state.run_end), outside}, ids, lengths);
+  state.out = trace::PutRun(state.out, {static_cast<int64_t>(start - state.run_end), how}, ids, lengths);
   state.run_end = top;
   state.counts.objects.Add(ids.size());
   state.counts.words.Add(top - start);
@@ -135,7 +140,8 @@ void Session::WriteOutside(ThreadState& state, uint64_t address, const Header& h
   uint32_t lengths[2];
   Columns columns{&id, lengths};
   columns.Put(header.kind.id, header.length, header.has_length);
-  WriteRun(state, {address, address + header.words * trace::kWordBytes}, true, {&id, 1}, {lengths, columns.lengths}, mode);
+  WriteRun(state, {address, address + header.words * trace::kWordBytes}, trace::How::kOutside, 0, {&id, 1}, {lengths, columns.lengths},
+           mode);
   state.counts.outside.Add(1);
 }
 
@@ -156,12 +162,12 @@ bool Session::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool
 }
 
 // The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
-bool Session::ReadBlock(ThreadState& state, Stretch* stretch, Scratch& scratch, PushMode mode) {
+bool Session::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode) {
   Stretch block[kLanes];
   block[0] = {stretch->start, stretch->start + kMostOfRun};
   if (!ReadStretches(state.kinds, block, scratch, true)) return false;
   block[0].top = scratch.ends[0];
-  WriteRun(state, block[0], false, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
+  WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
   stretch->start = block[0].top;
   return true;
 }
@@ -175,7 +181,7 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
   std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
   bool read = true;
   for (Stretch& stretch : stretches) {  // none that readers have is so long
-    while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, &stretch, *scratch, mode);
+    while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
   read = read && ReadStretches(state.kinds, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
   for (unsigned i = 0; read && i < batch.count; i++) {
@@ -183,7 +189,7 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
       failure_.Fail("internal error: the objects of a TLAB do not end where it ends");
       break;
     }
-    WriteRun(state, stretches[i], false, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
+    WriteRun(state, stretches[i], batch.how, batch.share, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
   }
   for (size_t i = 0; read && i < batch.outside.size(); i++) WriteOutside(state, batch.outside[i], outside[i], mode);
   {
@@ -227,6 +233,15 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
   if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
     symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   }
+  const uint32_t share = budget_.share();
+  if (share != trace::kWholeShare && may_skip_.load(std::memory_order_acquire) && !Budget::Choose(share, &state.random)) {
+    return Skip(state, {start, top});
+  }
+  if (state.batch.count != 0 && state.batch.share != share) {
+    state.wait.Refill(report_limit_);
+    ReadNow(state, at_safepoint ? PushMode::kTry : PushMode::kBounded, at_safepoint);
+  }
+  state.batch.share = share;
   state.batch.Add({start, top});
   if (at_safepoint) {
     ReadNow(state, PushMode::kTry, true);

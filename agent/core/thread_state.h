@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "agent/core/buffer_queue.h"
 #include "agent/core/counter.h"
@@ -19,7 +20,7 @@
 namespace anttracks::core {
 
 struct AllocCounts {
-  Counter objects, words, tlabs, outside, walk_ns;
+  Counter objects, words, tlabs, outside, walk_ns, skipped_words;
 
   void Add(const AllocCounts& other) {
     objects.Add(other.objects.value());
@@ -27,17 +28,21 @@ struct AllocCounts {
     tlabs.Add(other.tlabs.value());
     outside.Add(other.outside.value());
     walk_ns.Add(other.walk_ns.value());
+    skipped_words.Add(other.skipped_words.value());
   }
 };
 
 struct alignas(64) ThreadState {
+  explicit ThreadState(uint32_t number) : id(number), random(number * 0x9E3779B1u | 1) {}
+
   // The stream.
   uint8_t* out = nullptr;    // next byte of the open segment
   uint8_t* limit = nullptr;  // the end of the buffer
   Buffer* buffer = nullptr;  // may be there without an open segment
   bool open = false;
-  uint32_t id = 0;
+  uint32_t id;
   uint64_t run_end = 0;     // word behind the last run of the segment
+  uint32_t share = 0;       // of the segment
   AllocCounts counts;       // tlabs is the thread's own
   KindCache kinds;
 
@@ -45,6 +50,8 @@ struct alignas(64) ThreadState {
   WaitBudget wait;  // of the report that is under way
   Batch batch;  // reported, neither read nor given to a reader
   ReadQueue unread;
+  std::vector<Stretch> skipped;  // since the last collection
+  uint32_t random;               // never 0
 
   uint64_t java_id = 0;
   std::string name;

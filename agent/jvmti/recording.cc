@@ -117,6 +117,8 @@ void Recording::MakeSession() {
                                  .fuzz = options().fuzz,
                                  .when_full = options().when_full,
                                  .stretch_bytes = options().stretch_bytes,
+                                 .budget_percent = options().budget_percent,
+                                 .share = static_cast<uint32_t>(options().share * trace::kWholeShare),
                                  .readers = std::thread::hardware_concurrency() > 1 ? options().readers : 0});
   source_ = session_.get();
 }

@@ -179,7 +179,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& raw_out, std::
     err << "anttracks: not enough memory\n";
     return kExitUnreadable;
   } catch (const std::exception& error) {
-    err << "anttracks: " << error.what() << "\n";
+    err << "anttracks: internal error: " << error.what() << "\n";
     return kExitUnreadable;
   }
 }

@@ -24,7 +24,7 @@ constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull
 constexpr const char* kSegmentNames[kSegmentKinds] = {
     "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
     "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
-    "ORIGINS",      "SAMPLES",  "SAMPLE_DEATHS"};
+    "ORIGINS",      "SAMPLES",  "SAMPLE_DEATHS", "FOUND"};
 
 // Of a trace of samples: the same, and what they stand for.
 class SampledOverview : public Overview {

@@ -18,7 +18,7 @@ namespace anttracks::analyzer {
 // Objects by shape, over the whole trace; what sync points found is not allocated and not counted.
 class CountByShape : public SinkBase {
  public:
-  void Object(uint64_t, uint32_t shape, bool) {
+  void Object(uint64_t, uint32_t shape, trace::How) {
     if (shape >= objects_.size()) objects_.resize(shape + size_t{1});
     objects_[shape]++;
   }
@@ -38,9 +38,9 @@ class CountByThread : public SinkBase {
 
   explicit CountByThread(const Symbols& symbols) : symbols_(&symbols) {}
 
-  void AllocBegin(uint64_t thread, uint64_t) { row_ = &rows_[thread]; }
-  void Object(uint64_t, uint32_t shape, bool outside) {
-    HeapTotals& totals = outside ? row_->outside : row_->tlab;
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { row_ = &rows_[thread]; }
+  void Object(uint64_t, uint32_t shape, trace::How how) {
+    HeapTotals& totals = how == trace::How::kOutside ? row_->outside : row_->tlab;
     totals.objects++;
     totals.words += symbols_->shapes().words(shape);
   }
@@ -76,7 +76,7 @@ class Overview : public SinkBase {
     current_ = &files_[file];
     current_->read = true;
   }
-  void Object(uint64_t, uint32_t shape, bool outside) { Count(outside ? &outside_ : &tlab_, shape); }
+  void Object(uint64_t, uint32_t shape, trace::How how) { Count(how == trace::How::kOutside ? &outside_ : &tlab_, shape); }
   void SyncObject(uint64_t, uint64_t, uint32_t shape) {
     Count(&sync_, shape);
     if (!current_->syncs.empty()) Count(&current_->syncs.back().objects, shape);

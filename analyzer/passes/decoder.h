@@ -31,11 +31,17 @@ struct SinkBase {
   void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
   // What follows is from this file with events, by its number in the list of files.
   void FileBegin(uint32_t /*file*/) {}
-  void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/) {}
-  void Object(uint64_t /*word*/, uint32_t /*shape*/, bool /*outside*/) {}
+  // share: of the stretches of TLABs that are read, in parts of kWholeShare.
+  void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/, uint32_t /*share*/) {}
+  // Of ALLOC; its objects follow.
+  void RunBegin(trace::How /*how*/) {}
+  void Object(uint64_t /*word*/, uint32_t /*shape*/, trace::How /*how*/) {}
+  void Skipped(uint64_t /*word*/, uint64_t /*words*/) {}
   // Each returns the size of the object, or 0 if there is none, which ends the segment.
   uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
   uint32_t Slide(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
+  // Moved, or left where it is, out of what was skipped. False ends the segment.
+  bool Found(uint64_t /*from*/, uint64_t /*to*/, uint32_t /*shape*/) { return true; }
   void Filler(uint64_t /*word*/, uint32_t /*shape*/) {}
   void GcBegin(const GcEvent&) {}
   void GcEnd(const GcEvent&) {}
@@ -94,12 +100,25 @@ class Decoder {
  private:
   void Alloc(const trace::Segment& segment);
   void SyncObjects(const trace::Segment& segment);
-  template <class Emit>
-  void Runs(trace::WireReader& in, Emit&& emit);
+  template <class Begin, class Emit>
+  void Runs(trace::WireReader& in, Begin&& begin, Emit&& emit);
   template <class Emit>
   bool Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit);
   uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
+  // The place of a record of MOVES or FOUND; the state is that of the format.
+  struct MoveState {
+    uint64_t from_end = 0;
+    uint64_t to_end[2] = {0, 0};
+    uint64_t from = 0, to = 0, lab = 0;
+
+    bool Read(trace::WireReader& in);
+    void Moved(uint32_t words) {
+      from_end = from + words;
+      to_end[lab] = to + words;
+    }
+  };
   void Moves(const trace::Segment& segment);
+  void Found(const trace::Segment& segment);
   void Slides(const trace::Segment& segment);
   void Fillers(const trace::Segment& segment);
   void Gc(const trace::Segment& segment, bool begin);

@@ -39,6 +39,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kOrigins: return Origins(segment);
     case SegmentKind::kSamples: return Samples(segment);
     case SegmentKind::kSampleDeaths: return SampleDeaths(segment);
+    case SegmentKind::kFound: return Found(segment);
   }
   unknown_segments_++;
 }
@@ -49,7 +50,7 @@ bool Decoder<Sink>::FitsMode(trace::SegmentKind kind) {
   using trace::SegmentKind;
   const bool of_samples = kind == SegmentKind::kSamples || kind == SegmentKind::kSampleDeaths;
   const bool of_all = kind < SegmentKind::kGcBegin || (kind > SegmentKind::kGcEnd && kind < SegmentKind::kClassUnload) ||
-                      kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kOrigins;
+                      kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kOrigins || kind == SegmentKind::kFound;
   if (!of_samples && !of_all) return true;
   if (of_samples == sampled_) return true;
   problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(kind),
@@ -61,7 +62,7 @@ bool Decoder<Sink>::FitsMode(trace::SegmentKind kind) {
 template <class Sink>
 void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
   using trace::SegmentKind;
-  const bool event = kind < SegmentKind::kThreadEnd || kind == SegmentKind::kSyncAbandoned;
+  const bool event = kind < SegmentKind::kThreadEnd || kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kFound;
   if (!event) return;
   must_sync_ = false;
   if (kind == SegmentKind::kSyncBegin) return;
@@ -98,17 +99,19 @@ uint32_t Decoder<Sink>::One(uint64_t word, uint64_t kind, uint64_t length, uint3
   return words;
 }
 
-// emit(word, shape, outside).
+// begin(head, word) says whether the run's objects follow; emit(word, shape, how).
 template <class Sink>
-template <class Emit>
-void Decoder<Sink>::Runs(trace::WireReader& in, Emit&& emit) {
+template <class Begin, class Emit>
+void Decoder<Sink>::Runs(trace::WireReader& in, Begin&& begin, Emit&& emit) {
   const uint64_t base = base_;
   uint64_t word = 0;
   while (!in.AtEnd()) {
     position_.payload = base + in.position();
     sink_->set_position(position_);
     trace::RunHead head;
-    if (!trace::ReadRunHead(in, &head) || head.objects > in.remaining() || head.lengths > in.remaining()) {
+    const bool read = trace::ReadRunHead(in, &head);
+    const bool skipped = head.how == trace::How::kSkipped;
+    if (!read || head.objects > in.remaining() || (!skipped && head.lengths > in.remaining())) {
       Malformed("head of a run of objects is cut short, or the run reaches beyond its segment");
       return;
     }
@@ -118,6 +121,11 @@ void Decoder<Sink>::Runs(trace::WireReader& in, Emit&& emit) {
       return;
     }
     word += static_cast<uint64_t>(head.distance);
+    if (!begin(head, word)) return;
+    if (skipped) {
+      word += head.lengths;
+      continue;
+    }
     if (!Run(head, columns, &word, emit)) return;
   }
 }
@@ -133,7 +141,7 @@ bool Decoder<Sink>::Run(const trace::RunHead& head, std::span<const uint8_t> col
     if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
     const uint32_t words = One(*word, object.kind, object.length, &shape);
     if (words == 0) return false;
-    emit(*word, shape, head.outside);
+    emit(*word, shape, head.how);
     *word += words;
   }
   return run.whole() || Malformed("ids and lengths of a run of objects do not fit together");
@@ -143,14 +151,26 @@ template <class Sink>
 void Decoder<Sink>::Alloc(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   const uint64_t time = in.Uv();
-  if (!in.ok()) {
-    Malformed("head of an ALLOC segment is cut short");
+  const uint64_t share = in.Uv();
+  if (!in.ok() || share >= trace::kWholeShare) {
+    Malformed("head of an ALLOC segment is cut short, or has an impossible share");
     return;
   }
   Time(time);
   if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
-  sink_->AllocBegin(segment.stream, time);
-  Runs(in, [&](uint64_t word, uint32_t shape, bool outside) { sink_->Object(word, shape, outside); });
+  sink_->AllocBegin(segment.stream, time, share == 0 ? trace::kWholeShare : static_cast<uint32_t>(share));
+  const auto begin = [&](const trace::RunHead& head, uint64_t word) {
+    sink_->RunBegin(head.how);
+    if (head.how != trace::How::kSkipped) return true;
+    if (word < heap_start_ || word >= heap_end_ || head.lengths > heap_end_ - word || head.lengths == 0) {
+      problems_->Add(ProblemKind::kOutsideHeap, position_, "skipped stretch at {:#x} with {} words is outside the heap, or has none",
+                     word * 8, head.lengths);
+      return false;
+    }
+    sink_->Skipped(word, head.lengths);
+    return true;
+  };
+  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How how) { sink_->Object(word, shape, how); });
 }
 
 template <class Sink>
@@ -160,7 +180,20 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
     return;
   }
   trace::WireReader in(segment.payload);
-  Runs(in, [&](uint64_t word, uint32_t shape, bool) { sink_->SyncObject(segment.stream, word, shape); });
+  const auto begin = [this](const trace::RunHead& head, uint64_t) {
+    return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");
+  };
+  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) { sink_->SyncObject(segment.stream, word, shape); });
+}
+
+template <class Sink>
+bool Decoder<Sink>::MoveState::Read(trace::WireReader& in) {
+  const uint64_t v = in.Uv();
+  lab = v & 1;
+  from = from_end + static_cast<uint64_t>(trace::Unzigzag(v >> 2));
+  to = to_end[lab];
+  if (v & 2) to += static_cast<uint64_t>(in.Sv());
+  return in.ok();
 }
 
 template <class Sink>
@@ -168,24 +201,38 @@ void Decoder<Sink>::Moves(const trace::Segment& segment) {
   if (!InGc("MOVES")) return;
   if constexpr (Sink::kNeedsHeap) {
     trace::WireReader in(segment.payload);
-    uint64_t from_end = 0;
-    uint64_t to_end[2] = {0, 0};
+    MoveState move;
     while (!in.AtEnd()) {
       At(in);
-      const uint64_t v = in.Uv();
-      const uint64_t lab = v & 1;
-      const uint64_t from = from_end + static_cast<uint64_t>(trace::Unzigzag(v >> 2));
-      uint64_t to = to_end[lab];
-      if (v & 2) to += static_cast<uint64_t>(in.Sv());
-      if (!in.ok()) {
+      if (!move.Read(in)) {
         Malformed("move is cut short or overlong");
         return;
       }
-      const uint32_t words = sink_->Move(from, to);
+      const uint32_t words = sink_->Move(move.from, move.to);
       if (words == 0) return;
-      from_end = from + words;
-      to_end[lab] = to + words;
+      move.Moved(words);
     }
+  }
+}
+
+template <class Sink>
+void Decoder<Sink>::Found(const trace::Segment& segment) {
+  if (!InGc("FOUND")) return;
+  trace::WireReader in(segment.payload);
+  MoveState move;
+  while (!in.AtEnd()) {
+    At(in);
+    const bool read = move.Read(in);
+    const uint64_t kind = in.Uv();
+    const uint64_t length = in.Uv();
+    if (!read || !in.ok()) {
+      Malformed("found object is cut short or overlong");
+      return;
+    }
+    uint32_t shape = 0;
+    const uint32_t words = One(move.to, kind, length, &shape);
+    if (words == 0 || !sink_->Found(move.from, move.to, shape)) return;
+    move.Moved(words);
   }
 }
 

@@ -29,9 +29,9 @@ class LiveAndAllocated : public Rebuild {
   LiveAndAllocated(Symbols& symbols, Problems& problems, std::optional<uint64_t> gc)
       : Rebuild(symbols, problems, {}), gc_(gc) {}
 
-  void Object(uint64_t word, uint32_t shape, bool outside) {
-    allocated_.Object(word, shape, outside);
-    Rebuild::Object(word, shape, outside);
+  void Object(uint64_t word, uint32_t shape, trace::How how) {
+    allocated_.Object(word, shape, how);
+    Rebuild::Object(word, shape, how);
   }
   void GcEnd(const GcEvent& event) {
     Rebuild::GcEnd(event);

@@ -35,7 +35,7 @@ struct Meta {
 // The error says what is missing or impossible.
 trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
 
-inline constexpr size_t kSegmentKinds = 19;
+inline constexpr size_t kSegmentKinds = 20;
 
 struct SegmentCount {
   uint64_t segments = 0;

@@ -108,6 +108,32 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
   return words;
 }
 
+bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
+  records_++;
+  const uint32_t words = symbols_->shapes().words(shape);
+  const SkippedStretches::Stretch* const stretch = skipped_.Find(from, words);
+  if (stretch == nullptr || gc_.kind == GcKind::kFull) {
+    counts_ = false;
+    Report(ProblemKind::kNoObject, "{} found at {:#x}, where {}; the rest of the segment is skipped", ClassName(shape), from * 8,
+           stretch == nullptr ? "nothing was skipped" : "a full collection must know its objects");
+    return false;
+  }
+  if (options_.check_spaces && !skipped_.Take(from, words)) {
+    counts_ = false;
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is found a second time, or in another object", ClassName(shape), from * 8);
+    return true;
+  }
+  CheckCollected(from);
+  Count(&gc_.found, words);
+  Count(from == to ? &gc_.stayed : &gc_.moved, words);
+  if (from == to) {
+    stay_.push_back({to, shape, stretch->origin});
+  } else if (heap_->Insert(to, shape, stretch->origin) != InsertResult::kOk) {
+    Refused(to, shape);
+  }
+  return true;
+}
+
 void Rebuild::Filler(uint64_t word, uint32_t shape) {
   if (target().Insert(word, shape, Origins::kFiller) == InsertResult::kOk) {
     Count(&gc_.fillers, symbols_->shapes().words(shape));
@@ -135,11 +161,19 @@ void Rebuild::GcBegin(const GcEvent& event) {
     if (space.collected != Collected::kNo && space.top > space.bottom) collected_.push_back(space);
   }
   last_collected_ = 0;
+  if (!skipped_.Sort()) Report(ProblemKind::kOverlap, "stretches that were skipped before collection {} overlap", gc_.id);
+  gc_.skipped_words = skipped_.words();
+  if (gc_.kind == GcKind::kFull && gc_.skipped_words != 0) {
+    Report(ProblemKind::kOrder, "stretches stand unread before the full collection {}", gc_.id);
+  }
   before_ = heap_->totals();
   counts_ = exact();  // a sync point that ends within the collection adds objects
   stay_.clear();
   next_->Clear();
-  if (options_.check_spaces) CheckSpaces(fmt::format("before collection {}", gc_.id));
+  if (options_.check_spaces) {
+    CheckSpaces(fmt::format("before collection {}", gc_.id));
+    CheckSkipped();
+  }
 }
 
 void Rebuild::GcEnd(const GcEvent& event) {
@@ -156,6 +190,7 @@ void Rebuild::GcEnd(const GcEvent& event) {
     DropYoung();
   }
   collected_.clear();
+  if (gc_.kind != GcKind::kRemark) skipped_.Clear();
   gc_.live = heap_->totals();
   CheckTotals();
   gc_.exact = exact();
@@ -206,8 +241,8 @@ void Rebuild::SwapFull() {
 // What was moved away from a space that was not collected would be in the heap twice, or not at all.
 void Rebuild::CheckTotals() {
   if (!exact() || !counts_) return;
-  const uint64_t objects = before_.objects - gc_.died.objects + gc_.fillers.objects;
-  const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words;
+  const uint64_t objects = before_.objects - gc_.died.objects + gc_.fillers.objects + gc_.found.objects;
+  const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words + gc_.found.words;
   if (gc_.live.objects == objects && gc_.live.words == words) return;
   Report(ProblemKind::kTotals, "collection {} leaves {} objects with {} bytes where {} with {} bytes should live",
          gc_.id, gc_.live.objects, gc_.live.words * 8, objects, words * 8);
@@ -233,6 +268,18 @@ void Rebuild::CheckSpaces(const std::string& when) {
   }
   heap_->ForEach(end, heap_->end(), outside);
   Walk(outside_all);
+}
+
+// No known object lies in what was skipped.
+void Rebuild::CheckSkipped() {
+  for (const SkippedStretches::Stretch& stretch : skipped_.all()) {
+    HeapObject last;
+    const bool inside = heap_->FindLast(heap_->start(), stretch.end, &last) &&
+                        last.word + symbols_->shapes().words(last.shape) > stretch.begin;
+    if (inside) {
+      Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape), last.word * 8);
+    }
+  }
 }
 
 void Rebuild::CheckUnloaded() {
@@ -266,6 +313,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   heap_->Clear();
   next_->Clear();
   stay_.clear();
+  skipped_.Clear();
   collected_.clear();
   kept_.Begin(epoch(), &origins_);
   state_ = HeapState::kFilling;

@@ -14,6 +14,9 @@
 //                          kFilling --SYNC_ABANDONED--> kUnknown --SYNC_BEGIN--> kFilling
 //   any --LOSS, gap--> kLost --SYNC_BEGIN--> kFilling
 //
+// Stretches that were skipped hold objects that nobody knows, until a young collection finds those of them that live. What it does not
+// find is dead; how many objects that were is not known, but how many bytes.
+//
 // Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each record of the
 // trace, the trace is refused.
 //
@@ -32,6 +35,7 @@
 #include "analyzer/model/origin_runs.h"
 #include "analyzer/model/origins.h"
 #include "analyzer/model/problems.h"
+#include "analyzer/model/skipped_stretches.h"
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
 #include "analyzer/passes/sync_check.h"
@@ -60,6 +64,9 @@ struct GcRecord {
   uint64_t begin_ns = 0, end_ns = 0;
   uint64_t used_before = 0, used_after = 0;  // of all spaces, as the VM sees it: bytes
   HeapTotals moved, stayed, died, fillers, live;
+  // Of the stretches that were skipped since the collection before, and of what it found in them; the latter is also in moved or stayed.
+  uint64_t skipped_words = 0;
+  HeapTotals found;
   bool exact = false;                // every object was known when it ended
   SyncState sync = SyncState::kNone;  // of the rotation's sync point that follows it
 };
@@ -78,11 +85,13 @@ class Rebuild : public SinkBase {
 
   void Configure(uint64_t start_word, uint64_t end_word);
 
-  void AllocBegin(uint64_t thread, uint64_t) { origin_ = origins_.Intern(thread, epoch()); }
-  void Object(uint64_t word, uint32_t shape, bool) {
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { origin_ = origins_.Intern(thread, epoch()); }
+  void Object(uint64_t word, uint32_t shape, trace::How) {
     records_++;
     if (heap_->Insert(word, shape, origin_) != InsertResult::kOk) Refused(word, shape);
   }
+  void Skipped(uint64_t word, uint64_t words) { skipped_.Add({word, word + words, origin_}); }
+  bool Found(uint64_t from, uint64_t to, uint32_t shape);
   uint32_t Move(uint64_t from, uint64_t to);
   uint32_t Slide(uint64_t from, uint64_t to);
   void Filler(uint64_t word, uint32_t shape);
@@ -140,6 +149,7 @@ class Rebuild : public SinkBase {
   void DropYoung();
   void SwapFull();
   void CheckSpaces(const std::string& when);
+  void CheckSkipped();
   void CheckTotals();
   void CheckUnloaded();
   void Lose();
@@ -158,6 +168,7 @@ class Rebuild : public SinkBase {
   std::vector<Space> collected_;  // of the collection that is under way, by address
   size_t last_collected_ = 0;
   std::vector<HeapObject> stay_;  // in a young collection
+  SkippedStretches skipped_;               // since the last collection that moved objects
   GcRecord gc_;
   HeapTotals before_;    // the collection that is under way
   bool counts_ = false;  // the heap was known before it, and all its events could be believed

@@ -37,8 +37,8 @@ class Collect : public analyzer::SinkBase {
  public:
   Collect(const analyzer::Symbols& symbols, uint64_t thread, size_t most)
       : symbols_(symbols), thread_(thread), most_(most) {}
-  void AllocBegin(uint64_t thread, uint64_t) { current_ = thread; }
-  void Object(uint64_t, uint32_t shape_id, bool) {
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { current_ = thread; }
+  void Object(uint64_t, uint32_t shape_id, trace::How) {
     by_thread[current_]++;
     if (current_ != thread_) return;
     const analyzer::Shape& shape = symbols_.shapes()[shape_id];

@@ -8,6 +8,7 @@
 #include "tests/fuzz/trace_input.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
+#include "tests/unit/analyzer/skipped_trace.h"
 #include "trace/file_writer.h"
 #include "trace/reader.h"
 #include "trace/segment_writer.h"
@@ -106,11 +107,15 @@ int main(int argc, char** argv) {
   Write(corpus / "reader" / "small_trace", Byte(1) + small);
   Write(corpus / "reader" / "columns", Byte(1) + anttracks::fuzz::ColumnsFile());
   Write(corpus / "verify" / "small_trace", Byte(0) + Input(small));
+  const std::string skipped = t::SkippedTrace().file();
+  Write(corpus / "reader" / "skipped_trace", Byte(1) + skipped);
+  Write(corpus / "verify" / "skipped_trace", Byte(0) + Input(skipped));
   Write(corpus / "verify" / "sampled_trace", Byte(2) + Input(sampled));
   for (int report = 0; report < 21; report++) {
     const std::string name = std::to_string(report);
     const bool of_classes = report >= 13 && report <= 15;
     Write(corpus / "reports" / ("report_" + name), Byte(report) + Byte(0) + Input(of_classes ? classes : small));
+    Write(corpus / "reports" / ("skipped_" + name), Byte(report) + Byte(0) + Input(skipped));
     Write(corpus / "reports" / ("sampled_" + name), Byte(report) + Byte(2) + Input(sampled));
   }
   Write(corpus / "reports" / "file_bytes", Byte(1) + Byte(0x80) + small);

@@ -91,13 +91,20 @@ void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
 namespace {
 
 // An independent reading of the specification's runs of objects.
-void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector<ReadObject>* out) {
+void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector<ReadObject>* out,
+                 std::vector<ReadSkipped>* skipped) {
   uint64_t word = 0;
   while (!in.AtEnd()) {
     word += static_cast<uint64_t>(in.Sv());
     const uint64_t count = in.Uv();
     const uint64_t length_count = in.Uv();
-    WireReader ids(in.Take((count >> 1) * 2));
+    if ((count & 3) == 3) {  // skipped: words in place of the lengths
+      Check(count == 3 && skipped != nullptr, "skipped stretch with objects");
+      skipped->push_back({id, word * 8, length_count * 8});
+      word += length_count;
+      continue;
+    }
+    WireReader ids(in.Take((count >> 2) * 2));
     WireReader lengths(in.Take(length_count * 4));
     Check(in.ok(), "run is cut");
     while (!ids.AtEnd()) {
@@ -111,7 +118,7 @@ void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector
       uint64_t words = c.bytes / 8;
       if (c.flags & trace::kClassArray) words = (c.header + (uint64_t{length} << c.log2) + 7) / 8;
       if (c.flags & trace::kClassVariableSize) words = length;
-      out->push_back({id, word * 8, c.name, found->second.site, length, (count & 1) != 0});
+      out->push_back({id, word * 8, c.name, found->second.site, length, (count & 3) == 1, (count & 3) == 2});
       word += words;
     }
     Check(lengths.ok() && lengths.AtEnd(), "lengths do not fit");
@@ -124,10 +131,12 @@ void ReadOne(ReadTrace* out, const ReadSegment& segment) {
     ReadSymbols(out, segment.payload);
   } else if (segment.kind == SegmentKind::kAlloc) {
     in.Uv();
+    const uint64_t share = in.Uv();
+    Check(share < 1 << 16, "impossible share");
     Check(out->threads.count(static_cast<uint32_t>(segment.stream)), "thread is not defined");
-    ReadObjects(*out, segment.stream, in, &out->objects);
+    ReadObjects(*out, segment.stream, in, &out->objects, &out->skipped);
   } else if (segment.kind == SegmentKind::kSyncObjects) {
-    ReadObjects(*out, segment.stream, in, &out->sync_objects);
+    ReadObjects(*out, segment.stream, in, &out->sync_objects, nullptr);
   } else if (segment.kind == SegmentKind::kLoss) {
     in.Uv();
     in.Uv();

@@ -32,7 +32,13 @@ struct ReadObject {
   uint32_t site = 0;
   uint32_t length = 0;
   bool outside = false;
+  bool late = false;
   bool operator==(const ReadObject&) const = default;
+};
+
+// A stretch that was not read.
+struct ReadSkipped {
+  uint64_t stream = 0, address = 0, bytes = 0;
 };
 
 struct ReadKind {
@@ -54,6 +60,7 @@ struct ReadTrace {
 
   std::vector<ReadSegment> segments;
   std::vector<ReadObject> objects;       // of ALLOC
+  std::vector<ReadSkipped> skipped;
   std::vector<ReadObject> sync_objects;  // of SYNC_OBJECTS
   std::map<uint32_t, ReadKind> kinds;
   std::map<uint32_t, ReadClass> classes;

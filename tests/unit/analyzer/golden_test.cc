@@ -30,22 +30,22 @@ allocated       12 objects, 304 B
   in TLABs      11 objects, 288 B
   outside       1 object, 16 B
 
-raw             828 B, 69.00 B an object
-on disk         1.12 KiB, 95.33 B an object
+raw             832 B, 69.33 B an object
+on disk         1.12 KiB, 95.67 B an object
 losses          none
 ended           cleanly (VM death)
 
   Segments      Count  Raw bytes   Share
-  ALLOC             4         80   9.7 %
+  ALLOC             4         84  10.1 %
   MOVES             2         29   3.5 %
   SLIDES            4         48   5.8 %
   FILLERS           1          9   1.1 %
-  GC_BEGIN          2        128  15.5 %
-  GC_END            2        128  15.5 %
-  SYNC_BEGIN        1         47   5.7 %
-  SYNC_OBJECTS      1         17   2.1 %
+  GC_BEGIN          2        128  15.4 %
+  GC_END            2        128  15.4 %
+  SYNC_BEGIN        1         47   5.6 %
+  SYNC_OBJECTS      1         17   2.0 %
   SYNC_END          1          6   0.7 %
-  SYMBOLS           1        307  37.1 %
+  SYMBOLS           1        307  36.9 %
   END               1         29   3.5 %
 )out");
 }

@@ -96,10 +96,10 @@ TEST_CASE("a table agrees with a plain map whatever the ids") {
 }
 
 TEST_CASE("a run that says it has more objects than its segment holds is refused") {
-  for (const uint64_t count : {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 38, uint64_t{1} << 62, UINT64_MAX >> 1}) {
+  for (const uint64_t count : {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 38, uint64_t{1} << 61, UINT64_MAX >> 2}) {
     for (const uint64_t lengths : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 62}) {
       TraceBuilder b = Vast();
-      b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(1).Fixed(1).Uv(0).Uv(count << 1).Uv(lengths));
+      b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(1).Fixed(1).Uv(0).Uv(count << 2).Uv(lengths));
       const CommandResult result = Anttracks(b.Flush().file(), {"info"});
       CHECK(result.code == 4);
       CHECK(Has(result, "TRACE: chunk at"));

@@ -283,7 +283,7 @@ TEST_CASE("RotationInfoShowsFilesAndThePeriodTheyCover") {
   const std::string out = folder.Run("info", {"app.trace"}).out;
   CHECK(out.substr(0, out.find("trace  ")) == R"out(
 symbols         app.trace, 676 B, format 2.0
-file 1          app.trace.1, 611 B, format 2.0, GC 1, sync point complete
+file 1          app.trace.1, 612 B, format 2.0, GC 1, sync point complete
 file 2          app.trace.2, 674 B, format 2.0, GC 2, sync point abandoned, sync point complete
 )out" + 1);
   CHECK(Has(out, "\nperiod          9.5 us to 30.0 us, GC 1 to 2; file 0 is not there\n"));

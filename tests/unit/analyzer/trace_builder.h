@@ -19,12 +19,18 @@ namespace anttracks::testing {
 using trace::ByteBuffer;
 using trace::SegmentKind;
 
-// The payload of an ALLOC (with a Head) or SYNC_OBJECTS segment. Tlab and Outside begin a run.
+// The payload of an ALLOC (with a Head) or SYNC_OBJECTS segment. Tlab, Outside and Late begin a run.
 class Objects {
  public:
-  Objects& Head(uint64_t time) { return Uv(time); }
+  Objects& Head(uint64_t time, uint64_t share = 0) { return Uv(time).Uv(share); }
   Objects& Tlab(int64_t distance) { return Begin(distance, 0); }
   Objects& Outside(int64_t distance) { return Begin(distance, 1); }
+  Objects& Late(int64_t distance) { return Begin(distance, 2); }
+  Objects& Skipped(int64_t distance, uint64_t words) {
+    End();
+    payload_.Sv(distance);
+    return Uv(3).Uv(words);
+  }
   Objects& Fixed(uint64_t kind) { return Id(kind); }
   Objects& WithLength(uint64_t kind, uint64_t length) {
     Id(kind, 0x8000);
@@ -43,10 +49,10 @@ class Objects {
   }
 
  private:
-  Objects& Begin(int64_t distance, uint64_t outside) {
+  Objects& Begin(int64_t distance, uint64_t how) {
     End();
     distance_ = distance;
-    outside_ = outside;
+    how_ = how;
     open_ = true;
     return *this;
   }
@@ -58,7 +64,7 @@ class Objects {
   void End() {
     if (!open_) return;
     payload_.Sv(distance_);
-    payload_.Uv(ids_.size() / 2 << 1 | outside_);
+    payload_.Uv(ids_.size() / 2 << 2 | how_);
     payload_.Uv(lengths_.size() / 4);
     payload_.Append(ids_.span());
     payload_.Append(lengths_.span());
@@ -68,7 +74,7 @@ class Objects {
   }
   ByteBuffer payload_, ids_, lengths_;
   int64_t distance_ = 0;
-  uint64_t outside_ = 0;
+  uint64_t how_ = 0;
   bool open_ = false;
 };
 

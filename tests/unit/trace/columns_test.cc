@@ -32,6 +32,7 @@ struct Run {
 void AddAlloc(ByteBuffer* chunk, uint64_t thread, uint64_t time, std::span<const Run> runs) {
   ByteBuffer payload;
   payload.Uv(time);
+  payload.Uv(0);
   for (const Run& run : runs) run.AppendTo(&payload, 1000);
   AppendSegment(chunk, SegmentKind::kAlloc, thread, payload.span());
 }
@@ -61,8 +62,8 @@ TEST_CASE("what is foreseen costs a bit, and lengths are packed") {
   CHECK(ToBytes(parts[1]) == B({0x70}));
   CHECK(ToBytes(parts[2]) == B({5, 0, 6, 0x80, 5, 0, 6, 0x80, 6, 0x80}));
   CHECK(ToBytes(parts[3]) == B({0xAC, 0x02, 0xAC, 0x02, 0xAD, 0x02}));
-  // Kind, stream, length, time; distance, objects, lengths.
-  CHECK(ToBytes(parts[0]) == B({1, 2, 37, 9, 0xD0, 0x0F, 8 << 1, 4}));
+  // Kind, stream, length, time, share; distance, objects, lengths.
+  CHECK(ToBytes(parts[0]) == B({1, 2, 38, 9, 0, 0xD0, 0x0F, 8 << 2, 4}));
   CHECK(Joined(parts, chunk.size()) == ToBytes(chunk.span()));
 }
 

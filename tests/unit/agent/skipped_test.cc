@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stretches that are not read: where they lie, what collections find in them, and how a budget decides how many they are.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "agent/core/budget.h"
+#include "agent/core/skipped_map.h"
+#include "tests/unit/agent/fake_vm.h"
+#include "tests/unit/agent/recorded.h"
+
+namespace anttracks::core {
+namespace {
+
+TEST_CASE("of any stretches side by side, the map holds the objects of those that are marked") {
+  constexpr uint64_t kStart = 0x100000000, kEnd = kStart + (1 << 16);
+  SkippedMap map;
+  REQUIRE(map.Make(kStart, kEnd));
+  std::minstd_rand random(5);
+  for (int round = 0; round < 20; round++) {
+    std::vector<Stretch> marked;
+    std::set<uint64_t> in, out;
+    for (uint64_t at = kStart; at < kEnd - 5000;) {
+      const uint64_t begin = at;
+      const bool mark = random() % 2 == 0;
+      for (uint64_t objects = 1 + random() % 40; objects > 0; objects--) {
+        (mark ? in : out).insert(at);
+        at += 16 + 8 * (random() % 12);
+      }
+      if (mark) marked.push_back({begin, at});
+    }
+    for (const Stretch& stretch : marked) map.Mark(stretch);
+    CHECK(std::all_of(in.begin(), in.end(), [&](uint64_t at) { return map.Contains(at); }));
+    CHECK(std::none_of(out.begin(), out.end(), [&](uint64_t at) { return map.Contains(at); }));
+    for (const Stretch& stretch : marked) map.Clear(stretch);
+    CHECK(std::none_of(in.begin(), in.end(), [&](uint64_t at) { return map.Contains(at); }));
+  }
+  CHECK(!map.Contains(0));
+  CHECK(!map.Contains(kStart - 16));
+  CHECK(!map.Contains(kEnd + (1 << 20)));
+}
+
+// Eight stretches of twenty points and an array each, then a place to move to.
+struct Allocated {
+  explicit Allocated(FakeVm& vm) : to(vm.heap() + (256 << 10)) {
+    uint64_t at = vm.heap();
+    for (int i = 0; i < 8; i++) {
+      const uint64_t begin = at;
+      for (int k = 0; k < 20; k++) at = vm.Put(at, FakeVm::kPoint, 20);
+      array.push_back(at);
+      at = vm.Put(at, FakeVm::kInts, 30, 7);
+      stretches.push_back({begin, at});
+    }
+  }
+  uint64_t to;
+  std::vector<uint64_t> array;
+  std::vector<Stretch> stretches;
+};
+
+constexpr uint64_t kArrayBytes = 48;  // of int[7]
+
+AntTracksGC Gc(uint32_t kind) {
+  AntTracksGC gc{};
+  gc.kind = kind;
+  gc.cause = "test";
+  return gc;
+}
+
+// With the smallest share nearly all is skipped; tests look at what was.
+SessionConfig Little() { return {.share = Budget::kLeastShare}; }
+
+TEST_CASE("a young collection describes what it moves out of skipped stretches, and nothing else") {
+  FakeVm vm;
+  Allocated allocated(vm);
+  Recording recording(vm, Little());
+  void* slot = nullptr;
+  for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
+  const AntTracksGC young = Gc(ANTTRACKS_GC_YOUNG);
+  recording.callbacks().gc_begin(recording.context(), &young);
+  std::vector<AntTracksMove> moves;
+  uint64_t to = allocated.to;
+  for (const uint64_t from : allocated.array) {
+    vm.Put(to, FakeVm::kInts, 30, 7);
+    moves.push_back({from, to, kArrayBytes / 8});
+    to += kArrayBytes;
+  }
+  recording.callbacks().moves(recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
+  recording.callbacks().gc_end(recording.context(), &young);
+  // Nothing stands any more: a move from there is a plain one.
+  recording.callbacks().gc_begin(recording.context(), &young);
+  recording.callbacks().moves(recording.context(), 0, moves.data(), 1);
+  recording.callbacks().gc_end(recording.context(), &young);
+  const ReadTrace trace = recording.End();
+  REQUIRE(!trace.skipped.empty());
+  uint64_t skipped = 0, all = 0;
+  for (const ReadSkipped& stretch : trace.skipped) skipped += stretch.bytes;
+  for (const Stretch& stretch : allocated.stretches) all += stretch.top - stretch.start;
+  const uint64_t each = all / 8;
+  CHECK(skipped + trace.objects.size() / 21 * each == all);
+  size_t found = 0, moved = 0;
+  for (const ReadSegment& segment : trace.segments) {
+    trace::WireReader in(segment.payload);
+    while (segment.kind == trace::SegmentKind::kFound && !in.AtEnd()) {
+      if ((in.Uv() & 2) != 0) in.Sv();
+      CHECK(trace.kinds.at(static_cast<uint32_t>(in.Uv())).site == 30);
+      CHECK(in.Uv() == 7);
+      found++;
+    }
+    while (segment.kind == trace::SegmentKind::kMoves && !in.AtEnd()) {
+      if ((in.Uv() & 2) != 0) in.Sv();
+      moved++;
+    }
+  }
+  CHECK(found == skipped / each);
+  CHECK(moved == 8 - found + 1);
+}
+
+TEST_CASE("what stays where it is in a young collection is described when the collection has ended") {
+  FakeVm vm;
+  Allocated allocated(vm);
+  Recording recording(vm, Little());
+  void* slot = nullptr;
+  for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
+  const AntTracksGC young = Gc(ANTTRACKS_GC_YOUNG);
+  recording.callbacks().gc_begin(recording.context(), &young);
+  std::vector<AntTracksSlide> stay;
+  std::vector<uint64_t> marks;
+  for (const uint64_t at : allocated.array) {
+    stay.push_back({at, at, kArrayBytes / 8});
+    marks.push_back(FakeVm::SetMark(at, FakeVm::kMarked));
+  }
+  recording.callbacks().slides(recording.context(), 0, stay.data(), static_cast<uint32_t>(stay.size()));
+  for (size_t i = 0; i < marks.size(); i++) FakeVm::SetMark(allocated.array[i], marks[i]);
+  recording.callbacks().gc_end(recording.context(), &young);
+  const ReadTrace trace = recording.End();
+  CHECK(trace.losses == 0);
+  REQUIRE(!trace.skipped.empty());
+  CHECK(trace.Count(trace::SegmentKind::kFound) == 1);
+}
+
+TEST_CASE("a full collection and a remark find everything read") {
+  for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_REMARK}) {
+    FakeVm vm;
+    Allocated allocated(vm);
+    Recording recording(vm, Little());
+    void* slot = nullptr;
+    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
+    const AntTracksGC gc = Gc(kind);
+    recording.callbacks().gc_begin(recording.context(), &gc);
+    recording.callbacks().gc_end(recording.context(), &gc);
+    const ReadTrace trace = recording.End();
+    CHECK(trace.skipped.empty());
+    CHECK(trace.objects.size() == 8 * 21);
+    CHECK(std::any_of(trace.objects.begin(), trace.objects.end(), [](const ReadObject& object) { return object.late; }));
+  }
+}
+
+TEST_CASE("what a thread skipped is settled after its end, too") {
+  for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_YOUNG}) {
+    FakeVm vm;
+    Allocated allocated(vm);
+    Recording recording(vm, Little());
+    void* slot = nullptr;
+    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
+    recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(1), &slot);
+    const AntTracksGC gc = Gc(kind);
+    recording.callbacks().gc_begin(recording.context(), &gc);
+    recording.callbacks().gc_end(recording.context(), &gc);
+    const ReadTrace trace = recording.End();
+    CHECK(trace.losses == 0);
+    CHECK(trace.skipped.empty() == (kind == ANTTRACKS_GC_FULL));
+    CHECK(std::all_of(trace.skipped.begin(), trace.skipped.end(), [](const ReadSkipped& stretch) { return stretch.stream == 1; }));
+    if (kind == ANTTRACKS_GC_FULL) CHECK(trace.objects.size() == 8 * 21);
+  }
+}
+
+TEST_CASE("a stretch is chosen with the probability of the share") {
+  for (const uint32_t share : {trace::kWholeShare / 64, trace::kWholeShare / 3, trace::kWholeShare - 1}) {
+    uint32_t random = 1;
+    int chosen = 0;
+    constexpr int kDraws = 400'000;
+    for (int i = 0; i < kDraws; i++) chosen += Budget::Choose(share, &random) ? 1 : 0;
+    const double p = double{share} / trace::kWholeShare;
+    CHECK(std::abs(chosen - p * kDraws) < 5 * std::sqrt(kDraws * p * (1 - p)) + 1);
+  }
+}
+
+// A program whose tracing costs so much of its time when all is read, and so much whatever is read.
+struct Program {
+  Budget::Costs costs;
+  double Run(Budget& budget, double whole_cost, double fixed_cost, int steps);
+};
+
+double Program::Run(Budget& budget, double whole_cost, double fixed_cost, int steps) {
+  for (int i = 0; i < steps; i++) {
+    const double rest = 1e8;
+    const double share = double{budget.share()} / trace::kWholeShare;
+    costs.scaled_ns += static_cast<uint64_t>(rest * whole_cost * share);
+    costs.fixed_ns += static_cast<uint64_t>(rest * fixed_cost);
+    costs.process_ns += static_cast<uint64_t>(rest * (1 + whole_cost * share + fixed_cost));
+    budget.Adjust(costs);
+  }
+  return budget.spent_percent();
+}
+
+TEST_CASE("a budget is kept whatever tracing costs, and used where it is needed") {
+  for (const double whole : {0.02, 0.1, 0.5, 1.2}) {
+    Budget budget;
+    budget.SetPercent(3);
+    const double spent = Program().Run(budget, whole, 0.002, 600);
+    CAPTURE(whole);
+    CHECK(spent <= 3.1);
+    CHECK(spent >= std::min(2.5, 100 * whole));
+    if (whole == 0.02) CHECK(budget.share() == trace::kWholeShare);
+  }
+}
+
+TEST_CASE("what costs more than the budget by itself leaves the least share") {
+  Budget budget;
+  budget.SetPercent(1);
+  Program().Run(budget, 0.2, 0.02, 200);
+  CHECK(budget.share() == Budget::kLeastShare);
+}
+
+TEST_CASE("a burst is paid back, and everything is read again when there is little to read") {
+  Budget budget;
+  budget.SetPercent(3);
+  Program program;
+  program.Run(budget, 0.01, 0, 100);
+  CHECK(budget.share() == trace::kWholeShare);
+  program.Run(budget, 1, 0, 300);
+  CHECK(budget.spent_percent() <= 3.1);
+  program.Run(budget, 0.001, 0, 100);
+  CHECK(budget.share() == trace::kWholeShare);
+}
+
+TEST_CASE("without a budget, and with one of all, everything is read") {
+  Budget budget;
+  CHECK(budget.share() == trace::kWholeShare);
+  budget.SetPercent(5);
+  CHECK(budget.share() < trace::kWholeShare);
+  budget.SetPercent(100);
+  CHECK(budget.share() == trace::kWholeShare);
+  Program().Run(budget, 1, 1, 10);
+  CHECK(budget.share() == trace::kWholeShare);
+}
+
+}  // namespace
+}  // namespace anttracks::core
