@@ -357,6 +357,13 @@ trace::Result<Options> ParseOptions(const char* text) {
   return options;
 }
 
+trace::Result<double> ParseChange(const std::string& text) {
+  const trace::Result<Options> parsed = ParseOptions(text.c_str());
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->full_only == std::vector<std::string>{"budget"} && text.find(',') == std::string::npos) return parsed->budget_percent;
+  return Status::Error("only budget can be changed while a trace runs, not '" + text + "': budget=3%, or budget=100% for everything");
+}
+
 std::string OptionTable() {
   std::string table = "AntTracks agent: java -agentpath:libanttracks.so=OPTION,OPTION...\n\n";
   const auto row = [&table](std::string_view option, std::string_view standard, std::string_view meaning) {

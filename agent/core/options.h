@@ -46,6 +46,9 @@ struct Options {
 // The error names the option and what would be valid. text may be nullptr (no options).
 trace::Result<Options> ParseOptions(const char* text);
 
+// What a trace that runs can be told, "budget=P%". Its percentage.
+trace::Result<double> ParseChange(const std::string& text);
+
 // The table that `help` prints.
 std::string OptionTable();
 

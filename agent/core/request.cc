@@ -16,7 +16,8 @@ struct Known {
 
 constexpr Known kKnown[] = {
     {"attach", Command::kAttach, true}, {"start", Command::kStart, true},   {"stop", Command::kStop},
-    {"rotate", Command::kRotate},       {"status", Command::kStatus}, {"dump-stats", Command::kDumpStats},
+    {"rotate", Command::kRotate},       {"set", Command::kSet, true},       {"status", Command::kStatus},
+    {"dump-stats", Command::kDumpStats},
 };
 
 // What stands before the next comma; text begins behind it then.

@@ -20,6 +20,7 @@ enum class Command {
   kStart,
   kStop,
   kRotate,
+  kSet,  // the budget of the trace that runs
   kStatus,
   kDumpStats,
 };
@@ -27,7 +28,7 @@ enum class Command {
 struct Request {
   Command command = Command::kNone;
   std::string reply;    // file that the answer goes to; empty: nobody reads it
-  std::string options;  // of attach and start
+  std::string options;  // of attach, start and set
 };
 
 // The error says what is wrong with it.

@@ -164,6 +164,9 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
     case Command::kRotate:
       done = running ? recording_->Rotate(dying_) : Status::Error("nothing is traced, so there is nothing to rotate");
       break;
+    case Command::kSet:
+      done = running ? recording_->Set(request.options) : Status::Error("nothing is traced, so there is nothing to set");
+      break;
     case Command::kDumpStats:
       if (!running) return Status::Error("nothing is traced; the counters of a trace that has ended are in its END: anttracks info");
       (*reply)["stats"] = recording_->Counters(recording_->failed() ? "failed" : "running");

@@ -381,6 +381,14 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   return Status::Error("no collection began the next file within 10 s; the next one that the program needs will");
 }
 
+Status Recording::Set(const std::string& change) {
+  const auto percent = core::ParseChange(change);
+  if (!percent.ok()) return percent.status();
+  if (!session_) return Status::Error("a trace of samples has no budget; its interval is chosen when it begins");
+  if (session_->SetBudget(*percent)) return {};
+  return Status::Error("there is no memory for a budget");
+}
+
 nlohmann::ordered_json Recording::Counters(std::string_view state) const {
   nlohmann::ordered_json json;
   json["trace"] = plan_.file;

@@ -65,6 +65,8 @@ class Recording {
 
   // Begins the next data file with a collection, now. cancelled: ends the wait for it.
   trace::Status Rotate(const std::atomic<bool>& cancelled);
+  // What may be changed while it runs; see core::ParseChange.
+  trace::Status Set(const std::string& change);
   // Into the file of stats=, if there is one. Waits for the disk for a while only.
   void WriteStats(std::string_view state) noexcept;
   nlohmann::ordered_json Counters(std::string_view state) const;

@@ -111,8 +111,13 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
 int RunAttach(Session& session, const AttachArguments& arguments) { return RunRequest(session, arguments, "attach"); }
 
 int RunCtl(Session& session, const AttachArguments& arguments) {
-  if (!arguments.options.empty() && arguments.action != "start") {
-    session.err << "anttracks: only start takes options\n";
+  const bool takes = arguments.action == "start" || arguments.action == "set";
+  if (!arguments.options.empty() && !takes) {
+    session.err << "anttracks: only start and set take options\n";
+    return kExitUsage;
+  }
+  if (arguments.options.empty() && arguments.action == "set") {
+    session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything\n";
     return kExitUsage;
   }
   return RunRequest(session, arguments, arguments.action);

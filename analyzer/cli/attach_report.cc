@@ -51,6 +51,13 @@ std::string Objects(const ordered_json& trace) {
                      Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
 }
 
+// "3 %, 2.8 % spent; 12.5 % of the stretches are read"
+std::string Budget(const ordered_json& counters) {
+  const double percent = counters.value("budget_percent", 0.0), share = 100 * counters.value("share", 1.0);
+  const std::string read = share == 100 ? std::string("all is read") : fmt::format("{:.1f} % of the stretches are read", share);
+  return percent == 0 ? read : fmt::format("{} %, {} % spent; {}", percent, counters.value("spent_percent", 0.0), read);
+}
+
 void PrintStatus(Session& session, const Target& target, const ordered_json& reply) {
   const auto line = [&session](std::string_view name, const std::string& value) {
     session.out << fmt::format("{:<12}{}\n", name, value);
@@ -67,6 +74,7 @@ void PrintStatus(Session& session, const Target& target, const ordered_json& rep
   line("time", Duration(Number(*trace, "duration_ns")));
   line("written", Written(*trace));
   line("objects", Objects(*trace));
+  if (trace->at("counters").contains("share")) line("budget", Budget(trace->at("counters")));
   line("collections", Count(Number(trace->at("counters"), "collections")));
   line("losses", Losses(trace->at("counters")));
   if (const std::string failure = Text(*trace, "failure"); !failure.empty()) line("failure", failure);
@@ -82,6 +90,7 @@ std::string Done(const std::string& name, const Target& target, const ordered_js
                        Duration(Number(trace, "duration_ns")));
   }
   if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
+  if (name == "set") return fmt::format("{}: budget {}\n", file, Budget(counters));
   const bool samples = Text(trace, "mode") == "sample";
   return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()), samples ? "sampled" : "traced", file,
                      samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/cli/allocated.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/text.h"
@@ -26,35 +27,31 @@ using Kind = LayoutPart::Kind;
 struct ClassRow {
   uint64_t id = 0;
   const ClassInfo* info = nullptr;
-  HeapTotals allocated;
+  Allocated allocated;
 };
 
 bool IsArray(const ClassInfo& info) { return (info.flags & trace::kClassArray) != 0; }
 bool IsVariable(const ClassInfo& info) { return (info.flags & trace::kClassVariableSize) != 0; }
 
 // Every class that the trace defines and whose name has the text in it; the one with most bytes first.
-std::vector<ClassRow> Rows(const Symbols& symbols, const CountByShape& counts, const std::string& text) {
-  std::unordered_map<uint64_t, HeapTotals> allocated;
-  for (uint32_t shape = 0; shape < counts.objects().size(); shape++) {
-    const uint64_t objects = counts.objects()[shape];
-    if (objects == 0) continue;
-    allocated[symbols.kind_of_shape(shape).class_id].Add({objects, objects * symbols.shapes().words(shape)});
-  }
+std::vector<ClassRow> Rows(const Symbols& symbols, CountByShape& counts, const std::string& text) {
+  std::unordered_map<uint64_t, Allocated> allocated;
+  for (const auto& [kind, totals] : counts.ByKind()) allocated[symbols.kind(kind).class_id].Add(totals);
   std::vector<ClassRow> rows;
   symbols.ForEachClass([&](uint64_t id, const ClassInfo& info) {
     if (info.name.find(text) == std::string::npos) return;
     const auto found = allocated.find(id);
-    rows.push_back({id, &info, found == allocated.end() ? HeapTotals{} : found->second});
+    rows.push_back({id, &info, found == allocated.end() ? Allocated{} : found->second});
   });
   std::stable_sort(rows.begin(), rows.end(), [](const ClassRow& a, const ClassRow& b) {
-    return std::tie(b.allocated.words, b.allocated.objects, a.info->name) <
-           std::tie(a.allocated.words, a.allocated.objects, b.info->name);
+    return std::tie(b.allocated.words.value, b.allocated.objects.value, a.info->name) <
+           std::tie(a.allocated.words.value, a.allocated.objects.value, b.info->name);
   });
   return rows;
 }
 
-HeapTotals Sum(const std::vector<ClassRow>& rows) {
-  HeapTotals all;
+Allocated Sum(const std::vector<ClassRow>& rows) {
+  Allocated all;
   for (const ClassRow& row : rows) all.Add(row.allocated);
   return all;
 }
@@ -69,28 +66,22 @@ std::string SuperLabel(const Symbols& symbols, const ClassInfo& info) {
   return info.super == 0 ? "-" : Printable(ClassLabel(symbols, info.super));
 }
 
-std::string Heading(const std::vector<ClassRow>& rows) {
-  const HeapTotals all = Sum(rows);
-  return fmt::format("{}, allocated: {}, {}\n\n",
-                     rows.size() == 1 ? "1 class" : Count(rows.size()) + " classes",
-                     Plural(all.objects, "object"), Bytes(all.words * 8));
+std::string Heading(const std::vector<ClassRow>& rows, const CountByShape& counts) {
+  return fmt::format("{}{}, allocated: {}\n\n", AllocatedNote(counts), rows.size() == 1 ? "1 class" : Count(rows.size()) + " classes",
+                     AllocatedText(Sum(rows), counts.estimates()));
 }
 
-std::string ToTable(const Symbols& symbols, const std::vector<ClassRow>& rows, size_t top) {
-  const HeapTotals all = Sum(rows);
-  Table table({{"Objects"},
-               {"Share"},
-               {"Bytes"},
-               {"Share"},
-               {"Size"},
-               {"Class", Align::kLeft},
-               {"Superclass", Align::kLeft},
-               {"Loader", Align::kLeft}});
+std::string ToTable(const Symbols& symbols, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
+  const Allocated all = Sum(rows);
+  std::vector<Table::Column> columns = AllocatedColumns(estimated);
+  columns.insert(columns.end(), {{"Size"}, {"Class", Align::kLeft}, {"Superclass", Align::kLeft}, {"Loader", Align::kLeft}});
+  Table table(std::move(columns));
   const size_t shown = Shown(rows.size(), top);
   for (const ClassRow& row : std::span(rows).first(shown)) {
-    table.Add({Count(row.allocated.objects), Percent(row.allocated.objects, all.objects),
-               Count(row.allocated.words * 8), Percent(row.allocated.words, all.words), SizeLabel(*row.info),
-               Printable(row.info->name), SuperLabel(symbols, *row.info), Printable(row.info->loader_name)});
+    std::vector<std::string> cells = AllocatedCells(row.allocated, all, estimated);
+    cells.insert(cells.end(), {SizeLabel(*row.info), Printable(row.info->name), SuperLabel(symbols, *row.info),
+                               Printable(row.info->loader_name)});
+    table.Add(std::move(cells));
   }
   return table.ToString() + LeftOut(rows.size(), shown);
 }
@@ -148,7 +139,7 @@ std::string Note(const Symbols& symbols, const ClassRow& row, const ClassLayout&
   return fmt::format("  {} of {} hold no field\n", Count(layout.gap_bytes), Plural(row.info->bytes, "byte"));
 }
 
-std::string ToLayouts(const Symbols& symbols, const std::vector<ClassRow>& rows, size_t top) {
+std::string ToLayouts(const Symbols& symbols, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
   const ObjectFormat format = FormatOf(symbols);
   const size_t shown = Shown(rows.size(), top);
   std::string text;
@@ -158,8 +149,8 @@ std::string ToLayouts(const Symbols& symbols, const std::vector<ClassRow>& rows,
     text += Printable(row.info->name);
     if (row.info->super != 0) text += " extends " + SuperLabel(symbols, *row.info);
     text +=
-        fmt::format(" (loader {}): size {}, {}, {}\n", Printable(row.info->loader_name), SizeLabel(*row.info),
-                    Plural(row.allocated.objects, "object"), Bytes(row.allocated.words * 8));
+        fmt::format(" (loader {}): size {}, {}\n", Printable(row.info->loader_name), SizeLabel(*row.info),
+                    AllocatedText(row.allocated, estimated));
     text += LayoutTable(symbols, row, layout) + Note(symbols, row, layout);
   }
   return text + LeftOut(rows.size(), shown);
@@ -182,7 +173,7 @@ nlohmann::ordered_json LayoutJson(const Symbols& symbols, const ClassRow& row, c
   return list;
 }
 
-nlohmann::ordered_json ToJson(const Symbols& symbols, const ClassRow& row) {
+nlohmann::ordered_json ToJson(const Symbols& symbols, const ClassRow& row, bool estimated) {
   const ClassInfo& info = *row.info;
   nlohmann::ordered_json json{{"id", row.id}, {"class", info.name}, {"superclass", nullptr}};
   if (info.super != 0) json["superclass"] = ClassLabel(symbols, info.super);
@@ -196,24 +187,26 @@ nlohmann::ordered_json ToJson(const Symbols& symbols, const ClassRow& row) {
   } else if (!IsVariable(info)) {
     json["instance_bytes"] = info.bytes;
   }
-  json["objects"] = row.allocated.objects;
-  json["bytes"] = row.allocated.words * 8;
+  AddAllocated(&json, row.allocated, estimated);
   return json;
 }
 
-nlohmann::ordered_json ToJson(const Symbols& symbols, const std::vector<ClassRow>& rows, bool layout,
+nlohmann::ordered_json ToJson(const Symbols& symbols, const std::vector<ClassRow>& rows, const CountByShape& counts, bool layout,
                               size_t top) {
   const ObjectFormat format = FormatOf(symbols);
   auto list = nlohmann::ordered_json::array();
   for (const ClassRow& row : std::span(rows).first(Shown(rows.size(), top))) {
-    list.push_back(ToJson(symbols, row));
+    list.push_back(ToJson(symbols, row, counts.estimates()));
     if (!layout) continue;
     const ClassLayout parts = LayoutOf(symbols, format, row.id);
     list.back()["layout_complete"] = parts.incomplete == 0;
     list.back()["layout"] = LayoutJson(symbols, row, parts);
   }
-  const HeapTotals all = Sum(rows);
-  return {{"objects", all.objects}, {"bytes", all.words * 8}, {"classes", std::move(list)}};
+  nlohmann::ordered_json json;
+  AddAllocatedNote(&json, counts);
+  AddAllocated(&json, Sum(rows), counts.estimates());
+  json["classes"] = std::move(list);
+  return json;
 }
 
 }  // namespace
@@ -222,16 +215,16 @@ int RunClasses(Session& session, const ClassesArguments& arguments) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
   Symbols symbols(problems);
-  CountByShape counts;
+  CountByShape counts(symbols);
   const PassSummary summary = session.Run(symbols, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   const std::vector<ClassRow> rows = Rows(symbols, counts, arguments.name);
   if (session.json) {
-    session.out << JsonText(ToJson(symbols, rows, arguments.layout, session.top));
+    session.out << JsonText(ToJson(symbols, rows, counts, arguments.layout, session.top));
   } else {
-    session.out << Heading(rows)
-                << (arguments.layout ? ToLayouts(symbols, rows, session.top)
-                                     : ToTable(symbols, rows, session.top));
+    session.out << Heading(rows, counts)
+                << (arguments.layout ? ToLayouts(symbols, rows, counts.estimates(), session.top)
+                                     : ToTable(symbols, rows, counts.estimates(), session.top));
   }
   return session.Finish(summary, problems);
 }

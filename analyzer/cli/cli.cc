@@ -53,7 +53,7 @@ CLI::App* AddCommand(CLI::App& app, Session& session, const char* name, const ch
 
 void AddAttachCommands(CLI::App& app, Session& session, AttachArguments& arguments) {
   CLI::App* attach = app.add_subcommand("attach", "Begin to trace a JVM that runs; what it holds already is the trace's first sync point");
-  CLI::App* ctl = app.add_subcommand("ctl", "Control the agent in a JVM: stop, start, rotate, status, dump-stats");
+  CLI::App* ctl = app.add_subcommand("ctl", "Control the agent in a JVM: stop, start, rotate, set, status, dump-stats");
   for (CLI::App* command : {attach, ctl}) {
     command->add_option("PID", arguments.pid, "The process")->required()->check(CLI::PositiveNumber);
     command->add_flag("--json", session.json, "Print JSON");
@@ -64,11 +64,12 @@ void AddAttachCommands(CLI::App& app, Session& session, AttachArguments& argumen
                      "Options of the agent, such as maxsize=8G,dev=0.1 (docs/agent.md); file= is relative to this folder, by default "
                      "anttracks-PID.trace in it");
   ctl->add_option("ACTION", arguments.action,
-                  "stop: end the trace, nothing of it stays; start: begin another one; rotate: begin the next data file; status; "
+                  "stop: end the trace, nothing of it stays; start: begin another one; rotate: begin the next data file; "
+                  "set: change the budget, budget=3%; status; "
                   "dump-stats: the counters, JSON")
       ->required()
-      ->check(CLI::IsMember({"stop", "start", "rotate", "status", "dump-stats"}));
-  ctl->add_option("OPTIONS", arguments.options, "Of start (default: those of the trace before, with the next free name)");
+      ->check(CLI::IsMember({"stop", "start", "rotate", "set", "status", "dump-stats"}));
+  ctl->add_option("OPTIONS", arguments.options, "Of start (default: those of the trace before, with the next free name), or what to set");
 }
 
 void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {

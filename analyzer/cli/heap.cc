@@ -150,7 +150,8 @@ nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebui
   } else {
     json["gc"] = rebuild.gcs().back().id;
   }
-  json["exact"] = rebuild.exact();
+  json["exact"] = rebuild.exact() && rebuild.unknown_words() == 0;
+  if (rebuild.unknown_words() != 0) json["unknown_bytes"] = rebuild.unknown_words() * 8;
   json["complete"] = rebuild.state() != HeapState::kFilling && rebuild.state() != HeapState::kUnknown;
   json["objects"] = all.objects;
   json["bytes"] = all.words * 8;
@@ -214,7 +215,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   } else {
     session.out << fmt::format("heap {}: {}, {}{}\n\n", Moment(rebuild, arguments.end, summary.duration_ns),
                                Plural(all.objects, "object"), Bytes(all.words * 8),
-                               Caveat(rebuild.state()));
+                               Caveat(rebuild.state(), rebuild.unknown_words()));
     session.out << ToText(Rows(rebuild, arguments.by), arguments.by, all, session.top);
   }
   return session.Finish(summary, problems);

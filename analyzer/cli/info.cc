@@ -221,6 +221,18 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   return json;
 }
 
+void AddSkippedJson(nlohmann::ordered_json* json, const Overview& overview) {
+  (*json)["skipped_bytes"] = overview.skipped_words() * 8;
+  (*json)["found"] = Totals(overview.found());
+  auto shares = nlohmann::ordered_json::array();
+  const ShareOverTime& over_time = overview.shares();
+  for (size_t i = 0; i < over_time.periods().size(); i++) {
+    if (over_time.periods()[i].segments == 0) continue;
+    shares.push_back({{"time_ns", i * over_time.period_ns()}, {"share", over_time.periods()[i].mean()}});
+  }
+  (*json)["share_over_time"] = std::move(shares);
+}
+
 nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
                               const Overview& overview) {
   const Meta& meta = summary.meta;
@@ -239,6 +251,7 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   json["outside_tlabs"] = Totals(overview.outside());
   json["in_sync_points"] = Totals(overview.sync());
   json["fillers"] = Totals(overview.fillers());
+  if (overview.skipped_words() != 0) AddSkippedJson(&json, overview);
   json["segments"] = SegmentsJson(summary);
   json["chunks"] = summary.chunks;
   json["raw_bytes"] = summary.raw_bytes;
@@ -360,15 +373,42 @@ std::string CollectionsText(const Overview& overview) {
   return text;
 }
 
+// "25 % 6.3 % 4.1 %", at most ten means, each of as many periods.
+std::string SharesText(const ShareOverTime& shares) {
+  constexpr size_t kMost = 10;
+  const size_t each = (shares.periods().size() + kMost - 1) / kMost;
+  std::string text;
+  for (size_t i = 0; i < shares.periods().size(); i += each) {
+    ShareOverTime::Period sum;
+    for (size_t k = i; k < std::min(i + each, shares.periods().size()); k++) {
+      sum.segments += shares.periods()[k].segments;
+      sum.shares += shares.periods()[k].shares;
+    }
+    text += sum.segments == 0 ? "- " : fmt::format("{:.1f} % ", 100 * sum.mean());
+  }
+  return text + fmt::format("(each {})", Duration(each * shares.period_ns()));
+}
+
+// Of a trace with a budget or a share.
+void AddSkipped(Lines* lines, const Overview& overview) {
+  const uint64_t all = overview.tlab().words + overview.skipped_words();
+  lines->Add("allocated", Bytes((all + overview.outside().words) * 8) + ", read or not");
+  lines->Add("  skipped", fmt::format("{}, {} of what was allocated in TLABs; {} of it were found alive", Bytes(overview.skipped_words() * 8),
+                                      Percent(overview.skipped_words(), all), Plural(overview.found().objects, "object")));
+  lines->Add("share read", SharesText(overview.shares()));
+}
+
 void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
                const Overview& overview) {
   const HeapTotals all{overview.tlab().objects + overview.outside().objects,
                        overview.tlab().words + overview.outside().words};
   lines->Add("collections", CollectionsText(overview));
   lines->Add("sync points", SyncsText(overview));
-  lines->Add("allocated", TotalsText(all));
+  const bool skipped = overview.skipped_words() != 0;
+  lines->Add(skipped ? "read" : "allocated", TotalsText(all));
   lines->Add("  in TLABs", TotalsText(overview.tlab()));
   lines->Add("  outside", TotalsText(overview.outside()));
+  if (skipped) AddSkipped(lines, overview);
   lines->Blank();
   lines->Add("raw", fmt::format("{}, {} an object", Bytes(summary.raw_bytes),
                                 PerObject(summary.raw_bytes, all.objects)));

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
 
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
@@ -24,11 +23,12 @@ inline std::string AtEnd(uint64_t end_ns) {
   return fmt::format("at the end of the trace, {}", Duration(end_ns));
 }
 
-// Why the heap of that state is not the program's, or empty.
-inline std::string_view Caveat(HeapState state) {
+// Why the heap of that state is not the program's, or empty. unknown_words: see Rebuild.
+inline std::string Caveat(HeapState state, uint64_t unknown_words = 0) {
   switch (state) {
     case HeapState::kStart:
-    case HeapState::kExact: return "";
+    case HeapState::kExact:
+      return unknown_words == 0 ? "" : fmt::format(" (without {} that were allocated since the last collection and not read)", Bytes(unknown_words * 8));
     case HeapState::kFilling: return " (not complete yet: the sync point that lists the old space has not ended here)";
     case HeapState::kUnknown: return " (not complete: the sync point that lists the old space was abandoned)";
     case HeapState::kLost: return " (not exact: events were lost before)";

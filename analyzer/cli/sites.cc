@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/cli/allocated.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/moment.h"
@@ -31,7 +32,7 @@ struct SiteKey {
 };
 
 struct SiteTotals {
-  HeapTotals allocated;
+  Allocated allocated;
   HeapTotals live;
 
   void Add(const SiteTotals& other) {
@@ -48,25 +49,21 @@ struct SiteRow {
 // What a pass found, without the names.
 struct SiteCounts {
   std::map<uint32_t, SiteTotals> by_kind;
+  const CountByShape* counts = nullptr;
   // With --live only.
   std::string moment;
   std::optional<uint64_t> gc;
   HeapState state = HeapState::kStart;
+  uint64_t unknown_words = 0;
 };
 
-HeapTotals Totals(const Symbols& symbols, const std::vector<uint64_t>& objects, uint32_t shape) {
-  if (shape >= objects.size()) return {};
-  return {objects[shape], objects[shape] * symbols.shapes().words(shape)};
-}
-
-// allocated, live: objects by shape.
-std::map<uint32_t, SiteTotals> ByKind(const Symbols& symbols, const std::vector<uint64_t>& allocated,
-                                      const std::vector<uint64_t>& live) {
+// live: objects by shape.
+std::map<uint32_t, SiteTotals> ByKind(const Symbols& symbols, CountByShape& allocated, const std::vector<uint64_t>& live) {
   std::map<uint32_t, SiteTotals> by_kind;
-  for (uint32_t shape = 0; shape < symbols.shapes().size(); shape++) {
-    const SiteTotals totals{Totals(symbols, allocated, shape), Totals(symbols, live, shape)};
-    if (totals.allocated.objects + totals.live.objects == 0) continue;
-    by_kind[symbols.shapes()[shape].kind].Add(totals);
+  for (const auto& [kind, totals] : allocated.ByKind()) by_kind[kind].allocated = totals;
+  for (uint32_t shape = 0; shape < live.size(); shape++) {
+    if (live[shape] == 0) continue;
+    by_kind[symbols.shapes()[shape].kind].live.Add({live[shape], live[shape] * symbols.shapes().words(shape)});
   }
   return by_kind;
 }
@@ -84,7 +81,7 @@ std::vector<SiteRow> Rows(const Symbols& symbols, const SiteCounts& counts, cons
   for (const auto& [key, totals] : by_key) rows.push_back({key, totals});
   const auto size = [](const SiteRow& row) {
     const auto& [allocated, live] = row.totals;
-    return std::tuple(allocated.words, allocated.objects, live.words, live.objects);
+    return std::tuple(allocated.words.value, allocated.objects.value, live.words, live.objects);
   };
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const SiteRow& a, const SiteRow& b) { return size(a) > size(b); });
@@ -104,8 +101,7 @@ nlohmann::ordered_json ToJson(const std::vector<SiteRow>& rows, const SiteCounts
     nlohmann::ordered_json entry{{"site", row.key.site}, {"class", row.key.class_name}};
     if (arguments.tiers) entry["tier"] = row.key.tier;
     if (arguments.callers) entry["callers"] = row.key.callers;
-    entry["objects"] = row.totals.allocated.objects;
-    entry["bytes"] = row.totals.allocated.words * 8;
+    AddAllocated(&entry, row.totals.allocated, counts.counts->estimates());
     if (arguments.live) {
       entry["live_objects"] = row.totals.live.objects;
       entry["live_bytes"] = row.totals.live.words * 8;
@@ -114,20 +110,20 @@ nlohmann::ordered_json ToJson(const std::vector<SiteRow>& rows, const SiteCounts
   }
   const SiteTotals all = Sum(rows);
   nlohmann::ordered_json json;
-  json["objects"] = all.allocated.objects;
-  json["bytes"] = all.allocated.words * 8;
+  AddAllocatedNote(&json, *counts.counts);
+  AddAllocated(&json, all.allocated, counts.counts->estimates());
   if (arguments.live) {
     json["live"] = {
-        {"gc", nullptr}, {"exact", counts.state == HeapState::kExact}, {"objects", all.live.objects}, {"bytes", all.live.words * 8}};
+        {"gc", nullptr}, {"exact", counts.state == HeapState::kExact && counts.unknown_words == 0}, {"objects", all.live.objects}, {"bytes", all.live.words * 8}};
     if (counts.gc) json["live"]["gc"] = *counts.gc;
   }
   json["sites"] = std::move(list);
   return json;
 }
 
-std::vector<Table::Column> Columns(const SitesArguments& arguments) {
+std::vector<Table::Column> Columns(const SitesArguments& arguments, bool estimated) {
   using Align = Table::Align;
-  std::vector<Table::Column> columns = {{"Objects"}, {"Share"}, {"Bytes"}, {"Share"}};
+  std::vector<Table::Column> columns = AllocatedColumns(estimated);
   if (arguments.live) {
     columns.push_back({"Live objects"});
     columns.push_back({"Live bytes"});
@@ -139,10 +135,9 @@ std::vector<Table::Column> Columns(const SitesArguments& arguments) {
   return columns;
 }
 
-std::vector<std::string> Cells(const SiteRow& row, const SiteTotals& all, const SitesArguments& arguments) {
+std::vector<std::string> Cells(const SiteRow& row, const SiteTotals& all, const SitesArguments& arguments, bool estimated) {
   const auto& [allocated, live] = row.totals;
-  std::vector<std::string> cells = {Count(allocated.objects), Percent(allocated.objects, all.allocated.objects),
-                                    Count(allocated.words * 8), Percent(allocated.words, all.allocated.words)};
+  std::vector<std::string> cells = AllocatedCells(allocated, all.allocated, estimated);
   if (arguments.live) {
     cells.push_back(Count(live.objects));
     cells.push_back(Count(live.words * 8));
@@ -157,10 +152,11 @@ std::vector<std::string> Cells(const SiteRow& row, const SiteTotals& all, const 
 std::string ToText(const std::vector<SiteRow>& rows, const SiteCounts& counts, const SitesArguments& arguments,
                    size_t top) {
   const SiteTotals all = Sum(rows);
-  Table table(Columns(arguments));
+  const bool estimated = counts.counts->estimates();
+  Table table(Columns(arguments, estimated));
   const size_t shown = Shown(rows.size(), top);
   for (const SiteRow& row : std::span(rows).first(shown)) {
-    std::vector<std::string> cells = Cells(row, all, arguments);
+    std::vector<std::string> cells = Cells(row, all, arguments, estimated);
     const size_t width = cells.size();
     table.Add(std::move(cells));
     for (const std::string& caller : row.key.callers) {
@@ -169,11 +165,11 @@ std::string ToText(const std::vector<SiteRow>& rows, const SiteCounts& counts, c
       table.Add(std::move(line));
     }
   }
-  std::string text = fmt::format("allocated: {}, {}, {}\n", Plural(all.allocated.objects, "object"),
-                                 Bytes(all.allocated.words * 8), Plural(rows.size(), "row"));
+  std::string text = AllocatedNote(*counts.counts);
+  text += fmt::format("allocated: {}, {}\n", AllocatedText(all.allocated, estimated), Plural(rows.size(), "row"));
   if (arguments.live) {
     text += fmt::format("live {}: {}, {}{}\n", counts.moment, Plural(all.live.objects, "object"),
-                        Bytes(all.live.words * 8), Caveat(counts.state));
+                        Bytes(all.live.words * 8), Caveat(counts.state, counts.unknown_words));
   }
   return text + "\n" + table.ToString() + LeftOut(rows.size(), shown);
 }
@@ -188,10 +184,10 @@ void Print(Session& session, const Symbols& symbols, const SiteCounts& counts,
 int RunAllocated(Session& session, const SitesArguments& arguments) {
   Problems problems;
   Symbols symbols(problems);
-  CountByShape counts;
+  CountByShape counts(symbols);
   const PassSummary summary = session.Run(symbols, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  Print(session, symbols, {ByKind(symbols, counts.objects(), {}), "", {}, HeapState::kStart}, arguments);
+  Print(session, symbols, {ByKind(symbols, counts, {}), &counts, "", {}, HeapState::kStart, 0}, arguments);
   return session.Finish(summary, problems);
 }
 
@@ -209,7 +205,7 @@ int RunLive(Session& session, const SitesArguments& arguments) {
   }
   const std::string moment = sink.found() ? AfterGc(*sink.found()) : AtEnd(summary.duration_ns);
   Print(session, symbols,
-        {ByKind(symbols, sink.allocated(), sink.live()), moment, arguments.gc, sink.live_state()},
+        {ByKind(symbols, sink.allocated(), sink.live()), &sink.allocated(), moment, arguments.gc, sink.live_state(), sink.live_unknown_words()},
         arguments);
   return session.Finish(summary, problems);
 }

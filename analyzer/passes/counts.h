@@ -8,48 +8,170 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/heap.h"
 #include "analyzer/passes/decoder.h"
+#include "analyzer/passes/share_estimate.h"
+#include "analyzer/passes/share_over_time.h"
 
 namespace anttracks::analyzer {
+
+// What was allocated. Where nothing was skipped all is known, and the estimates are the same.
+struct Allocated {
+  HeapTotals known;  // read, or found by a collection
+  Estimated objects, words;
+
+  void Add(const Allocated& other) {
+    known.Add(other.known);
+    Sum(&objects, other.objects);
+    Sum(&words, other.words);
+  }
+
+ private:
+  static void Sum(Estimated* sum, const Estimated& one) {
+    sum->value += one.value;
+    sum->low += one.low;
+    sum->high += one.high;
+  }
+};
 
 // Objects by shape, over the whole trace; what sync points found is not allocated and not counted.
 class CountByShape : public SinkBase {
  public:
-  void Object(uint64_t, uint32_t shape, trace::How) {
-    if (shape >= objects_.size()) objects_.resize(shape + size_t{1});
-    objects_[shape]++;
+  explicit CountByShape(const Symbols& symbols) : symbols_(&symbols) {}
+
+  void AllocBegin(uint64_t, uint64_t, uint32_t share) { share_ = share; }
+  void RunBegin(trace::How how) {
+    chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
+    chosen_ ? estimator_.Begin(share_) : estimator_.End();
   }
-  // By shape id, possibly shorter than the number of shapes.
-  const std::vector<uint64_t>& objects() const { return objects_; }
+  void Object(uint64_t, uint32_t shape, trace::How) {
+    if (shape >= objects_.size()) Grow(shape);
+    objects_[shape]++;
+    if (chosen_) {
+      estimator_.Object(GroupOf(shape), symbols_->shapes().words(shape));
+    } else {
+      exact_[shape]++;
+    }
+  }
+  void Skipped(uint64_t, uint64_t words) { estimator_.Skipped(words); }
+  bool Found(uint64_t, uint64_t, uint32_t shape) {
+    if (shape >= objects_.size()) Grow(shape);
+    objects_[shape]++;
+    estimator_.Found(GroupOf(shape), symbols_->shapes().words(shape));
+    return true;
+  }
+
+  // By kind id, of all kinds of which something is known.
+  std::map<uint32_t, Allocated> ByKind();
+  // Whether those are estimates.
+  bool estimates() const { return skipped_words() != 0; }
+  uint64_t skipped_words() const { return estimator_.skipped_words(); }
+  // In stretches that were chosen by chance.
+  uint64_t read_words() const { return estimator_.read_words(); }
 
  private:
-  std::vector<uint64_t> objects_;
+  void Grow(uint32_t shape) {
+    objects_.resize(shape + size_t{1});
+    exact_.resize(shape + size_t{1});
+  }
+  ShareEstimator::Group GroupOf(uint32_t shape) {
+    static constexpr auto kNone = UINT32_MAX;
+    if (shape >= groups_.size()) groups_.resize(shape + size_t{1}, kNone);
+    if (groups_[shape] != kNone) return groups_[shape];
+    const auto next = static_cast<ShareEstimator::Group>(group_of_kind_.size());
+    return groups_[shape] = group_of_kind_.try_emplace(symbols_->shapes()[shape].kind, next).first->second;
+  }
+
+  const Symbols* symbols_;
+  uint32_t share_ = trace::kWholeShare;
+  bool chosen_ = false;  // the run's stretch, by chance
+  std::vector<uint64_t> objects_, exact_;  // by shape: all that are known, those that stand for themselves only
+  std::vector<ShareEstimator::Group> groups_;  // by shape
+  std::unordered_map<uint32_t, ShareEstimator::Group> group_of_kind_;
+  ShareEstimator estimator_;
 };
+
+inline std::map<uint32_t, Allocated> CountByShape::ByKind() {
+  estimator_.End();
+  std::map<uint32_t, Allocated> by_kind;
+  const Shapes& shapes = symbols_->shapes();
+  for (uint32_t shape = 0; shape < objects_.size(); shape++) {
+    if (objects_[shape] == 0) continue;
+    const auto words = static_cast<double>(exact_[shape] * shapes.words(shape)), exact = static_cast<double>(exact_[shape]);
+    by_kind[shapes[shape].kind].Add({{objects_[shape], objects_[shape] * shapes.words(shape)}, {exact, exact, exact}, {words, words, words}});
+  }
+  for (auto& [kind, allocated] : by_kind) {
+    const auto group = group_of_kind_.find(kind);
+    if (group == group_of_kind_.end()) continue;
+    const EstimatedTotals chosen = estimator_.Of({&group->second, 1});
+    allocated.Add({{}, chosen.objects, chosen.words});
+  }
+  return by_kind;
+}
 
 // Objects and words by thread, inside and outside of TLABs.
 class CountByThread : public SinkBase {
  public:
   struct Row {
-    HeapTotals tlab, outside;
+    HeapTotals tlab, outside;  // that were read
+    HeapTotals exact;          // of these, what stands for itself only
+    ShareEstimator chosen;
+
+    // Of all that it allocated.
+    uint64_t words() const { return tlab.words + outside.words + chosen.skipped_words(); }
+    Estimated objects() const {
+      static constexpr ShareEstimator::Group kAll = 0;
+      Estimated sum = chosen.Of({&kAll, 1}).objects;
+      const auto known = static_cast<double>(exact.objects);
+      return {sum.value + known, sum.low + known, sum.high + known};
+    }
   };
 
   explicit CountByThread(const Symbols& symbols) : symbols_(&symbols) {}
 
-  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { row_ = &rows_[thread]; }
-  void Object(uint64_t, uint32_t shape, trace::How how) {
-    HeapTotals& totals = how == trace::How::kOutside ? row_->outside : row_->tlab;
-    totals.objects++;
-    totals.words += symbols_->shapes().words(shape);
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t share) {
+    EndRun();
+    row_ = &rows_[thread];
+    share_ = share;
   }
-  const std::map<uint64_t, Row>& rows() const { return rows_; }
+  void RunBegin(trace::How how) {
+    chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
+    chosen_ ? row_->chosen.Begin(share_) : row_->chosen.End();
+  }
+  void Object(uint64_t, uint32_t shape, trace::How how) {
+    const uint32_t words = symbols_->shapes().words(shape);
+    (how == trace::How::kOutside ? row_->outside : row_->tlab).Add({1, words});
+    if (chosen_) {
+      row_->chosen.Object(0, words);
+    } else {
+      row_->exact.Add({1, words});
+    }
+  }
+  void Skipped(uint64_t, uint64_t words) {
+    row_->chosen.Skipped(words);
+    skipped_words_ += words;
+  }
+  // When all was decoded.
+  const std::map<uint64_t, Row>& rows() {
+    EndRun();
+    return rows_;
+  }
+  bool estimates() const { return skipped_words_ != 0; }
 
  private:
+  void EndRun() {
+    if (row_ != nullptr) row_->chosen.End();
+  }
+
   const Symbols* symbols_;
   std::map<uint64_t, Row> rows_;
   Row* row_ = nullptr;
+  uint32_t share_ = trace::kWholeShare;
+  bool chosen_ = false;
+  uint64_t skipped_words_ = 0;
 };
 
 // A file's collections and sync points, for `anttracks info`.
@@ -75,6 +197,12 @@ class Overview : public SinkBase {
     if (file >= files_.size()) files_.resize(file + size_t{1});
     current_ = &files_[file];
     current_->read = true;
+  }
+  void AllocBegin(uint64_t, uint64_t time, uint32_t share) { shares_.Add(time, double{share} / trace::kWholeShare); }
+  void Skipped(uint64_t, uint64_t words) { skipped_words_ += words; }
+  bool Found(uint64_t, uint64_t, uint32_t shape) {
+    Count(&found_, shape);
+    return true;
   }
   void Object(uint64_t, uint32_t shape, trace::How how) { Count(how == trace::How::kOutside ? &outside_ : &tlab_, shape); }
   void SyncObject(uint64_t, uint64_t, uint32_t shape) {
@@ -103,6 +231,10 @@ class Overview : public SinkBase {
   const HeapTotals& outside() const { return outside_; }
   const HeapTotals& sync() const { return sync_; }
   const HeapTotals& fillers() const { return fillers_; }
+  // What was not read, and what collections found of it.
+  uint64_t skipped_words() const { return skipped_words_; }
+  const HeapTotals& found() const { return found_; }
+  const ShareOverTime& shares() const { return shares_; }
   uint64_t gcs(GcKind kind) const { return gcs_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns(GcKind kind) const { return gc_ns_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns() const { return std::accumulate(std::begin(gc_ns_), std::end(gc_ns_), uint64_t{0}); }
@@ -130,7 +262,9 @@ class Overview : public SinkBase {
   const Symbols* symbols_;
   std::vector<FileOverview> files_ = std::vector<FileOverview>(1);
   FileOverview* current_ = &files_[0];
-  HeapTotals tlab_, outside_, sync_, fillers_;
+  HeapTotals tlab_, outside_, sync_, fillers_, found_;
+  uint64_t skipped_words_ = 0;
+  ShareOverTime shares_;
   uint64_t gcs_[trace::kGcKinds] = {}, gc_ns_[trace::kGcKinds] = {};
   uint64_t begin_ = 0;
   uint64_t syncs_[4] = {};  // by SyncState

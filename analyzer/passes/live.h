@@ -27,8 +27,21 @@ class LiveAndAllocated : public Rebuild {
   // gc: the id of the collection after which objects are counted; none: only what is live() at the end is
   // wanted.
   LiveAndAllocated(Symbols& symbols, Problems& problems, std::optional<uint64_t> gc)
-      : Rebuild(symbols, problems, {}), gc_(gc) {}
+      : Rebuild(symbols, problems, {}), gc_(gc), allocated_(symbols) {}
 
+  void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) {
+    allocated_.AllocBegin(thread, time, share);
+    Rebuild::AllocBegin(thread, time, share);
+  }
+  void RunBegin(trace::How how) { allocated_.RunBegin(how); }
+  void Skipped(uint64_t word, uint64_t words) {
+    allocated_.Skipped(word, words);
+    Rebuild::Skipped(word, words);
+  }
+  bool Found(uint64_t from, uint64_t to, uint32_t shape) {
+    allocated_.Found(from, to, shape);
+    return Rebuild::Found(from, to, shape);
+  }
   void Object(uint64_t word, uint32_t shape, trace::How how) {
     allocated_.Object(word, shape, how);
     Rebuild::Object(word, shape, how);
@@ -39,9 +52,10 @@ class LiveAndAllocated : public Rebuild {
     found_ = gcs().back();
     live_ = LiveByShape(*this);
     state_then_ = state();
+    unknown_then_ = Rebuild::unknown_words();
   }
 
-  const std::vector<uint64_t>& allocated() const { return allocated_.objects(); }
+  CountByShape& allocated() { return allocated_; }
   // The collection, once it was seen.
   const std::optional<GcRecord>& found() const { return found_; }
   // By shape id, possibly shorter than the number of shapes: after the collection, or now if there is none.
@@ -49,6 +63,8 @@ class LiveAndAllocated : public Rebuild {
   std::vector<uint64_t> live() const { return found_ ? live_ : LiveByShape(*this); }
   // What was known of the heap at the moment of live().
   HeapState live_state() const { return found_ ? state_then_ : state(); }
+  // Then, too.
+  uint64_t live_unknown_words() const { return found_ ? unknown_then_ : unknown_words(); }
 
  private:
   std::optional<uint64_t> gc_;
@@ -56,6 +72,7 @@ class LiveAndAllocated : public Rebuild {
   std::optional<GcRecord> found_;
   std::vector<uint64_t> live_;
   HeapState state_then_ = HeapState::kStart;
+  uint64_t unknown_then_ = 0;
 };
 
 }  // namespace anttracks::analyzer

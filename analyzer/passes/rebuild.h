@@ -120,6 +120,8 @@ class Rebuild : public SinkBase {
   // As of the last collection or sync point.
   const std::vector<Space>& spaces() const { return spaces_; }
   HeapState state() const { return state_; }
+  // Of stretches that were skipped since the last collection: what lies there is not in the heap.
+  uint64_t unknown_words() const { return skipped_.words(); }
   // False after a loss, and until a sync point has given all objects.
   bool exact() const { return state_ == HeapState::kExact; }
   const SyncCounts& syncs() const { return syncs_; }

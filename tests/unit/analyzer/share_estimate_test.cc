@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Estimates of what was allocated where a share was read, against programs whose truth is known.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "analyzer/passes/share_estimate.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr uint32_t kGroups = 8;
+
+// Stretches of about 8192 words. Group 0 is everywhere, the next ones are rarer and rarer, the last one comes in bursts.
+struct Program {
+  explicit Program(uint32_t seed) : random(seed) {}
+
+  std::vector<uint32_t> Stretch() {
+    std::vector<uint32_t> groups;
+    const bool burst = random() % 50 == 0;
+    for (int i = 0; i < 500; i++) {
+      const uint32_t draw = random() % (1u << 12);
+      uint32_t group = 0;
+      while (group + 2 < kGroups && draw >> (12 - 2 * (group + 1)) == 0) group++;
+      groups.push_back(burst && i < 300 ? kGroups - 1 : group);
+    }
+    return groups;
+  }
+  std::mt19937 random;
+};
+
+constexpr uint64_t WordsOf(uint32_t group) { return 3 + 4 * group; }
+
+struct Run {
+  ShareEstimator estimator;
+  uint64_t objects[kGroups] = {}, words[kGroups] = {};
+};
+
+// With shares that change meanwhile, as a budget's do.
+void Simulate(uint32_t seed, const std::vector<uint32_t>& shares, Run* run) {
+  Program program(seed);
+  std::mt19937 choice(seed + 1);
+  for (int stretch = 0; stretch < 1200; stretch++) {
+    const uint32_t share = shares[static_cast<size_t>(stretch) * shares.size() / 1200];
+    const std::vector<uint32_t> groups = program.Stretch();
+    const bool read = choice() % trace::kWholeShare < share;
+    uint64_t words = 0;
+    if (read) run->estimator.Begin(share);
+    for (const uint32_t group : groups) {
+      run->objects[group]++;
+      run->words[group] += WordsOf(group);
+      words += WordsOf(group);
+      if (read) run->estimator.Object(group, WordsOf(group));
+    }
+    if (!read) run->estimator.Skipped(words);
+  }
+  run->estimator.End();
+}
+
+TEST_CASE("the truth lies in the interval in 95 of 100 runs, for frequent and rare things, and whatever the share does") {
+  const std::vector<uint32_t> plans[] = {{trace::kWholeShare / 4}, {trace::kWholeShare / 64}, {trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}};
+  for (const auto& shares : plans) {
+    int inside[kGroups] = {}, judged[kGroups] = {};
+    double error = 0;
+    constexpr int kRuns = 300;
+    for (uint32_t seed = 0; seed < kRuns; seed++) {
+      Run run;
+      Simulate(seed, shares, &run);
+      for (uint32_t group = 0; group < kGroups; group++) {
+        const EstimatedTotals totals = run.estimator.Of({&group, 1});
+        if (totals.objects.value == 0) continue;  // nothing of it was read, so nothing is said
+        const auto objects = static_cast<double>(run.objects[group]), words = static_cast<double>(run.words[group]);
+        judged[group]++;
+        inside[group] += objects >= totals.objects.low && objects <= totals.objects.high && words >= totals.words.low && words <= totals.words.high;
+        if (group == 0) error += totals.objects.value / objects - 1;
+      }
+    }
+    CHECK(std::abs(error / kRuns) < 0.03);  // of one estimate the error is some times that
+    for (uint32_t group = 0; group < kGroups; group++) {
+      CAPTURE(shares.size());
+      CAPTURE(shares[0]);
+      CAPTURE(group);
+      REQUIRE(judged[group] > 50);
+      CHECK(inside[group] >= 0.92 * judged[group]);  // of 300 runs of 95 % fewer are inside once in a hundred times
+    }
+  }
+}
+
+TEST_CASE("what was read or found is never estimated away, and without skipped stretches all is exact") {
+  ShareEstimator estimator;
+  estimator.Begin(trace::kWholeShare / 2);
+  for (int i = 0; i < 10; i++) estimator.Object(1, 4);
+  estimator.End();
+  const ShareEstimator::Group group = 1, none = 7;
+  CHECK(estimator.Of({&group, 1}).objects.low == 10);
+  CHECK(estimator.Of({&group, 1}).objects.high == 10);
+  CHECK(estimator.Of({&none, 1}).objects.high == 0);
+  estimator.Skipped(4);
+  for (int i = 0; i < 90; i++) estimator.Found(1, 4);
+  CHECK(estimator.Of({&group, 1}).objects.low >= 100);
+  CHECK(estimator.Of({&group, 1}).words.value >= 400);
+}
+
+TEST_CASE("of a thread of which nothing was read the interval has all that there is room for") {
+  ShareEstimator estimator;
+  estimator.Skipped(100);
+  const ShareEstimator::Group all = 0;
+  estimator.Found(0, 3);
+  CHECK(estimator.Of({&all, 1}).objects.low == 1);
+  CHECK(estimator.Of({&all, 1}).objects.high >= 50);
+}
+
+}  // namespace
+}  // namespace anttracks::analyzer
