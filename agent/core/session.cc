@@ -269,8 +269,8 @@ std::string Session::CountersJson() const {
   const SymbolCounts symbols = symbols_.counts();
   return fmt::format(
       R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
-      R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"share":{:.6f},)"
-      R"("budget_percent":{:.2f},"spent_percent":{:.2f},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
+      R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"share_ppm":{},)"
+      R"("budget_ppm":{},"spent_ppm":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
       R"("batches_read":{},"batches_refused":{},"reader_rests":{},)"
@@ -280,8 +280,8 @@ std::string Session::CountersJson() const {
       R"("live_kinds":{},"table_bytes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_objects_.value(), collections_.value(), moves, slides, fillers,
-      alloc.skipped_words.value() * trace::kWordBytes, found, double{budget_.share()} / trace::kWholeShare, budget_.percent(),
-      budget_.spent_percent(),
+      alloc.skipped_words.value() * trace::kWordBytes, found, uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare,
+      static_cast<uint64_t>(budget_.percent() * 10'000), static_cast<uint64_t>(budget_.spent_percent() * 10'000),
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.value(), abandoned_sync_points_.value(), output_.requested_collections.load(), sync_pause_ns_.value(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),

@@ -53,9 +53,11 @@ std::string Objects(const ordered_json& trace) {
 
 // "3 %, 2.8 % spent; 12.5 % of the stretches are read"
 std::string Budget(const ordered_json& counters) {
-  const double percent = counters.value("budget_percent", 0.0), share = 100 * counters.value("share", 1.0);
+  const auto percent = [&counters](const char* name) { return static_cast<double>(Number(counters, name)) / 10'000; };
+  const double share = percent("share_ppm");
   const std::string read = share == 100 ? std::string("all is read") : fmt::format("{:.1f} % of the stretches are read", share);
-  return percent == 0 ? read : fmt::format("{} %, {} % spent; {}", percent, counters.value("spent_percent", 0.0), read);
+  if (Number(counters, "budget_ppm") == 0) return read;
+  return fmt::format("{} %, {:.1f} % spent; {}", percent("budget_ppm"), percent("spent_ppm"), read);
 }
 
 void PrintStatus(Session& session, const Target& target, const ordered_json& reply) {
@@ -74,7 +76,7 @@ void PrintStatus(Session& session, const Target& target, const ordered_json& rep
   line("time", Duration(Number(*trace, "duration_ns")));
   line("written", Written(*trace));
   line("objects", Objects(*trace));
-  if (trace->at("counters").contains("share")) line("budget", Budget(trace->at("counters")));
+  if (trace->at("counters").contains("share_ppm")) line("budget", Budget(trace->at("counters")));
   line("collections", Count(Number(trace->at("counters"), "collections")));
   line("losses", Losses(trace->at("counters")));
   if (const std::string failure = Text(*trace, "failure"); !failure.empty()) line("failure", failure);

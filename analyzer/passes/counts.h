@@ -198,7 +198,7 @@ class Overview : public SinkBase {
     current_ = &files_[file];
     current_->read = true;
   }
-  void AllocBegin(uint64_t, uint64_t time, uint32_t share) { shares_.Add(time, double{share} / trace::kWholeShare); }
+  void AllocBegin(uint64_t, uint64_t time, uint32_t share) { shares_.Add(time, static_cast<double>(share) / trace::kWholeShare); }
   void Skipped(uint64_t, uint64_t words) { skipped_words_ += words; }
   bool Found(uint64_t, uint64_t, uint32_t shape) {
     Count(&found_, shape);

@@ -32,7 +32,7 @@ void ShareEstimator::Object(Group group, uint64_t words) {
 
 void ShareEstimator::End() {
   if (cluster_words_ == 0) return;
-  const double p = double{share_} / trace::kWholeShare, weight = 1 / p, variance = (1 - p) / (p * p);
+  const double p = static_cast<double>(share_) / trace::kWholeShare, weight = 1 / p, variance = (1 - p) / (p * p);
   const auto words = static_cast<double>(cluster_words_);
   for (const Group group : touched_) {
     OfGroup& sums = groups_[group];

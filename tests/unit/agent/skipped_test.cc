@@ -183,7 +183,7 @@ TEST_CASE("a stretch is chosen with the probability of the share") {
     int chosen = 0;
     constexpr int kDraws = 400'000;
     for (int i = 0; i < kDraws; i++) chosen += Budget::Choose(share, &random) ? 1 : 0;
-    const double p = double{share} / trace::kWholeShare;
+    const double p = static_cast<double>(share) / trace::kWholeShare;
     CHECK(std::abs(chosen - p * kDraws) < 5 * std::sqrt(kDraws * p * (1 - p)) + 1);
   }
 }
@@ -197,7 +197,7 @@ struct Program {
 double Program::Run(Budget& budget, double whole_cost, double fixed_cost, int steps) {
   for (int i = 0; i < steps; i++) {
     const double rest = 1e8;
-    const double share = double{budget.share()} / trace::kWholeShare;
+    const double share = static_cast<double>(budget.share()) / trace::kWholeShare;
     costs.scaled_ns += static_cast<uint64_t>(rest * whole_cost * share);
     costs.fixed_ns += static_cast<uint64_t>(rest * fixed_cost);
     costs.process_ns += static_cast<uint64_t>(rest * (1 + whole_cost * share + fixed_cost));
