@@ -10,6 +10,8 @@ namespace {
 constexpr double kMemory = 0.8;
 // The part of what was overspent that each step tries to save.
 constexpr double kPayBack = 0.2;
+// What is not measured (pages that are touched, caches) takes the rest.
+constexpr double kAim = 0.8;
 constexpr double kFastestFall = 0.25, kFastestRise = 1.5;
 
 }  // namespace
@@ -36,9 +38,9 @@ void Budget::Adjust(const Costs& costs) {
   rest_ = kMemory * rest_ + rest;
   all_own_ += scaled + fixed;
   all_rest_ += rest;
-  overspent_ = std::max(0.0, overspent_ + scaled + fixed - part * rest);
+  overspent_ = std::max(0.0, overspent_ + scaled + fixed - kAim * part * rest);
   if (all_rest_ > 0) spent_percent_.store(100 * all_own_ / all_rest_, std::memory_order_relaxed);
-  const double allowed = part * rest_ - fixed_ - kPayBack * overspent_;
+  const double allowed = kAim * part * rest_ - fixed_ - kPayBack * overspent_;
   const double factor = scaled_ > 0 ? std::clamp(allowed / scaled_, kFastestFall, kFastestRise) : kFastestRise;
   const double next = std::clamp(share() * factor, double{kLeastShare}, double{trace::kWholeShare});
   share_.store(static_cast<uint32_t>(next), std::memory_order_relaxed);

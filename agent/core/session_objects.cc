@@ -121,7 +121,7 @@ bool Session::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes]
 bool Session::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode) {
   const bool fits = bytes <= static_cast<size_t>(state.limit - state.out) && (share == 0 || share == state.share);
   if (state.open && !fits) CloseSegment(state, mode);
-  return state.open || OpenSegment(state, bytes, share == 0 ? trace::kWholeShare : share);
+  return state.open || OpenSegment(state, bytes, share == 0 ? budget_.share() : share);
 }
 
 void Session::WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,

@@ -19,7 +19,7 @@ nlohmann::ordered_json ToJson(const GcRecord& gc) {
   const auto totals = [](const HeapTotals& t) {
     return nlohmann::ordered_json{{"objects", t.objects}, {"bytes", t.words * 8}};
   };
-  return {{"id", gc.id},
+  nlohmann::ordered_json json{{"id", gc.id},
           {"kind", GcLabel(gc.kind)},
           {"cause", gc.cause},
           {"start_ns", gc.begin_ns},
@@ -33,6 +33,10 @@ nlohmann::ordered_json ToJson(const GcRecord& gc) {
           {"live", totals(gc.live)},
           {"exact", gc.exact},
           {"sync_point", gc.sync == SyncState::kNone ? nlohmann::ordered_json() : SyncLabel(gc.sync)}};
+  if (gc.skipped_words == 0) return json;
+  json["skipped_bytes"] = gc.skipped_words * 8;  // how many objects of it died is not known
+  json["found"] = totals(gc.found);
+  return json;
 }
 
 std::string ToText(const std::vector<GcRecord>& gcs) {
@@ -51,8 +55,8 @@ std::string ToText(const std::vector<GcRecord>& gcs) {
     };
     std::vector<std::string> cells{std::to_string(gc.id), std::string(GcLabel(gc.kind)), Printable(gc.cause),
                                    Duration(gc.begin_ns), Duration(gc.end_ns - gc.begin_ns), Bytes(gc.used_before),
-                                   Bytes(gc.used_after), objects(gc.moved), objects(gc.stayed), objects(gc.died),
-                                   objects(gc.live)};
+                                   Bytes(gc.used_after), objects(gc.moved), objects(gc.stayed),
+                                   (gc.exact && gc.skipped_words != 0 ? ">= " : "") + objects(gc.died), objects(gc.live)};
     if (any_sync) cells.emplace_back(SyncLabel(gc.sync));
     table.Add(std::move(cells));
   }

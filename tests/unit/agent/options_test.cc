@@ -18,6 +18,8 @@ TEST_CASE("no options mean the defaults") {
     CHECK(options->interval == 512 << 10);
     CHECK(options->depth == 16);
     CHECK(options->full_only.empty());
+    CHECK(options->budget_percent == 0);
+    CHECK(options->share == 1);
     CHECK(options->file == "anttracks-%p.trace");
     CHECK(options->max_bytes == 0);
     CHECK(options->deviation == 0.1);
@@ -235,6 +237,26 @@ TEST_CASE("fractions are decimals within their range, and nothing else") {
       CHECK(options.message().find("option " + f.option + ": '" + invalid + "'") != std::string::npos);
       CHECK(options.message().find("such as 0.") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("a budget is a percentage, a share a fraction, and only one of them is given") {
+  CHECK(ParseOptions("budget=3%")->budget_percent == 3);
+  CHECK(ParseOptions("budget=0.5%")->budget_percent == 0.5);
+  CHECK(ParseOptions("budget=100%")->budget_percent == 100);
+  CHECK(ParseOptions("share=0.015625")->share == 1.0 / 64);
+  for (const char* text : {"budget=3", "budget=", "budget=%", "budget=0.4%", "budget=101%", "budget=-1%", "budget=1e1%", "share=0", "share=0.01",
+                           "share=1.1", "share=50%", "budget=3%,share=0.5", "share=0.5,budget=3%", "mode=sample,budget=3%"}) {
+    CAPTURE(text);
+    CHECK(!ParseOptions(text).ok());
+  }
+}
+
+TEST_CASE("of a trace that runs only the budget can be changed") {
+  CHECK(*ParseChange("budget=7%") == 7);
+  for (const char* text : {"", "budget", "budget=7", "share=0.5", "maxsize=1G", "budget=7%,log=info", "help", "interval=64K"}) {
+    CAPTURE(text);
+    CHECK(!ParseChange(text).ok());
   }
 }
 
