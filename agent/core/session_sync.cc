@@ -173,6 +173,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   }
   trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
   PushFrame(segment);
+  if (failure_.failed()) return;  // objects of a sync point that never began make no sense
   sync.objects = sync.words = 0;
   sync.lost = false;
   sync.stop.store(false);
