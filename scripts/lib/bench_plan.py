@@ -61,6 +61,7 @@ CONFIGURATIONS = {
     "stock": Configuration("the JDK without the patch, no agent", patched=False),
     "patched": Configuration("the patched JDK, no agent: every object carries its allocation site"),
     "traced": Configuration("the patched JDK with the agent, compress=full (the default)", options="compress=full"),
+    "budget": Configuration("as traced, budget=3%: a share of the stretches is read, what lives is exact", options="budget=3%"),
     "partial": Configuration("as traced, compress=partial", options="compress=partial"),
     "uncompressed": Configuration("as traced, compress=off", options="compress=off"),
     "wide": Configuration("as traced, rotating in ten files within a bound that leaves them room", options="maxsize={wide}", rotates=True),
@@ -86,17 +87,17 @@ COLLECTORS = ("Parallel", "Serial", "G1")
 
 
 def of_collector(name, collector):
-    """The name of patched, traced, narrow or stopped with that collector."""
+    """The name of patched, traced, budget, narrow or stopped with that collector."""
     return name if collector == "Parallel" else f"{collector.lower()}-{name}"
 
 
 for collector in COLLECTORS[1:]:
     CONFIGURATIONS |= {of_collector(name, collector): replace(CONFIGURATIONS[name], collector=collector,
                                                               meaning=f"as {name}, with the {collector} collector")
-                       for name in ("patched", "traced", "narrow", "stopped")}
+                       for name in ("patched", "traced", "budget", "narrow", "stopped")}
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
-    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced"), tuple(workloads.WORKLOADS), pairs=10),
+    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced", "budget"), tuple(workloads.WORKLOADS), pairs=10),
     "profilers": Study("tracing beside profilers that sample", "stock", ("jfr", "sampled", "stock", "traced", "async"),
                        ("javac", "allocate", "serial", "xml.validation", "h2", "longlived"), pairs=10),
     "rotation": Study("compression and rotation", "traced", ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"), HEAVY,
@@ -105,7 +106,7 @@ STUDIES = {
                         ("sampled", "stock", "traced", "sampled-fine", "counted", "dumps", "deaths"),
                         ("javac", "xml.validation", "jython", "h2", "scalac", "longlived")),
     "collectors": Study("what tracing and rotation cost with each collector", "patched",
-                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "narrow")),
+                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "budget", "narrow")),
                         ("javac", "h2", "lusearch", "longlived"), page="benchmarks-collectors"),
     "after-stop": Study("what is left of the cost when tracing was stopped", "patched",
                         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),

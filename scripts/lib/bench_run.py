@@ -21,7 +21,7 @@ COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->
 SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
 ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
 KEPT_COUNTERS = ("objects", "bytes", "raw_bytes", "stored_bytes", "walk_ns", "compress_ns", "write_ns", "blocked_ns",
-                 "queue_high_water_bytes", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns",
+                 "queue_high_water_bytes", "skipped_bytes", "spent_ppm", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns",
                  "requested_collections", "files", "lost_bytes", "dropped_bytes", "folded_files", "unfolded_files", "fold_cpu_ns")
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 

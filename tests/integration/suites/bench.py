@@ -17,7 +17,7 @@ from judge.world import ROOT, expect, run, tail, test
 
 BENCH = os.path.join(ROOT, "scripts", "bench")
 COUNTERS = ("objects", "bytes", "raw_bytes", "stored_bytes", "walk_ns", "compress_ns", "write_ns", "blocked_ns", "queue_high_water_bytes",
-            "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns", "requested_collections", "files", "lost_bytes",
+            "skipped_bytes", "spent_ppm", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns", "requested_collections", "files", "lost_bytes",
             "dropped_bytes", "folded_files", "unfolded_files", "fold_cpu_ns")
 
 
@@ -32,7 +32,7 @@ def one(key, number):
     configuration = bench_plan.CONFIGURATIONS[key]
     if configuration.options:
         values["stats"] = {name: 1_000_000 for name in COUNTERS} | {"collections": 10, "sync_points": 3, "sync_pause_ns": 0,
-                                                                     "requested_collections": 0, "stored_bytes": 500_000, "files": 3}
+                                                                     "requested_collections": 0, "stored_bytes": 200_000, "files": 3}
         row = {name: 50 for name in ("with_site", "complete")} | {"objects": 100}
         side = {"raw_bytes": 100, "stored_bytes": 50, "ns_per_byte": 1.0}
         values["inside"] = {"bytes_per_gc": 1000.0, "bytes_per_sync": 5000.0, "live_objects": 5000.0, "bytes_per_live": 1.0,
@@ -112,7 +112,7 @@ def measures(t):
     expect("min left" in done.stderr and "nothing was measured of profilers, rotation, techniques" in done.stderr, tail(done.stderr))
     data = bench_results.load(t.folder)
     entry = data["studies"]["cost"]["allocate"]
-    expect(set(entry["runs"]) == {"stock", "patched", "traced"} and all(len(r) == 2 for r in entry["runs"].values()), f"{list(entry['runs'])}")
+    expect(set(entry["runs"]) == {"stock", "patched", "traced", "budget"} and all(len(r) == 2 for r in entry["runs"].values()), f"{list(entry['runs'])}")
     for name, runs in entry["runs"].items():
         expect(all(len(values["iterations_ms"]) == 2 * bench_plan.settings_of("allocate").repeat for values in runs), f"{name}: {runs}")
         expect(f"| {name} | {bench_tables.median(runs, 'wall_ms'):.0f} (" in done.stdout, f"{name} is not in the table: {done.stdout}")
@@ -162,7 +162,7 @@ def in_part(t):
     bench_results.put(t.folder, kept, "cost", "h2", SETTINGS | {"date": "2000-01-02"}, again)
     with open(t.path(bench_results.NAME), encoding="utf-8") as file:
         changed = [(old, new) for old, new in zip(before.splitlines(), file.read().splitlines(), strict=True) if old != new]
-    expect(len(changed) == 4, f"other lines than those of h2 changed: {[old[:60] for old, _ in changed]}")  # its settings, three configurations
+    expect(len(changed) == 5, f"other lines than those of h2 changed: {[old[:60] for old, _ in changed]}")  # its settings, four configurations
     rows = {old: new for old, new in zip(table_of(first, "Run time"), table_of(written(t), "Run time"), strict=True) if old != new}
     expect({old.split("|")[1].strip() for old in rows} <= {"h2"} | {line.split("|")[1].strip() for line in rows if "geometric mean" in line},
            f"other rows than that of h2 changed: {list(rows)}")
@@ -223,7 +223,10 @@ def page(t):
             ("cost", "identity-hash", "patched", "wall_ms", 2, "HashSet", "missed"),
             ("cost", "identity-hash", "patched", "wall_ms", noise, "HashSet", "not known"),
             ("cost", "javac", "traced", "wall_ms", 2, "allocate most", "missed"),
-            ("cost", "javac", "traced", "wall_ms", noise, "allocate most", "not known"),
+            ("cost", "javac", "traced", "wall_ms", [2 * n for n in noise[:5]] + noise[5:], "allocate most", "not known"),
+            ("cost", "javac", "traced", "gc_ms", 1.3, "GC time at most", "missed"),
+            ("cost", "h2", "budget", "wall_ms", 1.1, "budget=3%", "missed"),
+            ("cost", "h2", "budget", "wall_ms", noise, "budget=3%", "not known"),
             ("rotation", "allocate", "wide", "gc_ms", 2, "rotation: GC time", "missed")):
         worse = copy.deepcopy(data)
         slowed(worse, study, workload, configuration, value, times)
