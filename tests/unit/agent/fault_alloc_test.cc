@@ -16,6 +16,7 @@ struct Case {
   uint64_t count;      // of allocations that fail, one behind the other
   uint64_t max_bytes;  // of the trace; 0: one file
   uint64_t at_least;   // so many allocations there must be
+  uint32_t share = trace::kWholeShare;  // of the stretches that are read
 };
 
 void FailEach(const Case& test) {
@@ -25,12 +26,13 @@ void FailEach(const Case& test) {
     CAPTURE(n);
     FaultRun run(n);
     ScriptPlan plan{.path = run.path(), .max_bytes = test.max_bytes};
+    plan.session.share = test.share;
     uint64_t allocations = 0;
     plan.begin = [&] { ArmAllocations({.first = n, .count = test.count}); };
     plan.end = [&] { allocations = DisarmAllocations(); };
     const ScriptOutcome outcome = run.Run(plan);
     CHECK(outcome.written);
-    told += run.CheckToldOrComplete(outcome);
+    told += run.CheckToldOrComplete(outcome, test.share == trace::kWholeShare);
     failed += outcome.failed;
     if (allocations < n) break;
     runs++;
@@ -44,6 +46,7 @@ void FailEach(const Case& test) {
 TEST_CASE("out of memory once, wherever it is: nothing is lost untold") {
   FailEach({"one file", 1, 0, 100});
   FailEach({"rotated", 1, 64 << 10, 200});
+  FailEach({"half of the stretches", 1, 0, 100, trace::kWholeShare / 2});
 }
 
 TEST_CASE("out of memory for a while") {
