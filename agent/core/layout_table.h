@@ -6,7 +6,7 @@
 // in the trace; who meets another class of the site asks KindTable. Only classes of 4 bytes in the header, kinds whose
 // id has room in a column of ids (trace/object_runs.h), no classes of variable size, and sites below kSites.
 //
-// Thread safety: entries may be read, and Put called, at any time, Clear where nobody else is in the table. An entry's klass is stored last and
+// Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An entry's klass is stored last and
 // loaded first; an entry that is in use never changes.
 // Ownership: owns 16 MiB of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
 #pragma once
@@ -66,18 +66,14 @@ class LayoutTable {
     entry.is_array = is_array;
     entry.base_bytes = kind.shape.base_bytes();
     entry.length_mask = is_array ? UINT32_MAX : 0;
-    uint32_t highest = highest_.load(std::memory_order_relaxed);
-    while (site > highest && !highest_.compare_exchange_weak(highest, site, std::memory_order_relaxed)) {
-    }
     entry.klass.store(klass, std::memory_order_release);
   }
 
-  // When classes were unloaded: another one may get a klass's value.
-  void Clear() {
-    for (uint32_t site = 0; site <= highest_ && site < sites_; site++) {
+  // When the class is unloaded: another one may get its value.
+  void Remove(uint32_t site, uint64_t klass) {
+    if (site < sites_ && entries_[site].klass.load(std::memory_order_relaxed) == klass) {
       entries_[site].klass.store(0, std::memory_order_relaxed);
     }
-    highest_ = 0;
   }
 
  private:
@@ -87,7 +83,6 @@ class LayoutTable {
   Entry none_;
   Entry* entries_ = &none_;
   uint32_t sites_ = 0;
-  std::atomic<uint32_t> highest_{0};  // site in use
 };
 
 }  // namespace anttracks::core

@@ -26,7 +26,6 @@
 #include "agent/core/budget.h"
 #include "agent/core/counter.h"
 #include "agent/core/event_source.h"
-#include "agent/core/layout_table.h"
 #include "agent/core/readers.h"
 #include "agent/core/skipped_map.h"
 #include "agent/core/symbols.h"
@@ -263,7 +262,6 @@ class Session final : public EventSource {
   const uint32_t stretch_bytes_;
   const std::chrono::milliseconds report_limit_, pause_limit_, first_sight_limit_;
   Symbols symbols_;
-  LayoutTable layouts_;
 
   uint32_t alignment_ = 8;
   trace::SyncReason reason_ = trace::SyncReason::kStart;

@@ -242,7 +242,6 @@ void Session::ForgetCachedKinds() {
     const std::lock_guard lock(registry_mutex_);
     for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
     sync_->kinds.Clear();
-    layouts_.Clear();
   }
   if (!background_.busy()) symbols_.Shrink();
 }

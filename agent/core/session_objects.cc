@@ -85,7 +85,7 @@ uint64_t Session::ReadOdd(KindCache& cache, uint64_t address, Columns* columns, 
   if (!ReadHeader(address, &header, ask_vm)) return 0;
   columns->Put(header.kind.id, header.length, header.has_length);
   if (narrow && !header.locked && header.kind.shape.how() != Shape::kVariable) {
-    layouts_.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
+    symbols_.layouts().Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
     cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
   }
   return header.words * trace::kWordBytes;
@@ -103,7 +103,7 @@ bool Session::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLa
   const auto resolve = [this, &cache, ask_vm](uint64_t address, Columns* columns) {
     return ReadOdd(cache, address, columns, ask_vm);
   };
-  TlabWalker<kPlain, decltype(resolve)> walker(layouts_, resolve);
+  TlabWalker<kPlain, decltype(resolve)> walker(symbols_.layouts(), resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
   for (unsigned i = 0; i < kLanes; i++) {
     scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());

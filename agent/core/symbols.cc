@@ -239,7 +239,10 @@ uint64_t Symbols::Unload(uint64_t klass) {
   const auto found = classes_.find(klass);
   if (found == classes_.end()) return 0;
   const uint64_t id = found->second.id;
-  for (const uint32_t site : found->second.sites) kinds_.Remove(site, KlassValue(klass));
+  for (const uint32_t site : found->second.sites) {
+    kinds_.Remove(site, KlassValue(klass));
+    layouts_.Remove(site, KlassValue(klass));
+  }
   counts_.live_kinds -= found->second.sites.size();
   classes_.erase(found);
   return id;

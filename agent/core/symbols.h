@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "agent/core/kind_table.h"
+#include "agent/core/layout_table.h"
 #include "trace/format.h"
 #include "trace/wire.h"
 #include "vmpatch/abi/anttracks_abi.h"
@@ -37,6 +38,8 @@ class Symbols {
   explicit Symbols(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
 
   const KindTable& kinds() const { return kinds_; }
+  // Of kinds() what walks put there.
+  LayoutTable& layouts() { return layouts_; }
 
   // klass as in the object's header. Kind 0: the VM does not know the class, or there is no id left.
   Kind Resolve(uint32_t site, uint64_t klass);
@@ -92,6 +95,7 @@ class Symbols {
   const AntTracksVM& vm_;
   const uint32_t most_id_;
   KindTable kinds_;
+  LayoutTable layouts_;
 
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Class> classes_;  // by klass address
