@@ -19,29 +19,30 @@ constexpr double kFastestFall = 0.25, kFastestRise = 1.5;
 void Budget::SetPercent(double percent) {
   // Little to begin with: what the program does is not known yet.
   share_.store(percent >= 100 ? trace::kWholeShare : trace::kWholeShare / 4, std::memory_order_relaxed);
+  begins_.store(true, std::memory_order_relaxed);
   percent_.store(percent >= 100 ? 0 : percent, std::memory_order_release);
 }
 
 void Budget::Adjust(const Costs& costs) {
   const double part = percent() / 100;
-  const Costs before = last_;
-  last_ = costs;
-  if (part == 0 || !began_) {
-    began_ = part != 0;
+  if (part == 0) return;
+  if (begins_.exchange(false, std::memory_order_relaxed)) {
+    sums_ = {.last = costs};
     return;
   }
-  const auto scaled = static_cast<double>(costs.scaled_ns - before.scaled_ns);
-  const auto fixed = static_cast<double>(costs.fixed_ns - before.fixed_ns);
-  const double rest = std::max(0.0, static_cast<double>(costs.process_ns - before.process_ns) - scaled - fixed);
-  scaled_ = kMemory * scaled_ + scaled;
-  fixed_ = kMemory * fixed_ + fixed;
-  rest_ = kMemory * rest_ + rest;
-  all_own_ += scaled + fixed;
-  all_rest_ += rest;
-  overspent_ = std::max(0.0, overspent_ + scaled + fixed - kAim * part * rest);
-  if (all_rest_ > 0) spent_percent_.store(100 * all_own_ / all_rest_, std::memory_order_relaxed);
-  const double allowed = kAim * part * rest_ - fixed_ - kPayBack * overspent_;
-  const double factor = scaled_ > 0 ? std::clamp(allowed / scaled_, kFastestFall, kFastestRise) : kFastestRise;
+  const auto scaled = static_cast<double>(costs.scaled_ns - sums_.last.scaled_ns);
+  const auto fixed = static_cast<double>(costs.fixed_ns - sums_.last.fixed_ns);
+  const double rest = std::max(0.0, static_cast<double>(costs.process_ns - sums_.last.process_ns) - scaled - fixed);
+  sums_.last = costs;
+  sums_.scaled = kMemory * sums_.scaled + scaled;
+  sums_.fixed = kMemory * sums_.fixed + fixed;
+  sums_.rest = kMemory * sums_.rest + rest;
+  sums_.all_own += scaled + fixed;
+  sums_.all_rest += rest;
+  sums_.overspent = std::max(0.0, sums_.overspent + scaled + fixed - kAim * part * rest);
+  if (sums_.all_rest > 0) spent_percent_.store(100 * sums_.all_own / sums_.all_rest, std::memory_order_relaxed);
+  const double allowed = kAim * part * sums_.rest - sums_.fixed - kPayBack * sums_.overspent;
+  const double factor = sums_.scaled > 0 ? std::clamp(allowed / sums_.scaled, kFastestFall, kFastestRise) : kFastestRise;
   const double next = std::clamp(share() * factor, double{kLeastShare}, double{trace::kWholeShare});
   share_.store(static_cast<uint32_t>(next), std::memory_order_relaxed);
 }

@@ -37,7 +37,7 @@ class Budget {
   // What it all has cost. Every tenth of a second or so.
   void Adjust(const Costs& costs);
 
-  // Of the process' other time, since there is a budget.
+  // Of the process' other time, since the budget was set.
   double spent_percent() const { return spent_percent_.load(std::memory_order_relaxed); }
 
   // Whether to read the next stretch. random: of the thread, not 0.
@@ -51,11 +51,14 @@ class Budget {
  private:
   std::atomic<uint32_t> share_{trace::kWholeShare};
   std::atomic<double> percent_{0}, spent_percent_{0};
+  std::atomic<bool> begins_{false};  // what was spent before is not this budget's
   // Of Adjust.
-  bool began_ = false;
-  Costs last_;
-  double scaled_ = 0, fixed_ = 0, rest_ = 0;          // of the last half second or so
-  double all_own_ = 0, all_rest_ = 0, overspent_ = 0;  // since there is a budget
+  struct Sums {
+    Costs last;
+    double scaled = 0, fixed = 0, rest = 0;           // of the last half second or so
+    double all_own = 0, all_rest = 0, overspent = 0;  // since the budget was set
+  };
+  Sums sums_;
 };
 
 }  // namespace anttracks::core

@@ -237,6 +237,19 @@ TEST_CASE("a burst is paid back, and everything is read again when there is litt
   CHECK(budget.share() == trace::kWholeShare);
 }
 
+TEST_CASE("what was spent while there was no budget is not the next one's") {
+  Budget budget;
+  budget.SetPercent(3);
+  Program program;
+  program.Run(budget, 0.5, 0, 100);
+  budget.SetPercent(100);
+  program.Run(budget, 0.5, 0, 1000);
+  budget.SetPercent(3);
+  program.Run(budget, 0.01, 0, 100);
+  CHECK(budget.share() == trace::kWholeShare);
+  CHECK(budget.spent_percent() < 1.5);
+}
+
 TEST_CASE("without a budget, and with one of all, everything is read") {
   Budget budget;
   CHECK(budget.share() == trace::kWholeShare);
