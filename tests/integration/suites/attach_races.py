@@ -189,7 +189,7 @@ def stalled(t):
 
 @test("A trace that failed on a full disk can be stopped, and another one begun elsewhere")
 def failed(t):
-    with SmallDisk(t, "1m") as folder, Program(t) as program:
+    with SmallDisk(t, "32m") as folder, Program(t) as program:
         program.attach(f"file={os.path.join(folder, 'trace')},compress=off")
         until(lambda: program.status()["state"] == "failed", "the disk does not fill")
         expect("space" in program.ctl("status").stdout.lower(), "status does not say why")
