@@ -157,8 +157,19 @@ def state_of_process(pid):
         return file.read().rpartition(")")[2].split()[0]
 
 
+def in_system_call(tid):
+    """Of a thread that stands still."""
+    with open(f"/proc/{tid}/syscall", encoding="utf-8") as file:
+        return file.read().split()[0] != "-1"
+
+
 class StoppedThread:
-    """The threads of a process that have the name stand still, all others go on. To be used in one Python thread."""
+    """The threads of a process that have the name stand still, all others go on. To be used in one Python thread.
+
+    They stop in a system call if they make one within a second or so: what stands in the middle of its own code may hold a lock that no slow
+    disk would ever hold."""
+
+    TRIES = 300
 
     def __init__(self, pid, name):
         self.tids = []
@@ -178,9 +189,18 @@ class StoppedThread:
 
     def __enter__(self):
         for tid in self.tids:
-            self._ask(_PTRACE_SEIZE, tid)
-            self._ask(_PTRACE_INTERRUPT, tid)
-            os.waitpid(tid, _WALL)
+            for _ in range(self.TRIES):
+                self._ask(_PTRACE_SEIZE, tid)
+                self._ask(_PTRACE_INTERRUPT, tid)
+                os.waitpid(tid, _WALL)
+                if in_system_call(tid):
+                    break
+                self._ask(_PTRACE_DETACH, tid)
+                time.sleep(0.003)
+            else:
+                self._ask(_PTRACE_SEIZE, tid)
+                self._ask(_PTRACE_INTERRUPT, tid)
+                os.waitpid(tid, _WALL)
 
     def __exit__(self, *_):
         for tid in self.tids:

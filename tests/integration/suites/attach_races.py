@@ -78,9 +78,9 @@ def expect_readable(t, least):
 
 
 @contextlib.contextmanager
-def traced_for(t, action):
-    """A traced program to which the action means something."""
-    with Program(t) as program:
+def traced_for(t, action, work=True):
+    """A traced program to which the action means something. work: see Program."""
+    with Program(t, work=work) as program:
         program.attach("file=first.trace,maxsize=16M")
         if action == "start":
             program.ctl("stop")
@@ -130,7 +130,8 @@ def asked(program):
 def during_the_end(t):
     for action in DONE:
         t.clear()
-        with traced_for(t, "status") as program:
+        # No thread of the program waits for the writer and keeps the JVM from its end.
+        with traced_for(t, "status", work=False) as program:
             with StoppedThread(program.pid, "anttracks"):
                 program.process.stdin.write("end\n")
                 program.process.stdin.flush()
@@ -139,7 +140,8 @@ def during_the_end(t):
                 client = begin(program, "ctl", action)
                 until(lambda: asked(program), "the request was not made")
                 time.sleep(0.5)
-                expect(client.poll() is None and program.process.poll() is None, "the agent's end does not wait for its writer")
+                expect(program.process.poll() is None, "the agent's end does not wait for its writer")
+                expect(client.poll() is None, f"{action} while the agent ends: {client.poll() is not None and outcome(client)}")
             how = at_end(action, *outcome(client))
             expect(how != "done", f"{action} was done")
             expect(program.process.wait(timeout=60) == 0, f"the program ended with {program.process.returncode}")

@@ -176,7 +176,7 @@ def short_of_memory(t):
 
 # Memory beyond what there is when the first fold begins. It takes 44 MB, the program 15 more until its end. Not less than the JVM
 # has of mapped files, 22 MB: another control group has paid for them, but the kernel counts them when it chooses whom to kill.
-ROOM = 28 * MB
+ROOM = 36 * MB
 
 
 def first_fold(running):
