@@ -92,7 +92,8 @@ void Session::CloseGc(GcStream<Encoder>& stream, trace::SegmentKind kind, uint32
 
 void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
   if (!CheckWorker(worker)) return;
-  const uint64_t begin = Clock::Monotonic();
+  const bool reckons = budget_.percent() != 0;
+  const uint64_t begin = reckons ? Clock::Monotonic() : 0;
   const bool looks = !standing_.empty();
   auto& stream = workers_[worker].moves;
   for (const AntTracksMove& move : moves) {
@@ -110,7 +111,7 @@ void Session::Moves(uint32_t worker, std::span<const AntTracksMove> moves) {
                             (move.to & kOldBit) != 0, move.words);
   }
   stream.count.Add(moves.size());
-  workers_[worker].hook_ns.Add(Clock::Monotonic() - begin);
+  if (reckons) workers_[worker].hook_ns.Add(Clock::Monotonic() - begin);
 }
 
 void Session::Slides(uint32_t worker, std::span<const AntTracksSlide> slides) {

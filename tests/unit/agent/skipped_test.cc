@@ -69,49 +69,72 @@ AntTracksGC Gc(uint32_t kind) {
   return gc;
 }
 
-// With the smallest share nearly all is skipped; tests look at what was.
-SessionConfig Little() { return {.share = Budget::kLeastShare}; }
-
-TEST_CASE("a young collection describes what it moves out of skipped stretches, and nothing else") {
-  FakeVm vm;
-  Allocated allocated(vm);
-  Recording recording(vm, Little());
-  void* slot = nullptr;
-  for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
-  const AntTracksGC young = Gc(ANTTRACKS_GC_YOUNG);
-  recording.callbacks().gc_begin(recording.context(), &young);
-  std::vector<AntTracksMove> moves;
-  uint64_t to = allocated.to;
-  for (const uint64_t from : allocated.array) {
-    vm.Put(to, FakeVm::kInts, 30, 7);
-    moves.push_back({from, to, kArrayBytes / 8});
-    to += kArrayBytes;
+// A thread has reported its stretches. With the smallest share nearly all are skipped; tests look at what was.
+struct Reported {
+  Reported() {
+    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
   }
-  recording.callbacks().moves(recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
-  recording.callbacks().gc_end(recording.context(), &young);
-  // Nothing stands any more: a move from there is a plain one.
-  recording.callbacks().gc_begin(recording.context(), &young);
-  recording.callbacks().moves(recording.context(), 0, moves.data(), 1);
-  recording.callbacks().gc_end(recording.context(), &young);
-  const ReadTrace trace = recording.End();
-  REQUIRE(!trace.skipped.empty());
-  uint64_t skipped = 0, all = 0;
-  for (const ReadSkipped& stretch : trace.skipped) skipped += stretch.bytes;
-  for (const Stretch& stretch : allocated.stretches) all += stretch.top - stretch.start;
-  const uint64_t each = all / 8;
-  CHECK(skipped + trace.objects.size() / 21 * each == all);
-  size_t found = 0, moved = 0;
+  void Begin(uint32_t kind) {
+    gc = Gc(kind);
+    recording.callbacks().gc_begin(recording.context(), &gc);
+  }
+  void End() { recording.callbacks().gc_end(recording.context(), &gc); }
+
+  FakeVm vm;
+  Allocated allocated{vm};
+  Recording recording{vm, {.share = Budget::kLeastShare}};
+  void* slot = nullptr;
+  AntTracksGC gc{};
+};
+
+uint64_t BytesEach(const Allocated& allocated) { return allocated.stretches[0].top - allocated.stretches[0].start; }
+
+// All of them arrays of Allocated.
+size_t CountFound(const ReadTrace& trace) {
+  size_t found = 0;
   for (const ReadSegment& segment : trace.segments) {
-    trace::WireReader in(segment.payload);
-    while (segment.kind == trace::SegmentKind::kFound && !in.AtEnd()) {
+    if (segment.kind != trace::SegmentKind::kFound) continue;
+    for (trace::WireReader in(segment.payload); !in.AtEnd(); found++) {
       if ((in.Uv() & 2) != 0) in.Sv();
       CHECK(trace.kinds.at(static_cast<uint32_t>(in.Uv())).site == 30);
       CHECK(in.Uv() == 7);
-      found++;
     }
-    while (segment.kind == trace::SegmentKind::kMoves && !in.AtEnd()) {
+  }
+  return found;
+}
+
+uint64_t SkippedBytes(const ReadTrace& trace) {
+  uint64_t sum = 0;
+  for (const ReadSkipped& stretch : trace.skipped) sum += stretch.bytes;
+  return sum;
+}
+
+TEST_CASE("a young collection describes what it moves out of skipped stretches, and nothing else") {
+  Reported reported;
+  reported.Begin(ANTTRACKS_GC_YOUNG);
+  std::vector<AntTracksMove> moves;
+  uint64_t to = reported.allocated.to;
+  for (const uint64_t from : reported.allocated.array) {
+    reported.vm.Put(to, FakeVm::kInts, 30, 7);
+    moves.push_back({from, to, kArrayBytes / 8});
+    to += kArrayBytes;
+  }
+  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
+  reported.End();
+  // Nothing stands any more: a move from there is a plain one.
+  reported.Begin(ANTTRACKS_GC_YOUNG);
+  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(), 1);
+  reported.End();
+  const ReadTrace trace = reported.recording.End();
+  REQUIRE(!trace.skipped.empty());
+  const uint64_t skipped = SkippedBytes(trace), each = BytesEach(reported.allocated);
+  CHECK(skipped + trace.objects.size() / 21 * each == 8 * each);
+  const size_t found = CountFound(trace);
+  size_t moved = 0;
+  for (const ReadSegment& segment : trace.segments) {
+    if (segment.kind != trace::SegmentKind::kMoves) continue;
+    for (trace::WireReader in(segment.payload); !in.AtEnd(); moved++) {
       if ((in.Uv() & 2) != 0) in.Sv();
-      moved++;
     }
   }
   CHECK(found == skipped / each);
@@ -119,39 +142,29 @@ TEST_CASE("a young collection describes what it moves out of skipped stretches, 
 }
 
 TEST_CASE("what stays where it is in a young collection is described when the collection has ended") {
-  FakeVm vm;
-  Allocated allocated(vm);
-  Recording recording(vm, Little());
-  void* slot = nullptr;
-  for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
-  const AntTracksGC young = Gc(ANTTRACKS_GC_YOUNG);
-  recording.callbacks().gc_begin(recording.context(), &young);
+  Reported reported;
+  reported.Begin(ANTTRACKS_GC_YOUNG);
   std::vector<AntTracksSlide> stay;
   std::vector<uint64_t> marks;
-  for (const uint64_t at : allocated.array) {
+  for (const uint64_t at : reported.allocated.array) {
     stay.push_back({at, at, kArrayBytes / 8});
     marks.push_back(FakeVm::SetMark(at, FakeVm::kMarked));
   }
-  recording.callbacks().slides(recording.context(), 0, stay.data(), static_cast<uint32_t>(stay.size()));
-  for (size_t i = 0; i < marks.size(); i++) FakeVm::SetMark(allocated.array[i], marks[i]);
-  recording.callbacks().gc_end(recording.context(), &young);
-  const ReadTrace trace = recording.End();
+  reported.recording.callbacks().slides(reported.recording.context(), 0, stay.data(), static_cast<uint32_t>(stay.size()));
+  for (size_t i = 0; i < marks.size(); i++) FakeVm::SetMark(reported.allocated.array[i], marks[i]);
+  reported.End();
+  const ReadTrace trace = reported.recording.End();
   CHECK(trace.losses == 0);
   REQUIRE(!trace.skipped.empty());
-  CHECK(trace.Count(trace::SegmentKind::kFound) == 1);
+  CHECK(CountFound(trace) == SkippedBytes(trace) / BytesEach(reported.allocated));
 }
 
 TEST_CASE("a full collection and a remark find everything read") {
   for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_REMARK}) {
-    FakeVm vm;
-    Allocated allocated(vm);
-    Recording recording(vm, Little());
-    void* slot = nullptr;
-    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
-    const AntTracksGC gc = Gc(kind);
-    recording.callbacks().gc_begin(recording.context(), &gc);
-    recording.callbacks().gc_end(recording.context(), &gc);
-    const ReadTrace trace = recording.End();
+    Reported reported;
+    reported.Begin(kind);
+    reported.End();
+    const ReadTrace trace = reported.recording.End();
     CHECK(trace.skipped.empty());
     CHECK(trace.objects.size() == 8 * 21);
     CHECK(std::any_of(trace.objects.begin(), trace.objects.end(), [](const ReadObject& object) { return object.late; }));
@@ -160,16 +173,11 @@ TEST_CASE("a full collection and a remark find everything read") {
 
 TEST_CASE("what a thread skipped is settled after its end, too") {
   for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_YOUNG}) {
-    FakeVm vm;
-    Allocated allocated(vm);
-    Recording recording(vm, Little());
-    void* slot = nullptr;
-    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
-    recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(1), &slot);
-    const AntTracksGC gc = Gc(kind);
-    recording.callbacks().gc_begin(recording.context(), &gc);
-    recording.callbacks().gc_end(recording.context(), &gc);
-    const ReadTrace trace = recording.End();
+    Reported reported;
+    reported.recording.callbacks().thread_exit(reported.recording.context(), reinterpret_cast<void*>(1), &reported.slot);
+    reported.Begin(kind);
+    reported.End();
+    const ReadTrace trace = reported.recording.End();
     CHECK(trace.losses == 0);
     CHECK(trace.skipped.empty() == (kind == ANTTRACKS_GC_FULL));
     CHECK(std::all_of(trace.skipped.begin(), trace.skipped.end(), [](const ReadSkipped& stretch) { return stretch.stream == 1; }));
