@@ -89,9 +89,9 @@ class Session final : public EventSource {
 
   // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
   void WantSyncPoint() override { sync_wanted_.store(true, std::memory_order_relaxed); }
-  // What was wanted while a new file was under way was wanted of the file before it.
+  // What was wanted while a new file was under way was wanted of the file before it: so the mark is asked for first.
   bool sync_point_wanted() const {
-    return sync_wanted_.load(std::memory_order_relaxed) && !next_file_queued_.load(std::memory_order_acquire);
+    return !next_file_queued_.load(std::memory_order_acquire) && sync_wanted_.load(std::memory_order_relaxed);
   }
   // From the writer, at the mark.
   void NextFileBegun() override {

@@ -341,7 +341,8 @@ void Session::StopSyncPoint(std::string_view reason) {
 // Nothing of a collection may come between the objects of a sync point. One is open without a walk when tracing
 // is about to end and threads that are still ahead of that collect.
 void Session::CloseSyncPoint() {
-  if (sync_->open.load() && !background_.busy()) AbandonSyncPoint("tracing is ending");
+  if (background_.busy()) return;  // asked first: a walk that ends between the two questions has closed its sync point
+  if (sync_->open.load()) AbandonSyncPoint("tracing is ending");
 }
 
 double Session::SyncPointBytes() const {
