@@ -5,8 +5,8 @@
 //     idle --Start--> running --Poll: it ended--> idle
 //                        `--Stop--> idle
 //
-// It goes before the traced one does: told by --as-child it makes itself the first that the system ends when memory is
-// short, bounds its memory, and runs when nobody else wants to (analyzer/cli/child.h).
+// It goes before the traced one does: it is made the first that the system ends when memory is short, and, told by
+// --as-child, bounds its memory and lets others run first (analyzer/cli/child.h).
 //
 // The process is held by a descriptor (pidfd): where the application waits for all children, its number may be another
 // one's meanwhile. Without that (before Linux 5.4) it goes by the number.

@@ -61,6 +61,17 @@ pid_t ChildOfNumber(pid_t pid) {
   while (true) pause();
 }
 
+TEST_CASE("a process is the first to go when memory is short though it does nothing for it itself") {
+  io::FoldProcess fold(Script("for try in 1 2 3 4 5 6 7 8 9 10; do\n"
+                              "  read score < /proc/$$/oom_score_adj\n"
+                              "  [ $score = 1000 ] && break\n"
+                              "  sleep 0.1\n"
+                              "done\n"
+                              "echo $score >&2; exit 1\n"));
+  REQUIRE(fold.Start("x", 1).ok());
+  CHECK(End(fold).message == "1000");
+}
+
 TEST_CASE("an end is told as it was: fine, failed with what it said, killed") {
   {
     io::FoldProcess fold(Script("exit 0\n"));
