@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A few runs under HotSpot's own stress; scripts/stress does as many as wanted, also with the VM's assertions."""
 
+import os
 import random
 
 from judge.stress import COLLECTORS, MODES, PROGRAMS, Case, command_of, deflation, run_case, safepoints, verify
-from judge.world import Failure, add
+from judge.world import JDK, ROOT, Failure, add, expect, run, test
 
 
 def stressed(collector):
@@ -25,3 +26,11 @@ def stressed(collector):
 
 for name in COLLECTORS:
     stressed(name)
+
+
+@test("scripts/stress begins by itself, and names its programs and modes")
+def by_itself(_):
+    done = run([os.path.join(ROOT, "scripts", "stress"), "--jdk", JDK, "--list"])
+    expect(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
+    for word in [program.main for program in PROGRAMS] + [mode.name for mode in MODES]:
+        expect(word in done.stdout, f"{word} is not in {done.stdout}")
