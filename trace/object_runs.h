@@ -63,7 +63,7 @@ inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids, 
   head.objects = ids.size();
   head.lengths = lengths.size();
   p = PutRunHead(p, head);
-  std::memcpy(p, ids.data(), ids.size_bytes());
+  if (!ids.empty()) std::memcpy(p, ids.data(), ids.size_bytes());
   p += ids.size_bytes();
   if (!lengths.empty()) std::memcpy(p, lengths.data(), lengths.size_bytes());
   return p + lengths.size_bytes();
