@@ -69,11 +69,18 @@ Result<std::unique_ptr<TraceReader>> TraceReader::Open(const std::vector<std::st
   return reader;
 }
 
-void TraceReader::Rewind() {
+void TraceReader::Rewind(std::vector<bool> wanted) {
+  wanted_ = std::move(wanted);
+  wanted_.resize(files_.size(), wanted_.empty());
   current_ = 0;
-  offset_ = files_[0].header_bytes;
   bytes_before_file_ = 0;
   error_ = Status();
+  FindWanted();
+}
+
+void TraceReader::FindWanted() {
+  for (; current_ < files_.size() && !wanted_[current_]; current_++) bytes_before_file_ += files_[current_].bytes;
+  offset_ = current_ == files_.size() ? 0 : files_[current_].header_bytes;
 }
 
 TraceReader::Item TraceReader::Fail(std::string what) {
@@ -122,7 +129,7 @@ uint64_t TraceReader::FindHeader(uint64_t offset) {
 
 TraceReader::Item TraceReader::Next() {
   if (!error_.ok()) return Item::kError;
-  while (true) {
+  while (current_ < files_.size()) {
     FileInfo& info = files_[current_];
     const uint64_t left = info.bytes - offset_;
     uint8_t bytes[kChunkHeaderBytes];
@@ -137,12 +144,11 @@ TraceReader::Item TraceReader::Next() {
     }
     if (!truncated) return ReadPayload(header);
     if (left != 0) info.truncated_bytes = left;
-    offset_ = info.bytes;
-    if (current_ + 1 == files_.size()) return Item::kEnd;
     bytes_before_file_ += info.bytes;
     current_++;
-    offset_ = files_[current_].header_bytes;
+    FindWanted();
   }
+  return Item::kEnd;
 }
 
 // Parts follow each other; see ChunkEncoder. What is wrong, or nothing.

@@ -65,8 +65,8 @@ class TraceReader {
   const Damage& damage() const { return damage_; }
   const Status& error() const { return error_; }
 
-  // Starts again from the first file.
-  void Rewind();
+  // Starts again. wanted: which of files() are read; empty: all.
+  void Rewind(std::vector<bool> wanted = {});
 
   // In the order in which they are read: the symbols file, if there is one, then data files by their index.
   const std::vector<FileInfo>& files() const { return files_; }
@@ -84,6 +84,8 @@ class TraceReader {
   Item Fail(std::string what);
   Item ReadPayload(const Header& header);
   std::string JoinColumns(size_t raw);
+  // Goes to the first file that is wanted from the current one on; behind all if there is none.
+  void FindWanted();
   uint64_t FindHeader(uint64_t offset);
   std::span<const uint8_t> SearchBlock(uint64_t offset);
 
@@ -91,6 +93,7 @@ class TraceReader {
   std::vector<std::unique_ptr<InputFile>> handles_;
   std::vector<std::string> warnings_;
   uint64_t total_bytes_ = 0;
+  std::vector<bool> wanted_;
   size_t current_ = 0;
   uint64_t offset_ = 0;
   uint64_t bytes_before_file_ = 0;

@@ -17,6 +17,7 @@
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/live.h"
 #include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/start_file.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -164,9 +165,10 @@ nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebui
   return json;
 }
 
-// Where to stop: found by a first run that only lists the collections.
+// Where to start and to stop: found by a first run that only lists the collections.
 struct Stop {
   int exit = kExitFine;  // otherwise there is nothing to show
+  std::vector<bool> files;  // to be read; empty: all
   uint64_t after = UINT64_MAX;
   PassSummary scan;
 };
@@ -174,6 +176,14 @@ struct Stop {
 Stop FindStop(Session& session, const HeapArguments& arguments) {
   Stop stop;
   if (arguments.end) return stop;
+  const bool needs_origins = !arguments.objects && (arguments.by == "thread" || arguments.by == "age");
+  if (arguments.gc && !needs_origins) {
+    if (std::optional<StartFile> start = FindStartFile(*session.reader, *arguments.gc)) {
+      stop.files = std::move(start->files);
+      stop.after = start->collections;
+      return stop;
+    }
+  }
   Problems problems;
   Symbols symbols(problems);
   ListGcs list;
@@ -200,7 +210,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   Problems problems;
   Symbols symbols(problems);
   Rebuild rebuild(symbols, problems, {.stop_after = stop.after});
-  PassSummary summary = session.Run(symbols, problems, rebuild);
+  PassSummary summary = session.Run(symbols, problems, rebuild, true, stop.files);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!arguments.gc && stop.scan.damaged) {  // the last collection is only the last one before the damage
     summary.damaged = true;

@@ -56,7 +56,7 @@ InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uin
   if (in_page >= page->end()) {
     page->Append(in_page, words, shape, origin);
   } else {
-    page->Insert(in_page, shape, origin);
+    page->Insert(in_page, words, shape, origin);
   }
   if (words > kPageWords - in_page && InPage(end) != 0) pages_.FindOrAdd(Index(end))->Cover(InPage(end));
   objects_++;
@@ -66,6 +66,12 @@ InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uin
 
 // Takes the objects that start in [from, to) out of the account; those not taken are added to untaken.
 void Heap::Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken) {
+  if (from == 0 && to == kPageWords) {
+    objects_ -= page.count();
+    words_ -= page.words();
+    untaken->Add({page.count() - page.moved_count(), page.words() - page.moved_words()});
+    return;
+  }
   uint32_t in_page = page.NextStart(from);
   if (in_page >= to) return;
   for (uint32_t rank = page.Rank(in_page); in_page < to; rank++) {
@@ -87,8 +93,9 @@ std::unique_ptr<Page> Heap::Without(const Page& page, uint32_t covered, uint32_t
   uint32_t rank = 0;
   for (uint32_t i = page.NextStart(0); i < kPageWords; i = page.NextStart(i + 1), rank++) {
     if (i >= from && i < to) continue;
-    copy->Append(i, shapes_->words(page.shape(rank)), page.shape(rank), page.origin(rank));
-    if (page.IsMoved(i)) copy->MarkMoved(i);
+    const uint32_t words = shapes_->words(page.shape(rank));
+    copy->Append(i, words, page.shape(rank), page.origin(rank));
+    if (page.IsMoved(i)) copy->MarkMoved(i, words);
   }
   return copy;
 }

@@ -70,7 +70,7 @@ class Heap {
     if (page == nullptr || !page->IsStart(in_page)) return MoveResult::kNoObject;
     const uint32_t rank = page->Rank(in_page);
     *out = {word, page->shape(rank), page->origin(rank)};
-    return page->MarkMoved(in_page) ? MoveResult::kOk : MoveResult::kMovedTwice;
+    return page->MarkMoved(in_page, shapes_->words(out->shape)) ? MoveResult::kOk : MoveResult::kMovedTwice;
   }
 
   // The object that starts at the word. False if there is none.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/model/page.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -11,19 +10,24 @@ namespace {
 // Slack is at most this many objects a page: 64 bytes of 4096.
 constexpr uint32_t kGrowth = 16;
 constexpr uint32_t kPaletteGrowth = 4;
+constexpr size_t kEntry = sizeof(uint32_t), kEntryWithIndex = kEntry + 1;
 
-void* Reallocate(void* old, size_t bytes) {
-  void* memory = std::realloc(old, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
+// Keeps the first bytes.
+uint32_t* Larger(uint32_t* old, size_t bytes, size_t more) {
+  auto* const memory = static_cast<uint32_t*>(PageMemory::Take(more));
+  if (old != nullptr) std::memcpy(memory, old, bytes);
+  PageMemory::Give(old, bytes);
   return memory;
 }
 
 }  // namespace
 
+static_assert(kPageWords / kMinObjectWords * kEntryWithIndex <= PageMemory::kMostBytes);
+
 Page::~Page() {
-  std::free(shapes_);
-  std::free(palette_);
-  delete moved_;
+  PageMemory::Give(shapes_, capacity_ * (palette_ == nullptr ? kEntry : kEntryWithIndex));
+  PageMemory::Give(palette_, palette_capacity_ * sizeof(uint32_t));
+  PageMemory::Give(moved_, sizeof(Moved));
 }
 
 uint32_t Page::PreviousStart(uint32_t word) const {
@@ -57,8 +61,8 @@ void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin) 
 
 void Page::Grow() {
   const uint32_t capacity = capacity_ + kGrowth;
-  const size_t entry = palette_ == nullptr ? 4 : 5;
-  shapes_ = static_cast<uint32_t*>(Reallocate(shapes_, capacity * entry));
+  const size_t entry = palette_ == nullptr ? kEntry : kEntryWithIndex;
+  shapes_ = Larger(shapes_, capacity_ * entry, capacity * entry);
   if (palette_ != nullptr) {
     auto* bytes = reinterpret_cast<uint8_t*>(shapes_);
     std::memmove(bytes + capacity * sizeof(uint32_t), bytes + capacity_ * sizeof(uint32_t), count_);
@@ -67,9 +71,15 @@ void Page::Grow() {
 }
 
 void Page::MakePalette() {
-  shapes_ = static_cast<uint32_t*>(Reallocate(shapes_, capacity_ * size_t{5}));
+  uint32_t* const palette = Larger(nullptr, 0, kPaletteGrowth * sizeof(uint32_t));
+  try {
+    shapes_ = Larger(shapes_, capacity_ * kEntry, capacity_ * kEntryWithIndex);
+  } catch (const std::bad_alloc&) {
+    PageMemory::Give(palette, kPaletteGrowth * sizeof(uint32_t));
+    throw;
+  }
   std::memset(OriginIndexes(), 0, capacity_);
-  palette_ = static_cast<uint32_t*>(Reallocate(nullptr, kPaletteGrowth * sizeof(uint32_t)));
+  palette_ = palette;
   palette_capacity_ = kPaletteGrowth;
   palette_[0] = first_origin_;
   palette_size_ = 1;
@@ -80,26 +90,28 @@ uint8_t Page::PaletteIndex(uint32_t origin) {
     if (palette_[i] == origin) return static_cast<uint8_t>(i);
   }
   if (palette_size_ == palette_capacity_) {
+    const size_t bytes = palette_capacity_ * sizeof(uint32_t);
+    palette_ = Larger(palette_, bytes, bytes + kPaletteGrowth * sizeof(uint32_t));
     palette_capacity_ = static_cast<uint16_t>(palette_capacity_ + kPaletteGrowth);
-    palette_ = static_cast<uint32_t*>(Reallocate(palette_, palette_capacity_ * sizeof(uint32_t)));
   }
   palette_[palette_size_] = origin;
   return static_cast<uint8_t>(palette_size_++);
 }
 
-bool Page::MarkMoved(uint32_t word) {
-  if (moved_ == nullptr) moved_ = new Bits{};
-  uint64_t& bits = (*moved_)[word / 64];
+bool Page::MarkMoved(uint32_t word, uint32_t words) {
+  if (moved_ == nullptr) moved_ = new (PageMemory::Take(sizeof(Moved))) Moved();
+  uint64_t& bits = moved_->starts[word / 64];
   const uint64_t bit = uint64_t{1} << (word % 64);
   if (bits & bit) return false;
   bits |= bit;
-  moved_count_++;
+  moved_->count++;
+  moved_->words += words;
   return true;
 }
 
 uint64_t Page::MemoryBytes() const {
-  return sizeof(Page) + (moved_ == nullptr ? 0 : sizeof(Bits)) + palette_capacity_ * sizeof(uint32_t) +
-         capacity_ * size_t{palette_ == nullptr ? 4u : 5u};
+  return sizeof(Page) + (moved_ == nullptr ? 0 : sizeof(Moved)) + palette_capacity_ * sizeof(uint32_t) +
+         capacity_ * (palette_ == nullptr ? kEntry : kEntryWithIndex);
 }
 
 }  // namespace anttracks::analyzer

@@ -5,14 +5,17 @@
 // origins of a page are few: while there is one, an object costs 4 bytes, otherwise 5 and a palette.
 // Every object has at least two words, so that a page holds at most 256 objects and as many origins.
 //
-// Thread safety: none. Ownership: owns its arrays. Units: words of 8 bytes, counted from the page's start.
+// Thread safety: none. Ownership: owns its arrays, which are of PageMemory, as it is itself. Units: words of 8 bytes, counted from the page's start.
 // Invariant: objects neither overlap each other nor the first covered() words, which belong to an object
 // that starts in an earlier page.
 #pragma once
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+
+#include "analyzer/model/page_memory.h"
 
 namespace anttracks::analyzer {
 
@@ -25,9 +28,14 @@ class Page {
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   ~Page();
+  static void* operator new(size_t bytes) { return PageMemory::Take(bytes); }
+  static void operator delete(void* page, size_t bytes) { PageMemory::Give(page, bytes); }
 
   uint32_t count() const { return count_; }
-  uint32_t moved_count() const { return moved_count_; }
+  // Of all its objects, with what lies in later pages.
+  uint64_t words() const { return words_; }
+  uint32_t moved_count() const { return moved_ == nullptr ? 0 : moved_->count; }
+  uint64_t moved_words() const { return moved_ == nullptr ? 0 : moved_->words; }
   uint32_t covered() const { return covered_; }
   // Where the last object ends, at most kPageWords; covered() in a page without objects.
   uint32_t end() const { return end_; }
@@ -60,26 +68,38 @@ class Page {
 
   // Adds an object at a word at or behind end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
-    AddAt(word, count_, shape, origin);
+    words_ += words;
+    if (count_ < capacity_ && palette_ == nullptr && origin == first_origin_ && count_ != 0) [[likely]] {
+      shapes_[count_++] = shape;
+      starts_[word / 64] |= uint64_t{1} << (word % 64);
+    } else {
+      AddAt(word, count_, shape, origin);
+    }
     end_ = static_cast<uint16_t>(words < kPageWords - word ? word + words : kPageWords);
   }
   // Adds an object before others. The caller has checked that there is room.
-  void Insert(uint32_t word, uint32_t shape, uint32_t origin) { AddAt(word, Rank(word), shape, origin); }
+  void Insert(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
+    words_ += words;
+    AddAt(word, Rank(word), shape, origin);
+  }
   void Cover(uint32_t words) {
     covered_ = static_cast<uint16_t>(words);
     if (end_ < words) end_ = static_cast<uint16_t>(words);
   }
 
-  // False if the object was marked before.
-  bool MarkMoved(uint32_t word);
-  bool IsMoved(uint32_t word) const {
-    return moved_ != nullptr && ((*moved_)[word / 64] >> (word % 64)) & 1;
-  }
+  // Of the object that starts there and has so many words. False if it was marked before.
+  bool MarkMoved(uint32_t word, uint32_t words);
+  bool IsMoved(uint32_t word) const { return moved_ != nullptr && (moved_->starts[word / 64] >> (word % 64)) & 1; }
 
   uint64_t MemoryBytes() const;
 
  private:
   using Bits = std::array<uint64_t, kPageWords / 64>;
+  struct Moved {
+    Bits starts{};
+    uint64_t words = 0;
+    uint32_t count = 0;
+  };
 
   const uint8_t* OriginIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
   uint8_t* OriginIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
@@ -89,13 +109,13 @@ class Page {
   uint8_t PaletteIndex(uint32_t origin);
 
   Bits starts_{};
-  Bits* moved_ = nullptr;
+  Moved* moved_ = nullptr;
   uint32_t* shapes_ = nullptr;   // capacity_ shapes, then as many palette indexes if there is a palette
   uint32_t* palette_ = nullptr;  // nullptr: all objects have first_origin_
+  uint64_t words_ = 0;
   uint32_t first_origin_ = 0;
   uint16_t count_ = 0;
   uint16_t capacity_ = 0;
-  uint16_t moved_count_ = 0;
   uint16_t covered_ = 0;
   uint16_t end_ = 0;
   uint16_t palette_size_ = 0;

@@ -245,7 +245,7 @@ void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Po
   }
   if (slot->defined) return;
   kind_count_++;
-  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), Shapes::kNone, type->last_kind};
+  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), type->last_kind};
   type->last_kind = static_cast<uint32_t>(id);
 }
 
@@ -256,14 +256,14 @@ bool Symbols::Unload(uint64_t class_id) {
   any_unloaded_ = true;
   for (uint32_t id = info->last_kind; id != 0;) {
     KindInfo* const kind = kinds_.Find(id);
-    kind->plain_shape = Shapes::kNone;
+    if (id < plain_.size()) plain_[id] = {};
     id = kind->kind_before;
   }
   return true;
 }
 
 ShapeError Symbols::FindShapeSlow(uint64_t kind_id, uint64_t length, uint32_t* shape) {
-  KindInfo* info = kinds_.Find(kind_id);
+  const KindInfo* info = kinds_.Find(kind_id);
   if (info == nullptr || !info->defined) return ShapeError::kUndefinedKind;
   const ClassInfo& type = class_info(info->class_id);
   if (type.unloaded) return ShapeError::kUnloadedClass;
@@ -283,7 +283,7 @@ ShapeError Symbols::FindShapeSlow(uint64_t kind_id, uint64_t length, uint32_t* s
   const auto length32 = static_cast<uint32_t>(length);
   *shape = shapes_.Find(kind32, length32);
   if (*shape == Shapes::kNone) *shape = shapes_.Add({kind32, length32, static_cast<uint32_t>(words)});
-  if (length == 0) info->plain_shape = *shape;
+  if (length == 0 && kind_id < plain_.size()) plain_[kind_id] = {*shape, static_cast<uint32_t>(words)};
   return ShapeError::kNone;
 }
 

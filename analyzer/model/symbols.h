@@ -14,6 +14,7 @@
 #include "analyzer/model/problems.h"
 #include "analyzer/model/shapes.h"
 #include "trace/format.h"
+#include "trace/object_runs.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -79,8 +80,7 @@ struct KindInfo {
   bool defined = false;
   uint32_t site = 0;
   uint32_t class_id = 0;
-  uint32_t plain_shape = Shapes::kNone;  // the shape with length 0, once it is known
-  uint32_t kind_before = 0;              // of the same class; 0: none
+  uint32_t kind_before = 0;  // of the same class; 0: none
 };
 
 // Why there is no shape for a kind and a length.
@@ -98,12 +98,14 @@ class Symbols {
   // Objects of the class can no longer be made. False if it is not defined or was unloaded before.
   bool Unload(uint64_t class_id);
 
+  // The shape with length 0; words of 0: not known yet. Most objects are found here.
+  struct PlainShape {
+    uint32_t shape = 0, words = 0;
+  };
+  PlainShape Plain(uint64_t kind) const { return kind < plain_.size() ? plain_[kind] : PlainShape(); }
+
   ShapeError FindShape(uint64_t kind, uint64_t length, uint32_t* shape) {
-    KindInfo* info = kinds_.Find(kind);
-    if (info != nullptr && length == 0 && info->plain_shape != Shapes::kNone) {
-      *shape = info->plain_shape;
-      return ShapeError::kNone;
-    }
+    const KindInfo* info = kinds_.Find(kind);
     if (info != nullptr && length <= UINT32_MAX && info->defined) {
       *shape = shapes_.Find(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
       if (*shape != Shapes::kNone && !any_unloaded_) return ShapeError::kNone;
@@ -174,6 +176,7 @@ class Symbols {
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
   PagedTable<KindInfo> kinds_;
+  std::vector<PlainShape> plain_ = std::vector<PlainShape>(trace::kKindMask + 1);  // of the ids that columns have
   uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, kind_count_ = 0;
 };
 

@@ -275,6 +275,7 @@ class Overview : public SinkBase {
 // The number of collections that ended, and the place of each id among them.
 class ListGcs : public SinkBase {
  public:
+  static constexpr bool kNeedsObjects = false;
   void GcEnd(const GcEvent& event) { ids_.push_back(event.id); }
   const std::vector<uint64_t>& ids() const { return ids_; }
 

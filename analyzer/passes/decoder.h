@@ -27,6 +27,8 @@ namespace anttracks::analyzer {
 
 struct SinkBase {
   static constexpr bool kNeedsHeap = false;
+  // Otherwise neither objects nor what is skipped are decoded.
+  static constexpr bool kNeedsObjects = true;
   // The reserved range of the heap, before anything else.
   void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
   // What follows is from this file with events, by its number in the list of files.
@@ -105,6 +107,7 @@ class Decoder {
   template <class Emit>
   bool Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit);
   uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
+  uint32_t OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
   // The place of a record of MOVES or FOUND; the state is that of the format.
   struct MoveState {
     uint64_t from_end = 0;

@@ -74,6 +74,18 @@ void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
 // Its size in words; 0: there can be no such object there.
 template <class Sink>
 uint32_t Decoder<Sink>::One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape) {
+  if (length == 0) [[likely]] {
+    const Symbols::PlainShape plain = symbols_->Plain(kind);
+    if (plain.words != 0 && word >= heap_start_ && word < heap_end_ && plain.words <= heap_end_ - word) [[likely]] {
+      *shape = plain.shape;
+      return plain.words;
+    }
+  }
+  return OneSlow(word, kind, length, shape);
+}
+
+template <class Sink>
+uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape) {
   const ShapeError error = symbols_->FindShape(kind, length, shape);
   switch (error) {
     case ShapeError::kNone: break;
@@ -149,6 +161,7 @@ bool Decoder<Sink>::Run(const trace::RunHead& head, std::span<const uint8_t> col
 
 template <class Sink>
 void Decoder<Sink>::Alloc(const trace::Segment& segment) {
+  if constexpr (!Sink::kNeedsObjects) return;
   trace::WireReader in(segment.payload);
   const uint64_t time = in.Uv();
   const uint64_t share = in.Uv();
@@ -179,6 +192,7 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
     problems_->Add(ProblemKind::kOrder, position_, "SYNC_OBJECTS outside a sync point");
     return;
   }
+  if constexpr (!Sink::kNeedsObjects) return;
   trace::WireReader in(segment.payload);
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");
@@ -218,6 +232,7 @@ void Decoder<Sink>::Moves(const trace::Segment& segment) {
 template <class Sink>
 void Decoder<Sink>::Found(const trace::Segment& segment) {
   if (!InGc("FOUND")) return;
+  if constexpr (!Sink::kNeedsObjects) return;
   trace::WireReader in(segment.payload);
   MoveState move;
   while (!in.AtEnd()) {
@@ -268,6 +283,7 @@ void Decoder<Sink>::Slides(const trace::Segment& segment) {
 template <class Sink>
 void Decoder<Sink>::Fillers(const trace::Segment& segment) {
   if (!InGc("FILLERS")) return;
+  if constexpr (!Sink::kNeedsObjects) return;
   trace::WireReader in(segment.payload);
   uint64_t word = 0;
   while (!in.AtEnd()) {
@@ -458,8 +474,13 @@ template <class Sink>
 void Decoder<Sink>::Samples(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   SampleEvent event;
+  event.interval = in.Uv();
   event.number = in.Uv();
   event.time = in.Uv();
+  if (in.ok() && event.interval > UINT32_MAX) {
+    Malformed("samples of an impossible interval");
+    return;
+  }
   while (in.ok() && !in.AtEnd()) {
     At(in);
     event.time += in.Uv();

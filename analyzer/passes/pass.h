@@ -44,6 +44,7 @@ struct SegmentCount {
 
 struct PassOptions {
   bool stop_at_damage = true;
+  std::vector<bool> files;  // which of the reader's files to read; empty: all
   // Called before each chunk with the position and the total in bytes; may be empty.
   std::function<void(uint64_t, uint64_t)> progress;
 };
@@ -108,7 +109,7 @@ class Pass {
 
 template <class Sink>
 const PassSummary& Pass<Sink>::Run() {
-  reader_->Rewind();
+  reader_->Rewind(options_.files);
   while (!sink_->done()) {
     if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
     if (!Step(reader_->Next())) break;

@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace anttracks::analyzer {
 namespace {
@@ -69,7 +72,7 @@ TEST_CASE("HeapAgreesWithAPlainMap") {
       auto last = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
       if (first == reference.objects.end() || last == reference.objects.end() || last->first < first->first) continue;
       const uint64_t bottom = first->first, top = last->first;
-      uint64_t untaken = 0;
+      HeapTotals untaken;
       for (auto at = first; at != last; ++at) {
         HeapObject object;
         if (random() % 2 == 0) {
@@ -77,10 +80,12 @@ TEST_CASE("HeapAgreesWithAPlainMap") {
           REQUIRE(object.origin == at->second.origin);
           REQUIRE(heap.Take(at->first, &object) == MoveResult::kMovedTwice);
         } else {
-          untaken++;
+          untaken.Add({1, shapes.words(at->second.shape)});
         }
       }
-      REQUIRE(heap.Drop(bottom, top).objects == untaken);
+      const HeapTotals dropped = heap.Drop(bottom, top);
+      REQUIRE(dropped.objects == untaken.objects);
+      REQUIRE(dropped.words == untaken.words);
       reference.objects.erase(first, last);
       CheckSame(heap, reference, shapes);
     }
@@ -111,6 +116,34 @@ TEST_CASE("HeapPageOfTheSmallestObjectsWithAsManyOriginsIsFull") {
     count++;
   });
   CHECK(count == 256);
+}
+
+TEST_CASE("memory of pages is given out again, to one at a time") {
+  std::mt19937 random(3);
+  struct Block {
+    uint8_t* memory;
+    size_t bytes;
+    uint8_t mark;
+  };
+  std::vector<Block> blocks;
+  for (int i = 0; i < 20'000; i++) {
+    if (blocks.size() < 100 || (blocks.size() < 1000 && random() % 2 == 0)) {
+      const size_t bytes = 1 + random() % PageMemory::kMostBytes;
+      auto* const memory = static_cast<uint8_t*>(PageMemory::Take(bytes));
+      REQUIRE(reinterpret_cast<uintptr_t>(memory) % 16 == 0);
+      const auto mark = static_cast<uint8_t>(random());
+      std::fill_n(memory, bytes, mark);
+      blocks.push_back({memory, bytes, mark});
+    } else {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      const Block block = blocks.back();
+      blocks.pop_back();
+      REQUIRE(std::all_of(block.memory, block.memory + block.bytes, [&](uint8_t byte) { return byte == block.mark; }));
+      PageMemory::Give(block.memory, block.bytes);
+    }
+  }
+  for (const Block& block : blocks) PageMemory::Give(block.memory, block.bytes);
+  PageMemory::Give(nullptr, 16);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // Rotated traces: which files are read, from which one on the heap is known, what a killed process leaves.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/unit/analyzer/rotated_trace.h"
 
 namespace anttracks::testing {
@@ -225,6 +227,27 @@ TEST_CASE("RotationSymbolsFileCutByAKillIsFine") {
   folder.Write("app.trace", whole.substr(0, end_chunk - 1));
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
   CHECK(Has(folder.Run("info", {"app.trace"}).out, "trace ends in the middle of a chunk (process killed?)"));
+}
+
+TEST_CASE("the heap after a collection is read from the file that has it, and is the one that all files give") {
+  Folder folder;
+  WriteRotated(&folder);
+  const auto heap = [&](const char* gc, const char* by) {
+    return nlohmann::json::parse(folder.Run("heap", {"app.trace"}, {"--gc", gc, "--by", by, "--json"}).out);
+  };
+  for (const char* gc : {"0", "1", "2", "3"}) {
+    CAPTURE(gc);
+    const auto one = heap(gc, "class"), all = heap(gc, "thread");
+    for (const char* same : {"gc", "exact", "complete", "objects", "bytes"}) CHECK(one[same] == all[same]);
+  }
+  // Damage elsewhere does not matter then.
+  folder.Write("app.trace.1", std::string(DataFile1().file()).replace(200, 8, "damaged!"));
+  const CommandResult last = folder.Run("heap", {"app.trace"}, {"--gc", "3"});
+  CHECK(last.code == 0);
+  CHECK(Has(last.out, "after GC 3"));
+  CHECK(folder.Run("heap", {"app.trace"}, {"--gc", "3", "--by", "age"}).code != 0);
+  // The sync point of the file with collection 2 is complete only after it.
+  CHECK(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).code != 0);
 }
 
 TEST_CASE("RotationHeapBeforeTheEndOfTheSyncPointIsNotComplete") {
