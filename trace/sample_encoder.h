@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoders of SAMPLES and SAMPLE_DEATHS. What is added collects in a segment until Finish appends it.
 //
-// Thread safety: none. Units: ns since the start of the trace, words.
+// Thread safety: none. Units: ns since the start of the trace, words; of the interval bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace anttracks::trace {
 
 class SampleEncoder {
  public:
-  // Samples of a segment have consecutive numbers; time never goes back.
-  void Sample(uint64_t number, uint64_t time, uint64_t thread, uint64_t kind, uint64_t words) {
+  // Samples of a segment have one interval and consecutive numbers; time never goes back.
+  void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t kind, uint64_t words) {
     if (payload_.empty()) {
+      payload_.Uv(interval);
       payload_.Uv(number);
       payload_.Uv(time);
       time_ = time;

@@ -357,11 +357,15 @@ trace::Result<Options> ParseOptions(const char* text) {
   return options;
 }
 
-trace::Result<double> ParseChange(const std::string& text) {
+trace::Result<Change> ParseChange(const std::string& text) {
   const trace::Result<Options> parsed = ParseOptions(text.c_str());
   if (!parsed.ok()) return parsed.status();
-  if (parsed->full_only == std::vector<std::string>{"budget"} && text.find(',') == std::string::npos) return parsed->budget_percent;
-  return Status::Error("only budget can be changed while a trace runs, not '" + text + "': budget=3%, or budget=100% for everything");
+  const std::string name = text.substr(0, text.find('='));
+  const bool one = text.find(',') == std::string::npos;
+  if (one && name == "budget") return Change{.budget_percent = parsed->budget_percent, .interval = {}};
+  if (one && name == "interval") return Change{.budget_percent = {}, .interval = parsed->interval};
+  return Status::Error("only budget, or of samples interval, can be changed while a trace runs, not '" + text +
+                       "': budget=3%, budget=100% for everything, interval=64K");
 }
 
 std::string OptionTable() {

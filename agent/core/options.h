@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,12 @@ struct Options {
 // The error names the option and what would be valid. text may be nullptr (no options).
 trace::Result<Options> ParseOptions(const char* text);
 
-// What a trace that runs can be told, "budget=P%". Its percentage.
-trace::Result<double> ParseChange(const std::string& text);
+// What a trace that runs can be told, "budget=P%" or, one of samples, "interval=SIZE". One of them is there.
+struct Change {
+  std::optional<double> budget_percent;
+  std::optional<uint64_t> interval;
+};
+trace::Result<Change> ParseChange(const std::string& text);
 
 // The table that `help` prints.
 std::string OptionTable();

@@ -29,15 +29,17 @@ void SampleSession::WaitForRoom() {
   blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
 }
 
-uint64_t SampleSession::Sample(uint32_t thread, uint32_t kind, uint64_t bytes) {
+uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t kind, uint64_t bytes) {
   WaitForRoom();
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active()) return 0;
+  if (interval != interval_) Flush(false);
+  interval_ = interval;
   const uint64_t now = clock_.Now();
   if (samples_.size() + deaths_.size() == 0) pending_since_ = now;
   sample_count_++;
   sample_bytes_ += bytes;
-  samples_.Sample(sample_count_, now, thread, kind, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
+  samples_.Sample(interval, sample_count_, now, thread, kind, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
   if (samples_.size() >= kSegmentBytes) Flush(false);
   return sample_count_;
 }

@@ -35,8 +35,9 @@ class SampleSession final : public EventSource {
   explicit SampleSession(const SampleConfig& config);
 
   void Begin() { failure_.Activate(); }
-  // The sample's number, by which its death will be known; 0: tracing is off.
-  uint64_t Sample(uint32_t thread, uint32_t kind, uint64_t bytes);
+  // interval: bytes, of the sample points of which this is one. The sample's number, by which its death will be known; 0: tracing
+  // is off.
+  uint64_t Sample(uint64_t interval, uint32_t thread, uint32_t kind, uint64_t bytes);
   void Died(uint64_t number);
   // A sample whose death will not be known.
   void Untracked();
@@ -75,6 +76,7 @@ class SampleSession final : public EventSource {
   // Guarded by mutex_.
   trace::SampleEncoder samples_;
   trace::SampleDeathEncoder deaths_;
+  uint64_t interval_ = 0;       // of the samples in them
   uint64_t pending_since_ = 0;  // of what is in them, if anything is
   uint64_t sample_count_ = 0, sample_bytes_ = 0, death_count_ = 0, untracked_ = 0;
   uint64_t collections_ = 0;  // that have begun

@@ -382,10 +382,14 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
 }
 
 Status Recording::Set(const std::string& change) {
-  const auto percent = core::ParseChange(change);
-  if (!percent.ok()) return percent.status();
-  if (!session_) return Status::Error("a trace of samples has no budget; its interval is chosen when it begins");
-  if (session_->SetBudget(*percent)) return {};
+  const auto parsed = core::ParseChange(change);
+  if (!parsed.ok()) return parsed.status();
+  if (sampler_) {
+    if (parsed->interval) return sampler_->SetInterval(*parsed->interval);
+    return Status::Error("a trace of samples has no budget; change its interval, such as interval=64K");
+  }
+  if (!parsed->budget_percent) return Status::Error("a trace of every object has no interval; give it a budget, such as budget=3%");
+  if (session_->SetBudget(*parsed->budget_percent)) return {};
   return Status::Error("there is no memory for a budget");
 }
 
@@ -415,6 +419,7 @@ nlohmann::ordered_json Recording::Describe() const {
   nlohmann::ordered_json json;
   json["file"] = std::filesystem::path(plan_.file).lexically_normal().string();
   json["mode"] = samples_ ? "sample" : "full";
+  if (sampler_) json["interval"] = sampler_->interval();
   json["rotates"] = sink_->rotates();
   json["options"] = plan_.text;
   json["duration_ns"] = ended_ns_ != 0 ? ended_ns_ : source_->clock().Now();

@@ -82,6 +82,9 @@ void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jc
   const InEvent guard;
   Guarded([&](Sampler& s) { s.Sample(jni, thread, object, type, bytes); });
 }
+void JNICALL OnThreadStart(jvmtiEnv*, JNIEnv*, jthread) {
+  Guarded([](Sampler& s) { s.ThreadBegins(); });
+}
 void JNICALL OnCollectionStart(jvmtiEnv*) {
   WithSampler([](Sampler& s) { s.session().exit_gate().CollectionBegins(); });
   Guarded([](Sampler& s) { s.session().CollectionBegin(); });
@@ -89,6 +92,12 @@ void JNICALL OnCollectionStart(jvmtiEnv*) {
 void JNICALL OnCollectionFinish(jvmtiEnv*) {
   Guarded([](Sampler& s) { s.CollectionEnd(); });
   WithSampler([](Sampler& s) { s.session().exit_gate().CollectionEnds(); });
+}
+
+Status TellInterval(jvmtiEnv* env, uint64_t bytes) {
+  const jvmtiError error = env->SetHeapSamplingInterval(static_cast<jint>(bytes));
+  if (error == JVMTI_ERROR_NONE) return {};
+  return Status::Error("the JVM refuses interval=" + std::to_string(bytes) + " (JVM TI error " + std::to_string(error) + ")");
 }
 
 }  // namespace
@@ -104,14 +113,12 @@ Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
     return Status::Error("this JVM does not let the agent sample allocations (JVM TI error " + std::to_string(error) +
                          "): it takes JDK 11 or newer, and only one agent at a time may sample");
   }
-  error = env->SetHeapSamplingInterval(static_cast<jint>(config.interval));
-  if (error == JVMTI_ERROR_NONE) return {};
-  return Status::Error("the JVM refuses interval=" + std::to_string(config.interval) + " (JVM TI error " +
-                       std::to_string(error) + ")");
+  return TellInterval(env, config.interval);
 }
 
 void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
   callbacks->SampledObjectAlloc = OnSample;
+  callbacks->ThreadStart = OnThreadStart;
   callbacks->GarbageCollectionStart = OnCollectionStart;
   callbacks->GarbageCollectionFinish = OnCollectionFinish;
 }
@@ -135,8 +142,18 @@ Status Sampler::Start(JNIEnv* jni) {
   return Enable(JVMTI_ENABLE);
 }
 
+// Threads that begin meanwhile are told apart first.
+Status Sampler::SetInterval(uint64_t bytes) {
+  const jvmtiError error = env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, nullptr);
+  if (error != JVMTI_ERROR_NONE) return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
+  Status status = TellInterval(env_, bytes);
+  if (status.ok()) interval_.store(bytes);
+  return status;
+}
+
 void Sampler::Stop(JNIEnv* jni) noexcept {
   try {
+    (void)env_->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_THREAD_START, nullptr);
     (void)Enable(JVMTI_DISABLE);
     if (jni != nullptr) living_.LookAtAll(kStopWithin, [&](const auto& watched) { return Bury(jni, watched); });
   } catch (...) {
@@ -160,7 +177,10 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   SampleFrame stack[kMostFrames];
   for (jint i = 0; i < count; i++) stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
   const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
-  const uint64_t number = session_.Sample(ThreadId(jni, thread), kind, static_cast<uint64_t>(bytes));
+  const Known known = Recall();
+  const Known next{known.id != 0 ? known.id : DefineThread(jni, thread), interval_.load()};  // which the JVM has just drawn
+  if (next != known) Remember(next);
+  const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
   living_.Look(kLookAtOnce, [&](const auto& watched) { return Bury(jni, watched); });
 }
@@ -235,15 +255,16 @@ int64_t Sampler::Line(const SampleFrame& frame) {
   return line;
 }
 
-// The id is in the storage that JVM TI keeps for the thread, and goes with it.
-uint32_t Sampler::ThreadId(JNIEnv* jni, jthread thread) {
-  void* known = nullptr;
-  if (env_->GetThreadLocalStorage(nullptr, &known) == JVMTI_ERROR_NONE && known != nullptr) {
-    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(known));
-  }
-  const uint32_t id = DefineThread(jni, thread);
-  (void)env_->SetThreadLocalStorage(nullptr, reinterpret_cast<void*>(uintptr_t{id}));
-  return id;
+// The id in the lower half, the interval and 1 in the upper one. A thread without either began before the first change.
+Sampler::Known Sampler::Recall() {
+  void* stored = nullptr;
+  if (env_->GetThreadLocalStorage(nullptr, &stored) != JVMTI_ERROR_NONE || stored == nullptr) return {0, config_.interval};
+  const auto value = reinterpret_cast<uintptr_t>(stored);
+  return {static_cast<uint32_t>(value), (value >> 32) - 1};
+}
+
+void Sampler::Remember(const Known& known) {
+  (void)env_->SetThreadLocalStorage(nullptr, reinterpret_cast<void*>((known.interval + 1) << 32 | known.id));
 }
 
 uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread) {

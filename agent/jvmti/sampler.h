@@ -5,13 +5,17 @@
 // A weak reference to each sampled object tells its death (docs/decisions/0008-sampling.md). ObjectFree would, too, but
 // it can hang a JVM that ends (HotSpot 17).
 //
-// Thread safety: Prepare, Start, Stop and Release from one thread at a time. The events come in threads that allocate, and in
+// The interval may be changed while it samples. A thread draws the distance to its next sample point when it begins and at each
+// sample, so that the next sample of a thread may still be one of the interval before: each is recorded with its own.
+//
+// Thread safety: Prepare, Start, SetInterval, Stop and Release from one thread at a time. The events come in threads that allocate, and in
 // the VM thread within a pause (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the
 // agent is held that a pause may need. One Sampler at a time samples; it may be destroyed when it is idle.
 #pragma once
 
 #include <jvmti.h>
 
+#include <atomic>
 #include <span>
 #include <string>
 
@@ -24,12 +28,12 @@ namespace anttracks::jvmti {
 class Sampler {
  public:
   struct Config {
-    uint64_t interval = 512 << 10;
+    uint64_t interval = 512 << 10;  // at first
     unsigned depth = 16;
   };
 
   Sampler(jvmtiEnv* env, core::SampleSession& session, const Config& config)
-      : env_(env), session_(session), config_(config) {}
+      : env_(env), session_(session), config_(config), interval_(config.interval) {}
   Sampler(const Sampler&) = delete;
 
   // When the agent is loaded; threads that begin later have their first sample after this interval.
@@ -38,6 +42,8 @@ class Sampler {
 
   // In the live phase. The session must have begun.
   trace::Status Start(JNIEnv* jni);
+  trace::Status SetInterval(uint64_t bytes);
+  uint64_t interval() const { return interval_.load(); }
   // Tells what has died until now; jni may be nullptr: then not. A thread that is about to hand over a sample finds the
   // session closed.
   void Stop(JNIEnv* jni) noexcept;
@@ -48,6 +54,10 @@ class Sampler {
 
   // The event: an object was allocated by this thread.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
+  // The event: this thread begins. Only after a change of the interval. A thread that attached itself may have had a sample by then.
+  void ThreadBegins() {
+    if (Recall().id == 0) Remember({0, interval_.load()});
+  }
   // The event: the VM has collected.
   void CollectionEnd();
   core::SampleSession& session() { return session_; }
@@ -56,11 +66,19 @@ class Sampler {
   static constexpr size_t kMostFrames = 256;
   static constexpr size_t kLookAtOnce = 256;
 
+  // What JVM TI keeps for the thread that asks, and what goes with it.
+  struct Known {
+    uint32_t id = 0;        // 0: it has had no sample
+    uint64_t interval = 0;  // of its next sample point
+    bool operator==(const Known&) const = default;
+  };
+
+  Known Recall();
+  void Remember(const Known& known);
   void Watch(JNIEnv* jni, jobject object, uint64_t number);
   // True: it was dead.
   bool Bury(JNIEnv* jni, const core::WatchList::Watched& watched);
 
-  uint32_t ThreadId(JNIEnv* jni, jthread thread);
   uint32_t DefineThread(JNIEnv* jni, jthread thread);
   uint32_t Kind(JNIEnv* jni, std::span<const core::SampleFrame> stack, jclass type);
   void Describe(JNIEnv* jni, const core::SampleFrame& frame);
@@ -70,6 +88,7 @@ class Sampler {
   jvmtiEnv* const env_;
   core::SampleSession& session_;
   const Config config_;
+  std::atomic<uint64_t> interval_;
   core::WatchList living_;
   jfieldID thread_id_ = nullptr;  // Thread.tid
 };

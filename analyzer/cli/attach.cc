@@ -117,7 +117,7 @@ int RunCtl(Session& session, const AttachArguments& arguments) {
     return kExitUsage;
   }
   if (arguments.options.empty() && arguments.action == "set") {
-    session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything\n";
+    session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything; of a trace of samples interval=64K\n";
     return kExitUsage;
   }
   return RunRequest(session, arguments, arguments.action);

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
 
 namespace anttracks::analyzer {
@@ -44,9 +45,15 @@ std::string Written(const ordered_json& trace) {
   return fmt::format("{}, {} a second{}", Bytes(stored), Bytes(static_cast<uint64_t>(std::min(rate, kMostRate))), files);
 }
 
+bool IsSampled(const ordered_json& trace) { return Text(trace, "mode") == "sample"; }
+
+std::string Interval(const ordered_json& trace) { return IntervalText(Number(trace, "interval"), Number(trace, "interval")); }
+
 std::string Objects(const ordered_json& trace) {
   const ordered_json& counters = trace.at("counters");
-  if (Text(trace, "mode") == "sample") return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
+  if (IsSampled(trace)) {
+    return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
+  }
   return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")), Bytes(Number(counters, "bytes")),
                      Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
 }
@@ -70,7 +77,7 @@ void PrintStatus(Session& session, const Target& target, const ordered_json& rep
   const ordered_json* const trace = reply.contains("trace") ? &reply.at("trace") : nullptr;
   line("state", state + (trace != nullptr && state != "tracing" ? "; this is of the trace before" : ""));
   if (trace == nullptr) return;
-  line("mode", Text(*trace, "mode") == "sample" ? "samples" : "every object");
+  line("mode", IsSampled(*trace) ? "samples, " + Interval(*trace) : "every object");
   line("file", Text(*trace, "file"));
   line("options", Text(*trace, "options"));
   line("time", Duration(Number(*trace, "duration_ns")));
@@ -92,8 +99,8 @@ std::string Done(const std::string& name, const Target& target, const ordered_js
                        Duration(Number(trace, "duration_ns")));
   }
   if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
-  if (name == "set") return fmt::format("{}: budget {}\n", file, Budget(counters));
-  const bool samples = Text(trace, "mode") == "sample";
+  const bool samples = IsSampled(trace);
+  if (name == "set") return fmt::format("{}: {}\n", file, samples ? "from now on " + Interval(trace) : "budget " + Budget(counters));
   return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()), samples ? "sampled" : "traced", file,
                      samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));
 }

@@ -65,7 +65,7 @@ void AddAttachCommands(CLI::App& app, Session& session, AttachArguments& argumen
                      "anttracks-PID.trace in it");
   ctl->add_option("ACTION", arguments.action,
                   "stop: end the trace, nothing of it stays; start: begin another one; rotate: begin the next data file; "
-                  "set: change the budget, budget=3%; status; "
+                  "set: change the budget, budget=3%, or of samples the interval, interval=64K; status; "
                   "dump-stats: the counters, JSON")
       ->required()
       ->check(CLI::IsMember({"stop", "start", "rotate", "set", "status", "dump-stats"}));

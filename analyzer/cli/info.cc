@@ -203,7 +203,7 @@ nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummar
   const SampleTotals totals = TotalsOf(sampled);
   nlohmann::ordered_json json = ProgramJson(reader, summary, overview);
   json["mode"] = "sample";
-  json.update(EstimatesJson(sampled.samples().size(), sampled.interval()));
+  json.update(EstimatesJson(sampled));
   json["depth"] = summary.meta.depth;
   json["duration_ns"] = summary.duration_ns;
   json["gcs"] = sampled.gcs().size();
@@ -421,7 +421,7 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
                const SampledOverview& overview) {
   const Sampled& sampled = overview.sampled();
   const SampleTotals totals = TotalsOf(sampled);
-  lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.interval()),
+  lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.least_interval(), sampled.most_interval()),
                                  Plural(summary.meta.depth, "frame")));
   lines->Add("collections", fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"),
                                         Duration(overview.gc_ns())));

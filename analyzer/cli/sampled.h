@@ -32,12 +32,12 @@ std::string AboutShare(double part, double whole);
 // "~1,234 objects, ~1.50 MiB"
 std::string About(const Estimate& estimate);
 
-// "one per 512 KiB on average", "every object that the JVM reported"
-std::string IntervalText(uint64_t interval);
+// "one per 512 KiB on average", "one per 64.0 KiB to 512 KiB on average", "every object that the JVM reported"
+std::string IntervalText(uint64_t least, uint64_t most);
 // "estimates from 1,234 samples, one per 512 KiB on average\n"
-std::string EstimatesLine(uint64_t samples, uint64_t interval);
-// With estimated, interval and samples.
-nlohmann::ordered_json EstimatesJson(uint64_t samples, uint64_t interval);
+std::string EstimatesLine(const Sampled& sampled);
+// With estimated, the intervals and samples.
+nlohmann::ordered_json EstimatesJson(const Sampled& sampled);
 // Adds objects, bytes and samples.
 void AddEstimate(nlohmann::ordered_json* json, const Estimate& estimate);
 

@@ -69,7 +69,7 @@ std::string HeapText(const std::vector<Row>& rows, const std::string& by, size_t
 
 nlohmann::ordered_json HeapJson(const Sampled& sampled, const std::vector<Row>& rows, const std::string& by,
                                 std::optional<uint64_t> gc, size_t top) {
-  auto json = EstimatesJson(sampled.samples().size(), sampled.interval());
+  auto json = EstimatesJson(sampled);
   json["gc"] = gc ? nlohmann::ordered_json(*gc) : nlohmann::ordered_json();
   json["lost"] = sampled.lost();
   const Estimate all = Sum(rows);
@@ -157,16 +157,24 @@ std::string About(const Estimate& estimate) {
   return fmt::format("{} objects, {}", AboutCount(estimate.objects), AboutBytes(estimate.bytes));
 }
 
-std::string IntervalText(uint64_t interval) {
-  return interval == 0 ? "every object that the JVM reported" : fmt::format("one per {} on average", Bytes(interval));
+std::string IntervalText(uint64_t least, uint64_t most) {
+  constexpr const char* kEvery = "every object that the JVM reported";
+  if (most == 0) return kEvery;
+  if (least == most) return fmt::format("one per {} on average", Bytes(most));
+  if (least == 0) return fmt::format("{} to one per {} on average", kEvery, Bytes(most));
+  return fmt::format("one per {} to {} on average", Bytes(least), Bytes(most));
 }
 
-std::string EstimatesLine(uint64_t samples, uint64_t interval) {
-  return fmt::format("estimates from {}, {}\n", Plural(samples, "sample"), IntervalText(interval));
+std::string EstimatesLine(const Sampled& sampled) {
+  return fmt::format("estimates from {}, {}\n", Plural(sampled.samples().size(), "sample"), IntervalText(sampled.least_interval(), sampled.most_interval()));
 }
 
-nlohmann::ordered_json EstimatesJson(uint64_t samples, uint64_t interval) {
-  return {{"estimated", true}, {"interval", interval}, {"samples", samples}};
+nlohmann::ordered_json EstimatesJson(const Sampled& sampled) {
+  return {{"estimated", true},
+          {"interval", sampled.interval()},
+          {"least_interval", sampled.least_interval()},
+          {"most_interval", sampled.most_interval()},
+          {"samples", sampled.samples().size()}};
 }
 
 void AddEstimate(nlohmann::ordered_json* json, const Estimate& estimate) {
@@ -192,7 +200,7 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (session.json) {
     session.out << JsonText(HeapJson(sampled, rows, arguments.by, gc, session.top));
   } else {
-    session.out << EstimatesLine(sampled.samples().size(), sampled.interval())
+    session.out << EstimatesLine(sampled)
                 << fmt::format("heap {}: {}{}\n\n", Moment(sampled, gc, summary.duration_ns), About(Sum(rows)),
                                sampled.lost() ? " (events were lost before)" : "")
                 << HeapText(rows, arguments.by, session.top);
@@ -208,14 +216,14 @@ int RunSampledGcs(Session& session) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   const std::vector<GcRow> rows = GcRows(sampled);
   if (session.json) {
-    auto json = EstimatesJson(sampled.samples().size(), sampled.interval());
+    auto json = EstimatesJson(sampled);
     json["gcs"] = nlohmann::ordered_json::array();
     for (const GcRow& row : rows) json["gcs"].push_back(ToJson(row));
     session.out << JsonText(json);
   } else if (rows.empty()) {
     session.out << "no collection in the trace\n";
   } else {
-    session.out << EstimatesLine(sampled.samples().size(), sampled.interval()) << "\n" << ToText(rows);
+    session.out << EstimatesLine(sampled) << "\n" << ToText(rows);
   }
   return session.Finish(summary, problems);
 }

@@ -89,7 +89,7 @@ std::string SitesTable(const std::vector<SiteRow>& rows, const Estimate& all, co
 
 nlohmann::ordered_json SitesJson(const Sampled& sampled, const std::vector<SiteRow>& rows, const Estimate& all,
                                  const Estimate& live, const SitesArguments& arguments, size_t top) {
-  auto json = EstimatesJson(sampled.samples().size(), sampled.interval());
+  auto json = EstimatesJson(sampled);
   json["objects"] = Rounded(all.objects);
   json["bytes"] = Rounded(all.bytes);
   if (arguments.live) {
@@ -160,7 +160,7 @@ std::string ClassesTable(const std::vector<ClassRow>& rows, const Estimate& all,
 
 nlohmann::ordered_json ClassesJson(const Sampled& sampled, const std::vector<ClassRow>& rows, const Estimate& all,
                                    size_t top) {
-  auto json = EstimatesJson(sampled.samples().size(), sampled.interval());
+  auto json = EstimatesJson(sampled);
   json["objects"] = Rounded(all.objects);
   json["bytes"] = Rounded(all.bytes);
   json["classes"] = nlohmann::ordered_json::array();
@@ -214,7 +214,7 @@ std::string ThreadsTable(const Symbols& symbols, const std::vector<ThreadRow>& r
 }
 
 nlohmann::ordered_json ThreadsJson(const Sampled& sampled, const std::vector<ThreadRow>& rows) {
-  auto json = EstimatesJson(sampled.samples().size(), sampled.interval());
+  auto json = EstimatesJson(sampled);
   json["threads"] = nlohmann::ordered_json::array();
   for (const ThreadRow& row : rows) {
     const ThreadInfo& info = sampled.symbols().thread(row.id);
@@ -226,7 +226,7 @@ nlohmann::ordered_json ThreadsJson(const Sampled& sampled, const std::vector<Thr
 }
 
 std::string Head(const Sampled& sampled, const std::string& line) {
-  return EstimatesLine(sampled.samples().size(), sampled.interval()) + line;
+  return EstimatesLine(sampled) + line;
 }
 
 }  // namespace

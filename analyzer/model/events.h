@@ -38,6 +38,7 @@ enum class SyncState : uint8_t { kNone, kIncomplete, kComplete, kAbandoned };
 
 // An object of a trace of samples; see SAMPLES in docs/trace-format.md.
 struct SampleEvent {
+  uint64_t interval = 0;  // in bytes, of the sample points of which it is one
   uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
 };
 

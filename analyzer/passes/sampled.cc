@@ -41,8 +41,11 @@ void Sampled::Sample(const SampleEvent& event) {
                    event.thread);
     return;
   }
-  samples_.push_back({event.number, static_cast<uint32_t>(event.thread), static_cast<uint32_t>(event.kind),
-                      static_cast<uint32_t>(event.words), static_cast<uint32_t>(begun_), SampledObject::kAlive});
+  least_interval_ = std::min(least_interval_, event.interval);
+  most_interval_ = std::max(most_interval_, event.interval);
+  samples_.push_back({event.number, static_cast<uint32_t>(event.interval), static_cast<uint32_t>(event.thread),
+                      static_cast<uint32_t>(event.kind), static_cast<uint32_t>(event.words), static_cast<uint32_t>(begun_),
+                      SampledObject::kAlive});
 }
 
 void Sampled::SampleDied(uint64_t number, uint64_t collections) {

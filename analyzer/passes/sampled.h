@@ -3,7 +3,7 @@
 //
 // With one sample per interval bytes, an object of s bytes is sampled with the probability p = 1 - exp(-s / interval)
 // (the JVM puts sample points at exponential distances into the bytes that a thread allocates), so that a sample stands for
-// 1 / p objects: sums of these are unbiased estimates.
+// 1 / p objects: sums of these are unbiased estimates. The interval may change; each sample has its own.
 //
 // Thread safety: none. Units: words of 8 bytes, ns.
 #pragma once
@@ -35,7 +35,7 @@ Estimate EstimateOf(uint64_t bytes, uint64_t interval);
 struct SampledObject {
   static constexpr uint32_t kAlive = UINT32_MAX;
   uint64_t number = 0;
-  uint32_t thread = 0, kind = 0, words = 0;
+  uint32_t interval = 0, thread = 0, kind = 0, words = 0;
   uint32_t born = 0;       // collections that had begun
   uint32_t died = kAlive;  // collections that had begun when its death was told
 
@@ -49,8 +49,9 @@ class Sampled : public SinkBase {
     uint64_t id = 0, begin_ns = 0, end_ns = 0;
   };
 
+  // interval: the first one.
   Sampled(const Symbols& symbols, Problems& problems, uint64_t interval)
-      : symbols_(&symbols), problems_(&problems), interval_(interval) {}
+      : symbols_(&symbols), problems_(&problems), interval_(interval), least_interval_(interval), most_interval_(interval) {}
 
   void set_position(const Position& position) { position_ = position; }
   void Sample(const SampleEvent& event);
@@ -66,10 +67,13 @@ class Sampled : public SinkBase {
   const std::vector<Gc>& gcs() const { return gcs_; }
   const Symbols& symbols() const { return *symbols_; }
   uint64_t interval() const { return interval_; }
+  // Of the first one and those of all samples.
+  uint64_t least_interval() const { return least_interval_; }
+  uint64_t most_interval() const { return most_interval_; }
   // Samples or deaths are missing: what lives is not known from here on.
   bool lost() const { return lost_; }
 
-  Estimate Of(const SampledObject& sample) const { return EstimateOf(uint64_t{sample.words} * 8, interval_); }
+  static Estimate Of(const SampledObject& sample) { return EstimateOf(uint64_t{sample.words} * 8, sample.interval); }
   // Estimates by a number that key gives for each sample, of samples that want says to count.
   template <class Key, class Want>
   std::map<uint64_t, Estimate> By(Key&& key, Want&& want) const {
@@ -84,6 +88,7 @@ class Sampled : public SinkBase {
   const Symbols* symbols_;
   Problems* problems_;
   const uint64_t interval_;
+  uint64_t least_interval_, most_interval_;
   Position position_;
   std::vector<SampledObject> samples_;  // by number
   std::vector<Gc> gcs_;

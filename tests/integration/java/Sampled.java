@@ -2,6 +2,7 @@
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 
 /**
  * Allocates known numbers of objects; a comment `@name` marks the line. Threads of its own do it: what a thread that runs
@@ -79,6 +80,42 @@ public final class Sampled {
         for (Thread thread : all) thread.join();
     }
 
+    /** A thousand threads that have allocated wait while something else happens; then they and a hundred new ones allocate. */
+    private static void change() throws Exception {
+        CountDownLatch ready = new CountDownLatch(1000), go = new CountDownLatch(1);
+        List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            all.add(new Thread(() -> {
+                smallElsewhere(10_000);
+                ready.countDown();
+                await(go);
+                other(800);
+            }));
+        }
+        for (Thread thread : all) thread.start();
+        ready.await();
+        pause("waiting");
+        for (int i = 0; i < 100; i++) all.add(new Thread(() -> other(800)));
+        for (Thread thread : all.subList(1000, 1100)) thread.start();
+        go.countDown();
+        for (Thread thread : all) thread.join();
+        pause("waiting again");
+        run("allocator", () -> small(2_000_000));
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void pause(String why) throws java.io.IOException {
+        System.out.println(why);
+        while (System.in.read() != '\n') { }
+    }
+
     private static void every() {
         for (int i = 0; i < 5000; i++) sink = new Marker(); // @marker
         for (int i = 0; i < 300; i++) sink = new Other[i]; // @lengths
@@ -137,6 +174,7 @@ public final class Sampled {
                 System.out.println("kept " + kept.size());
             }
             case "threads" -> threads();
+            case "change" -> change();
             case "every" -> run("allocator", Sampled::every);
             case "unload" -> unload();
             case "deep" -> run("allocator", () -> System.out.println(depth(1000)));

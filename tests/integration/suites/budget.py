@@ -67,7 +67,7 @@ def changed(t):
         said = program.ctl("set", "budget=100%").stdout
         expect("all is read" in said, f"it says {said!r}")
         program.tell("both")
-        for option, word, code in (("budget=3", "percentage", 12), ("budget=0.1%", "0.5%", 12), ("maxsize=1G", "only budget", 12),
+        for option, word, code in (("budget=3", "percentage", 12), ("budget=0.1%", "0.5%", 12), ("maxsize=1G", "can be changed", 12),
                                    ("budget=3%,share=0.5", "exclude", 12)):
             refused = program.ctl("set", option, code=code)
             expect(word in refused.stderr, f"{option}: {word!r} is not in {refused.stderr!r}")
@@ -79,12 +79,14 @@ def changed(t):
     expect(info["skipped_bytes"] > 0 and min(shares) < 1 and shares[-1] == 1, f"shares over time: {shares}")
 
 
-@test("A trace of samples has no budget, and is told so")
+@test("A trace of samples has no budget, one of every object no interval, and each is told so")
 def samples(t):
-    with Program(t, flags_of("Parallel"), agent=f"file={t.path('trace')},mode=sample") as program:
-        refused = program.ctl("set", "budget=3%", code=12)
-        expect("samples" in refused.stderr, f"{refused.stderr!r}")
-        program.end()
+    for mode, option, words in (("sample", "budget=3%", "samples has no budget"), ("full", "interval=64K", "every object has no interval")):
+        t.clear()
+        with Program(t, flags_of("Parallel"), agent=f"file={t.path('trace')},mode={mode}") as program:
+            refused = program.ctl("set", option, code=12)
+            expect(words in refused.stderr, f"{refused.stderr!r}")
+            program.end()
 
 
 LOOP = (PARALLEL, "-Xmx512m", "-Xmn256m")

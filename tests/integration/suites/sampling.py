@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from judge.host import SmallDisk
-from judge.world import (ANALYZER, HERE, JDK, add, analyze, analyze_json, expect, java_command, run, stock_java, tail, test,
+from judge.world import (ANALYZER, HERE, JDK, TIMEOUT, add, analyze, analyze_json, expect, java_command, run, stock_java, tail, test,
                          verified)
 from suites.life import start_forever
 
@@ -121,6 +121,38 @@ for collector_ in COLLECTORS:
     def retained(t, collector=collector_):
         check_retained(t, collector)
     add(f"Sampling: what lives after a collection agrees with what is kept, with the {collector_} collector", retained)
+
+
+@test("Sampling: the interval is changed while the program runs, and estimates stay right")
+def change(t):
+    trace = t.path("trace")
+    # No collection: HotSpot counts what it leaves unused of a TLAB as allocated, for a thousand TLABs at once.
+    flags = ("-XX:+UseParallelGC", "-Xms1g", "-Xmx1g", "-Xmn700m", "-XX:TLABSize=16k", "-XX:-ResizeTLAB")
+    command = java_command("Sampled", ("change",), flags, f"mode=sample,file={trace},interval=64K", jdk=stock_java())
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        def changed(line, interval, said):
+            expect(program.stdout.readline() == line + "\n", "the program says something else")
+            done = run([ANALYZER, "ctl", str(program.pid), "set", f"interval={interval}"])
+            expect(done.returncode == 0 and said in done.stdout, f"{done.returncode}: {done.stdout!r} {done.stderr!r}")
+            expect(said in run([ANALYZER, "ctl", str(program.pid), "status"]).stdout, f"the status does not say {said!r}")
+            program.stdin.write("\n")
+            program.stdin.flush()
+        changed("waiting", "1K", "one per 1.00 KiB")
+        changed("waiting again", INTERVAL, "one per 16.0 KiB")
+        out, err = program.communicate(timeout=TIMEOUT)
+        expect((program.returncode, out, err) == (0, "done\n", ""), f"{program.returncode} {out!r} {err!r}")
+    verified(trace)
+    info = analyze_json("info", trace)
+    expect((info["interval"], info["least_interval"], info["most_interval"]) == (64 << 10, 1 << 10, 64 << 10), f"intervals: {info}")
+    expect(analyze_json("gcs", trace)["gcs"] == [], "there was a collection")
+    sites = analyze_json("sites", trace)["sites"]
+    found = {mark: sum(s["objects"] for s in sites if at(s["site"], mark)) for mark in ("small", "other")}
+    check_estimate("objects after the last change", found["small"], 2_000_000, 24)
+    # The next sample point of a thread that was there before is one of 64K. With probability p it is within the 800 objects of
+    # 40 bytes: then it stands for 64K / 40 objects, and so many as follow it are known rather well. Otherwise the thread has none.
+    each, p = 800, 1 - math.exp(-800 * 40 / (64 << 10))
+    true, sigma = 1100 * each, math.sqrt(1000 * (1 - p) / p) * each
+    expect(abs(found["other"] - true) <= 6 * sigma, f"{found['other']} objects, {true} are true, deviation {sigma:.0f}")
 
 
 @test("Sampling: estimates by thread, with a thousand threads that come and go")

@@ -252,9 +252,13 @@ TEST_CASE("a budget is a percentage, a share a fraction, and only one of them is
   }
 }
 
-TEST_CASE("of a trace that runs only the budget can be changed") {
-  CHECK(*ParseChange("budget=7%") == 7);
-  for (const char* text : {"", "budget", "budget=7", "share=0.5", "maxsize=1G", "budget=7%,log=info", "help", "interval=64K"}) {
+TEST_CASE("of a trace that runs only the budget can be changed, or the interval") {
+  CHECK(ParseChange("budget=7%")->budget_percent == 7);
+  CHECK(!ParseChange("budget=7%")->interval);
+  CHECK(ParseChange("interval=64K")->interval == 64 << 10);
+  CHECK(!ParseChange("interval=64K")->budget_percent);
+  for (const char* text : {"", "budget", "budget=7", "share=0.5", "maxsize=1G", "budget=7%,log=info", "help", "interval", "interval=2G",
+                           "interval=64K,budget=3%", "depth=3"}) {
     CAPTURE(text);
     CHECK(!ParseChange(text).ok());
   }

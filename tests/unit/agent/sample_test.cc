@@ -18,15 +18,16 @@ namespace {
 using trace::SegmentKind;
 
 struct ReadSample {
-  uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
+  uint64_t interval = 0, number = 0, time = 0, thread = 0, kind = 0, words = 0;
 };
 
 std::vector<ReadSample> SamplesOf(const ReadSegment& segment) {
   trace::WireReader in(segment.payload);
   std::vector<ReadSample> samples;
+  const uint64_t interval = in.Uv();
   uint64_t number = in.Uv(), time = in.Uv();
   while (!in.AtEnd()) {
-    ReadSample sample{number++, time += in.Uv(), in.Uv(), 0, 0};
+    ReadSample sample{interval, number++, time += in.Uv(), in.Uv(), 0, 0};
     sample.kind = in.Uv();
     sample.words = in.Uv();
     samples.push_back(sample);
@@ -98,6 +99,16 @@ TEST_CASE("signatures become the names of classes") {
   CHECK(JavaName("[") == "<unknown>[]");
 }
 
+TEST_CASE("a segment has samples of one interval") {
+  SampleRecording recording;
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t kind = KindOf(recording.session().symbols(), {}, "[B");
+  for (const uint64_t interval : {512u, 512u, 64u, 512u, 0u}) CHECK(recording.session().Sample(interval, thread, kind, 24) != 0);
+  std::vector<std::pair<uint64_t, uint64_t>> found;
+  for (const ReadSample& sample : SamplesOf(recording.End())) found.emplace_back(sample.number, sample.interval);
+  CHECK(found == std::vector<std::pair<uint64_t, uint64_t>>{{1, 512}, {2, 512}, {3, 64}, {4, 512}, {5, 0}});
+}
+
 TEST_CASE("a stack is a site with its callers, each defined once and ahead of its use") {
   SampleRecording recording;
   SampleSymbols& symbols = recording.session().symbols();
@@ -108,7 +119,7 @@ TEST_CASE("a stack is a site with its callers, each defined once and ahead of it
   const uint32_t other_caller = KindOf(symbols, {{1, 4}, {2, 7}}, "LNode;");
   const uint32_t by_vm = KindOf(symbols, {}, "[B");
   CHECK(std::set{deep, other_class, other_caller, by_vm}.size() == 4);
-  for (const uint32_t kind : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(thread, kind, 24) != 0);
+  for (const uint32_t kind : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(8, thread, kind, 24) != 0);
   const ReadTrace trace = recording.End();  // checks that definitions precede
   CHECK(trace.classes.size() == 3);
   CHECK(trace.classes.at(trace.kinds.at(deep).class_id).name == "Node");
@@ -165,7 +176,7 @@ TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their s
       const uint32_t id = recording.Thread("t" + std::to_string(t));
       for (int i = 0; i < kSamples; i++) {
         const uint32_t kind = KindOf(session.symbols(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
-        const uint64_t number = session.Sample(id, kind, 16 + 8 * static_cast<uint64_t>(t));
+        const uint64_t number = session.Sample(8, id, kind, 16 + 8 * static_cast<uint64_t>(t));
         if (i % 3 == 0) session.Died(number);
       }
     });
@@ -228,7 +239,7 @@ TEST_CASE("a pause within a pause is one collection, and one that began before t
 TEST_CASE("samples are in the file a second later, without another event") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
-  recording.session().Sample(thread, KindOf(recording.session().symbols(), {}, "[I"), 16);
+  recording.session().Sample(8, thread, KindOf(recording.session().symbols(), {}, "[I"), 16);
   bool there = false;
   for (int i = 0; i < 100 && !there; i++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -241,9 +252,9 @@ TEST_CASE("nothing is taken after the end") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
   const uint32_t kind = KindOf(recording.session().symbols(), {}, "[I");
-  CHECK(recording.session().Sample(thread, kind, 16) == 1);
+  CHECK(recording.session().Sample(8, thread, kind, 16) == 1);
   const ReadTrace trace = recording.End();
-  CHECK(recording.session().Sample(thread, kind, 16) == 0);
+  CHECK(recording.session().Sample(8, thread, kind, 16) == 0);
   recording.session().Died(1);
   recording.session().CollectionBegin();
   CHECK(SamplesOf(trace).size() == 1);
@@ -258,7 +269,7 @@ void Overflow(WhenFull when_full, std::chrono::milliseconds limit) {
   const uint32_t thread = recording.Thread("main");
   const uint32_t kind = KindOf(session.symbols(), {{1, 1}}, "[I");
   const uint64_t begin = Clock::Monotonic();
-  for (int i = 0; i < 60'000; i++) session.Sample(thread, kind, 16);
+  for (int i = 0; i < 60'000; i++) session.Sample(8, thread, kind, 16);
   session.CollectionBegin();
   session.Died(1);
   session.Died(60'000);

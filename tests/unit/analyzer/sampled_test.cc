@@ -30,6 +30,20 @@ TEST_CASE("ASampleStandsForTheInverseOfItsProbability") {
   CHECK(EstimateOf(8, 1 << 30).objects == doctest::Approx((1 << 27) + 0.5));  // no digits are lost
 }
 
+TEST_CASE("each sample stands for what its own interval says, and the range of intervals is told") {
+  TraceBuilder b = SampledStart();
+  b.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 4, 2}}));
+  b.Segment(SegmentKind::kSamples, 0, Samples(2, 2000, {{0, 1, 4, 2}, {0, 1, 4, 2}}, 1024));
+  b.End(3000, "VM death", "{\"samples\":3}").Flush(true);
+  const double objects = EstimateOf(16, kHalfMegabyte).objects + 2 * EstimateOf(16, 1024).objects;
+  const auto info = Json(b, {"info"});
+  CHECK(info["allocated"]["objects"] == std::llround(objects));
+  CHECK(info["interval"] == kHalfMegabyte);
+  CHECK(info["least_interval"] == 1024);
+  CHECK(info["most_interval"] == kHalfMegabyte);
+  CHECK(Anttracks(b.file(), {"classes"}).out.find("estimates from 3 samples, one per 1.00 KiB to 512 KiB on average\n") == 0);
+}
+
 TEST_CASE("SampledHeapAfterEachCollectionAndAtTheEnd") {
   const auto at = [](std::vector<std::string> moment) {
     moment.insert(moment.begin(), "heap");
@@ -132,7 +146,7 @@ estimates from 5 samples, one per 512 KiB on average
 
 TEST_CASE("SampledInfo") {
   CHECK(Anttracks(SampledTrace().file(), {"info"}).out == R"out(
-file            TRACE, 670 B, format 2.0
+file            TRACE, 679 B, format 2.0
 trace           1122334455667788, process 4711, agent 0.1.0
 VM              17.0.19
 command         Main 1
@@ -146,18 +160,18 @@ samples         5, 2 live at the end
 est. allocated  ~98,307 objects, ~3.16 MiB
 est. live       ~32,770 objects, ~1.66 MiB at the end
 
-raw             349 B, 69.80 B a sample
-on disk         670 B, 134.00 B a sample
+raw             358 B, 71.60 B a sample
+on disk         679 B, 135.80 B a sample
 losses          none
 ended           cleanly (VM death)
 
   Segments       Count  Raw bytes   Share
-  GC_BEGIN           2         19   5.4 %
-  GC_END             2         19   5.4 %
-  SYMBOLS            1        228  65.3 %
-  END                1         29   8.3 %
-  SAMPLES            3         43  12.3 %
-  SAMPLE_DEATHS      2         11   3.2 %
+  GC_BEGIN           2         19   5.3 %
+  GC_END             2         19   5.3 %
+  SYMBOLS            1        228  63.7 %
+  END                1         29   8.1 %
+  SAMPLES            3         52  14.5 %
+  SAMPLE_DEATHS      2         11   3.1 %
 )out" + 1);
   const auto json = Json(SampledTrace(), {"info"});
   CHECK(json["mode"] == "sample");
@@ -225,7 +239,7 @@ TEST_CASE("WhatTakesEveryObjectIsRefusedOnSamples") {
 
 TEST_CASE("WithIntervalZeroEachSampleStandsForItself") {
   TraceBuilder b = SampledStart(0);
-  b.Segment(SegmentKind::kSamples, 0, Samples(1, 6000, {{0, 1, 1, 3}, {0, 1, 1, 3}})).Flush();
+  b.Segment(SegmentKind::kSamples, 0, Samples(1, 6000, {{0, 1, 1, 3}, {0, 1, 1, 3}}, 0)).Flush();
   const auto result = Anttracks(b.file(), {"classes"});
   CHECK(result.out.find("estimates from 2 samples, every object that the JVM reported\n") == 0);
   CHECK(result.out.find("allocated: ~2 objects, ~48 B\n") != std::string::npos);
@@ -256,6 +270,9 @@ TEST_CASE("SampledVerifyFindsEachContradiction") {
   check(with(2, {{0, 1, 1, 0}}), "impossible size or length", "sample 2 cannot have 0 words");
   check(with(2, {{0, 1, 1, 1ull << 32}}), "impossible size or length", "sample 2 cannot have 4294967296 words");
   check(with(2, {{0, 1, 9, 3}}), "undefined kind, site, class or method", "sample 2 is of kind 9");
+  TraceBuilder odd = SampledStart();
+  odd.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}}, uint64_t{1} << 32));
+  check(odd, "malformed segment", "samples of an impossible interval");
   check(with(2, {{0, 5, 1, 3}}), "undefined kind, site, class or method", "sample 2 is of thread 5");
 
   const auto dies = [](uint64_t collections, const std::vector<uint64_t>& numbers) {

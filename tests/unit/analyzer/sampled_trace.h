@@ -14,8 +14,9 @@ struct TestSample {
   uint64_t time_delta, thread, kind, words;
 };
 
-inline ByteBuffer Samples(uint64_t first, uint64_t time, const std::vector<TestSample>& samples) {
+inline ByteBuffer Samples(uint64_t first, uint64_t time, const std::vector<TestSample>& samples, uint64_t interval = kHalfMegabyte) {
   ByteBuffer payload;
+  payload.Uv(interval);
   payload.Uv(first);
   payload.Uv(time);
   for (const TestSample& sample : samples) {

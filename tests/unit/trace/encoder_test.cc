@@ -14,21 +14,21 @@ namespace {
 
 Bytes Segments(const ByteBuffer& out) { return {out.data(), out.data() + out.size()}; }
 
-TEST_CASE("samples of a segment have numbers from the first on, and times from the one before") {
+TEST_CASE("samples of a segment have its interval, numbers from the first on, and times from the one before") {
   SampleEncoder encoder;
   ByteBuffer out;
   encoder.Finish(&out);
   CHECK(out.empty());
-  encoder.Sample(300, 1000, 2, 5, 3);
-  encoder.Sample(301, 1005, 1, 6, 200);
+  encoder.Sample(9, 300, 1000, 2, 5, 3);
+  encoder.Sample(9, 301, 1005, 1, 6, 200);
   encoder.Finish(&out);
   CHECK(encoder.size() == 0);
-  const Bytes expected = B({17, 0, 13, 0xAC, 0x02, 0xE8, 0x07, 0, 2, 5, 3, 5, 1, 6, 0xC8, 0x01});
+  const Bytes expected = B({17, 0, 14, 9, 0xAC, 0x02, 0xE8, 0x07, 0, 2, 5, 3, 5, 1, 6, 0xC8, 0x01});
   CHECK(Segments(out) == expected);
   out.Clear();
-  encoder.Sample(302, 1006, 1, 6, 2);
+  encoder.Sample(200, 302, 1006, 1, 6, 2);
   encoder.Finish(&out);
-  CHECK(Segments(out) == B({17, 0, 8, 0xAE, 0x02, 0xEE, 0x07, 0, 1, 6, 2}));
+  CHECK(Segments(out) == B({17, 0, 10, 0xC8, 0x01, 0xAE, 0x02, 0xEE, 0x07, 0, 1, 6, 2}));
 }
 
 TEST_CASE("deaths of a segment are told from one to the next") {
