@@ -16,28 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "trace/chunk_source.h"
 #include "trace/columns.h"
 #include "trace/file_set.h"
 #include "trace/format.h"
 #include "trace/status.h"
 
 namespace anttracks::trace {
-
-struct Chunk {
-  uint16_t type = 0;
-  uint32_t file = 0;  // position in files()
-  uint64_t offset = 0;  // of the chunk's header in its file
-  uint64_t sequence = 0;
-  uint32_t stored_bytes = 0;
-  std::span<const uint8_t> payload;
-};
-
-struct Damage {
-  uint32_t file = 0;
-  uint64_t offset = 0;
-  uint64_t bytes = 0;  // that were skipped
-  std::string what;
-};
 
 struct Segment {
   uint8_t kind = 0;
@@ -46,35 +31,27 @@ struct Segment {
   std::span<const uint8_t> payload;
 };
 
-class TraceReader {
+class TraceReader final : public ChunkSource {
  public:
-  enum class Item {
-    kChunk,   // see chunk()
-    kDamage,  // see damage(); reading can go on
-    kEnd,
-    kError,  // see error(): the trace must not or cannot be read any further
-  };
-
   // A trace's file, or files of a rotated trace in any order; see file_set.h for what need not be named.
   // The error says what a file is when it is not a trace.
   static Result<std::unique_ptr<TraceReader>> Open(const std::vector<std::string>& paths);
-  ~TraceReader();
+  ~TraceReader() override;
 
-  Item Next();
-  const Chunk& chunk() const { return chunk_; }
-  const Damage& damage() const { return damage_; }
-  const Status& error() const { return error_; }
+  Item Next() override;
+  const Chunk& chunk() const override { return chunk_; }
+  const Damage& damage() const override { return damage_; }
+  const Status& error() const override { return error_; }
+  // Gives the memory in which the chunk's payload is away, and takes another one for what follows.
+  void SwapPayload(std::vector<uint8_t>* other) { other->swap(chunk_.payload.data() == raw_.data() ? raw_ : stored_); }
 
-  // Starts again. wanted: which of files() are read; empty: all.
-  void Rewind(std::vector<bool> wanted = {});
+  void Rewind(std::vector<bool> wanted = {}) override;
 
-  // In the order in which they are read: the symbols file, if there is one, then data files by their index.
-  const std::vector<FileInfo>& files() const { return files_; }
+  const std::vector<FileInfo>& files() const override { return files_; }
   // What was left out, see FileSet.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  uint64_t total_bytes() const { return total_bytes_; }
-  // Bytes of all files that were consumed so far.
-  uint64_t position() const { return bytes_before_file_ + offset_; }
+  uint64_t total_bytes() const override { return total_bytes_; }
+  uint64_t position() const override { return bytes_before_file_ + offset_; }
 
  private:
   struct Header;

@@ -117,6 +117,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
   const std::string out_path = next_path + trace::kOriginsSuffix;
   if (!MayWrite(session, out_path, arguments.force)) return kExitUsage;
   session.files = {symbols_path, data, next_path};
+  session.read_ahead = false;
   if (!session.Open()) return kExitUnreadable;
   // The agent deletes a data file before its origins: they were not missed if it is still there.
   if (!std::filesystem::exists(data)) {

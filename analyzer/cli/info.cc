@@ -88,7 +88,7 @@ std::string_view SyncReasonLabel(SyncReason reason) {
   return "?";
 }
 
-uint64_t FileBytes(const trace::TraceReader& reader) { return reader.total_bytes(); }
+uint64_t FileBytes(const trace::ChunkSource& reader) { return reader.total_bytes(); }
 
 std::string Started(uint64_t wall_clock_ns) {
   const auto seconds = static_cast<std::time_t>(wall_clock_ns / 1'000'000'000);
@@ -127,7 +127,7 @@ nlohmann::ordered_json SyncsJson(const FileOverview& file) {
   return list;
 }
 
-nlohmann::ordered_json FilesJson(const trace::TraceReader& reader, const Overview& overview) {
+nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overview& overview) {
   auto list = nlohmann::ordered_json::array();
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
@@ -169,7 +169,7 @@ nlohmann::ordered_json LossesJson(const Overview& overview) {
   return list;
 }
 
-nlohmann::ordered_json ProgramJson(const trace::TraceReader& reader, const PassSummary& summary,
+nlohmann::ordered_json ProgramJson(const trace::ChunkSource& reader, const PassSummary& summary,
                                    const Overview& overview) {
   const Meta& meta = summary.meta;
   const trace::FileInfo& first = reader.files()[0];
@@ -197,7 +197,7 @@ void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const
   json["damage"] = summary.damage;
 }
 
-nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
+nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummary& summary,
                               const SampledOverview& overview) {
   const Sampled& sampled = overview.sampled();
   const SampleTotals totals = TotalsOf(sampled);
@@ -233,7 +233,7 @@ void AddSkippedJson(nlohmann::ordered_json* json, const Overview& overview) {
   (*json)["share_over_time"] = std::move(shares);
 }
 
-nlohmann::ordered_json ToJson(const trace::TraceReader& reader, const PassSummary& summary,
+nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummary& summary,
                               const Overview& overview) {
   const Meta& meta = summary.meta;
   const uint64_t objects = overview.tlab().objects + overview.outside().objects;
@@ -296,7 +296,7 @@ std::string ContentsText(const FileOverview& file) {
   return text;
 }
 
-void AddFiles(Lines* lines, const trace::TraceReader& reader, const Overview& overview) {
+void AddFiles(Lines* lines, const trace::ChunkSource& reader, const Overview& overview) {
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
     std::string text = fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
@@ -306,7 +306,7 @@ void AddFiles(Lines* lines, const trace::TraceReader& reader, const Overview& ov
 }
 
 // Of a rotated trace: what the data files that are left cover.
-void AddPeriod(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+void AddPeriod(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                const Overview& overview) {
   const size_t first_file = reader.files()[1].is_origins() ? 2 : 1;
   const trace::FileInfo& first = reader.files()[first_file];
@@ -327,7 +327,7 @@ void AddPeriod(Lines* lines, const trace::TraceReader& reader, const PassSummary
   lines->Add("period", text);
 }
 
-void AddProgram(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                 const Overview& overview) {
   AddFiles(lines, reader, overview);
   const trace::FileInfo& first = reader.files()[0];
@@ -398,7 +398,7 @@ void AddSkipped(Lines* lines, const Overview& overview) {
   lines->Add("share read", SharesText(overview.shares()));
 }
 
-void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                const Overview& overview) {
   const HeapTotals all{overview.tlab().objects + overview.outside().objects,
                        overview.tlab().words + overview.outside().words};
@@ -417,7 +417,7 @@ void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary
   AddEnd(lines, summary, overview);
 }
 
-void AddEvents(Lines* lines, const trace::TraceReader& reader, const PassSummary& summary,
+void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                const SampledOverview& overview) {
   const Sampled& sampled = overview.sampled();
   const SampleTotals totals = TotalsOf(sampled);

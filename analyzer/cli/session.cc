@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "analyzer/cli/text.h"
+#include "trace/read_ahead.h"
 
 namespace anttracks::analyzer {
 
@@ -21,7 +22,7 @@ class FindMeta : public SinkBase {
   bool found_ = false;
 };
 
-std::optional<SampledMeta> FindSampling(trace::TraceReader& reader) {
+std::optional<SampledMeta> FindSampling(trace::ChunkSource& reader) {
   Problems problems;
   Symbols symbols(problems);
   FindMeta sink;
@@ -50,9 +51,13 @@ bool Session::Open() {
     err << "anttracks: " << opened.message() << "\n";
     return false;
   }
-  reader = std::move(*opened);
-  for (const std::string& warning : reader->warnings()) err << "warning: " << warning << "\n";
-  sampled = FindSampling(*reader);
+  for (const std::string& warning : (*opened)->warnings()) err << "warning: " << warning << "\n";
+  sampled = FindSampling(**opened);
+  if (read_ahead) {
+    reader = std::make_unique<trace::ReadAhead>(std::move(*opened));
+  } else {
+    reader = std::move(*opened);
+  }
   return true;
 }
 

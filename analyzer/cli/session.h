@@ -36,8 +36,9 @@ struct Session {
   std::vector<std::string> files;
   bool json = false;
   size_t top = 0;  // rows of a table; 0: all
-  std::unique_ptr<trace::TraceReader> reader;
+  std::unique_ptr<trace::ChunkSource> reader;
   std::optional<SampledMeta> sampled = {};  // by Open
+  bool read_ahead = true;  // in a thread of its own; not by who runs beside a program that others wait for
 
   // False, with a message, if the files are no trace. True if they are open already.
   bool Open();

@@ -17,6 +17,7 @@
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
+#include "trace/chunk_source.h"
 #include "trace/reader.h"
 #include "trace/status.h"
 
@@ -68,7 +69,7 @@ struct PassSummary {
 template <class Sink>
 class Pass {
  public:
-  Pass(trace::TraceReader& reader, Symbols& symbols, Problems& problems, Sink& sink, PassOptions options = {})
+  Pass(trace::ChunkSource& reader, Symbols& symbols, Problems& problems, Sink& sink, PassOptions options = {})
       : reader_(&reader),
         symbols_(&symbols),
         problems_(&problems),
@@ -79,7 +80,7 @@ class Pass {
   const PassSummary& Run();
 
  private:
-  bool Step(trace::TraceReader::Item item);
+  bool Step(trace::ChunkSource::Item item);
   bool Chunk(const trace::Chunk& chunk);
   bool Sequence(const trace::Chunk& chunk, const Position& position);
   std::string MissingFiles(uint32_t from, uint32_t to) const;
@@ -92,7 +93,7 @@ class Pass {
   bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
   std::string Place(const Position& position) const;
 
-  trace::TraceReader* reader_;
+  trace::ChunkSource* reader_;
   Symbols* symbols_;
   Problems* problems_;
   Sink* sink_;
@@ -128,8 +129,8 @@ const PassSummary& Pass<Sink>::Run() {
 }
 
 template <class Sink>
-bool Pass<Sink>::Step(trace::TraceReader::Item item) {
-  using Item = trace::TraceReader::Item;
+bool Pass<Sink>::Step(trace::ChunkSource::Item item) {
+  using Item = trace::ChunkSource::Item;
   switch (item) {
     case Item::kChunk: return Chunk(reader_->chunk());
     case Item::kEnd: End(); return false;

@@ -31,7 +31,7 @@ class UpToGc : public ListGcs {
 };
 
 template <class Sink>
-void ReadFile(trace::TraceReader& reader, size_t file, Sink& sink) {
+void ReadFile(trace::ChunkSource& reader, size_t file, Sink& sink) {
   Problems problems;
   Symbols symbols(problems);
   PassOptions options;
@@ -42,7 +42,7 @@ void ReadFile(trace::TraceReader& reader, size_t file, Sink& sink) {
 
 }  // namespace
 
-std::optional<StartFile> FindStartFile(trace::TraceReader& reader, uint64_t gc) {
+std::optional<StartFile> FindStartFile(trace::ChunkSource& reader, uint64_t gc) {
   const std::vector<trace::FileInfo>& files = reader.files();
   size_t start = files.size();
   for (size_t i = 0; i < files.size(); i++) {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "trace/reader.h"
+#include "trace/chunk_source.h"
 
 namespace anttracks::analyzer {
 
@@ -21,6 +21,6 @@ struct StartFile {
 };
 
 // Reads the beginnings of the data files, and the one that it finds up to the collection. Nothing: only all files tell.
-std::optional<StartFile> FindStartFile(trace::TraceReader& reader, uint64_t gc);
+std::optional<StartFile> FindStartFile(trace::ChunkSource& reader, uint64_t gc);
 
 }  // namespace anttracks::analyzer
