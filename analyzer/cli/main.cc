@@ -6,7 +6,23 @@
 #include "analyzer/cli/child.h"
 #include "analyzer/cli/commands.h"
 
+namespace {
+
+// True: what the analyzer is compiled for is there.
+bool ProcessorIsKnown() {
+#ifdef __POPCNT__
+  if (__builtin_cpu_supports("popcnt") == 0) {
+    std::cerr << "anttracks: this processor cannot count bits (POPCNT, x86-64 since 2008); read the trace on another machine\n";
+    return false;
+  }
+#endif
+  return true;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  if (!ProcessorIsKnown()) return anttracks::analyzer::kExitUnreadable;
   anttracks::analyzer::LowerIfAsked({argv, static_cast<size_t>(argc)});
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -15,6 +15,7 @@ Heap::Heap(const Shapes& shapes, uint64_t start, uint64_t end)
 
 void Heap::Clear() {
   pages_.Clear();
+  open_ = PageTree::kNone;
   objects_ = 0;
   words_ = 0;
 }
@@ -25,8 +26,18 @@ void Heap::Swap(Heap& other) {
   std::swap(end_, other.end_);
   std::swap(first_page_, other.first_page_);
   pages_.Swap(other.pages_);
+  std::swap(open_, other.open_);
   std::swap(objects_, other.objects_);
   std::swap(words_, other.words_);
+}
+
+// The page that is appended to gets all the room there can be, so that its array need not grow step by step.
+void Heap::Open(uint64_t index, Page* page) {
+  if (open_ != index && open_ != PageTree::kNone) {
+    if (Page* const before = pages_.Find(open_)) before->Close();
+  }
+  open_ = index;
+  page->Open();
 }
 
 // Where the last object that starts before the word ends; 0 if there is none.

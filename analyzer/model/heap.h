@@ -53,6 +53,7 @@ class Heap {
     if (page != nullptr) {
       const uint32_t in_page = InPage(word);
       if (in_page >= page->end() && words <= kPageWords - in_page && words <= end_ - word) {
+        if (page->full()) [[unlikely]] Open(Index(word), page);
         page->Append(in_page, words, shape, origin);
         objects_++;
         words_ += words;
@@ -115,6 +116,7 @@ class Heap {
     return pages_.Find(Index(word));
   }
   InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin);
+  void Open(uint64_t index, Page* page);
   uint64_t EndBefore(uint64_t word) const;
   bool IsFree(uint64_t word, uint64_t end) const;
   void Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken);
@@ -126,6 +128,7 @@ class Heap {
   uint64_t first_page_;
   // None for what lies wholly within an object that starts in an earlier page, and none that is empty.
   PageTree pages_;
+  uint64_t open_ = PageTree::kNone;  // the page that has more room than it needs, if it is still there
   uint64_t objects_ = 0;
   uint64_t words_ = 0;
 };

@@ -7,18 +7,10 @@
 namespace anttracks::analyzer {
 namespace {
 
-// Slack is at most this many objects a page: 64 bytes of 4096.
+// Slack is less than this many objects a page, 64 bytes of 4096, but for the one that is open.
 constexpr uint32_t kGrowth = 16;
 constexpr uint32_t kPaletteGrowth = 4;
 constexpr size_t kEntry = sizeof(uint32_t), kEntryWithIndex = kEntry + 1;
-
-// Keeps the first bytes.
-uint32_t* Larger(uint32_t* old, size_t bytes, size_t more) {
-  auto* const memory = static_cast<uint32_t*>(PageMemory::Take(more));
-  if (old != nullptr) std::memcpy(memory, old, bytes);
-  PageMemory::Give(old, bytes);
-  return memory;
-}
 
 }  // namespace
 
@@ -43,7 +35,7 @@ uint32_t Page::PreviousStart(uint32_t word) const {
 }
 
 void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin) {
-  if (count_ == capacity_) Grow();
+  if (count_ == capacity_) Resize(capacity_ + kGrowth);
   if (count_ == 0) first_origin_ = origin;
   if (palette_ == nullptr && origin != first_origin_) MakePalette();
   const uint32_t behind = count_ - rank;
@@ -59,25 +51,33 @@ void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin) 
   count_++;
 }
 
-void Page::Grow() {
-  const uint32_t capacity = capacity_ + kGrowth;
+void Page::Resize(uint32_t capacity) {
   const size_t entry = palette_ == nullptr ? kEntry : kEntryWithIndex;
-  shapes_ = Larger(shapes_, capacity_ * entry, capacity * entry);
-  if (palette_ != nullptr) {
-    auto* bytes = reinterpret_cast<uint8_t*>(shapes_);
-    std::memmove(bytes + capacity * sizeof(uint32_t), bytes + capacity_ * sizeof(uint32_t), count_);
-  }
+  auto* const memory = static_cast<uint32_t*>(PageMemory::Take(capacity * entry));
+  if (count_ != 0) std::memcpy(memory, shapes_, count_ * kEntry);
+  if (palette_ != nullptr) std::memcpy(memory + capacity, OriginIndexes(), count_);
+  PageMemory::Give(shapes_, capacity_ * entry);
+  shapes_ = memory;
   capacity_ = static_cast<uint16_t>(capacity);
 }
 
+void Page::Close() {
+  const uint32_t enough = (count_ + kGrowth - 1) / kGrowth * kGrowth;
+  if (enough < capacity_) Resize(enough);
+}
+
 void Page::MakePalette() {
-  uint32_t* const palette = Larger(nullptr, 0, kPaletteGrowth * sizeof(uint32_t));
+  auto* const palette = static_cast<uint32_t*>(PageMemory::Take(kPaletteGrowth * sizeof(uint32_t)));
+  uint32_t* shapes = nullptr;
   try {
-    shapes_ = Larger(shapes_, capacity_ * kEntry, capacity_ * kEntryWithIndex);
+    shapes = static_cast<uint32_t*>(PageMemory::Take(capacity_ * kEntryWithIndex));
   } catch (const std::bad_alloc&) {
     PageMemory::Give(palette, kPaletteGrowth * sizeof(uint32_t));
     throw;
   }
+  std::memcpy(shapes, shapes_, count_ * kEntry);
+  PageMemory::Give(shapes_, capacity_ * kEntry);
+  shapes_ = shapes;
   std::memset(OriginIndexes(), 0, capacity_);
   palette_ = palette;
   palette_capacity_ = kPaletteGrowth;
@@ -91,7 +91,10 @@ uint8_t Page::PaletteIndex(uint32_t origin) {
   }
   if (palette_size_ == palette_capacity_) {
     const size_t bytes = palette_capacity_ * sizeof(uint32_t);
-    palette_ = Larger(palette_, bytes, bytes + kPaletteGrowth * sizeof(uint32_t));
+    auto* const larger = static_cast<uint32_t*>(PageMemory::Take(bytes + kPaletteGrowth * sizeof(uint32_t)));
+    std::memcpy(larger, palette_, bytes);
+    PageMemory::Give(palette_, bytes);
+    palette_ = larger;
     palette_capacity_ = static_cast<uint16_t>(palette_capacity_ + kPaletteGrowth);
   }
   palette_[palette_size_] = origin;

@@ -66,6 +66,12 @@ class Page {
     return palette_ == nullptr ? first_origin_ : palette_[OriginIndexes()[rank]];
   }
 
+  // All the room that it has is taken; it gets more by itself, but bit by bit.
+  bool full() const { return count_ == capacity_ && count_ != 0; }
+  // Gets room for as many objects as it can ever have, and gives back what it did not need.
+  void Open() { Resize(kMaxObjects); }
+  void Close();
+
   // Adds an object at a word at or behind end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
     words_ += words;
@@ -103,8 +109,10 @@ class Page {
 
   const uint8_t* OriginIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
   uint8_t* OriginIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
+  static constexpr uint32_t kMaxObjects = kPageWords / kMinObjectWords;
+
   void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin);
-  void Grow();
+  void Resize(uint32_t capacity);
   void MakePalette();
   uint8_t PaletteIndex(uint32_t origin);
 
