@@ -100,8 +100,20 @@ std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) 
   uint64_t words = 0;
   for (const OriginRun& run : fold.runs()) words += run.end - run.begin;
   return fmt::format("{}: thread and time of {} of {} live, {} runs, {}\n", path, Bytes(words * 8),
-                     Bytes(fold.heap().totals().words * 8), Count(fold.runs().size()), Bytes(bytes));
+                     Bytes(fold.listed_bytes()), Count(fold.runs().size()), Bytes(bytes));
 }
+
+// A pass over the files.
+struct Folded {
+  Problems problems;
+  Symbols symbols;
+  Fold fold;
+  PassSummary pass;
+
+  Folded(Session& session, uint32_t next, Fold::Effort effort)
+      : symbols(problems), fold(symbols, problems, next, effort), pass(session.Run(symbols, problems, fold)) {}
+  bool known() const { return pass.fatal.ok() && !pass.damaged && problems.total() == 0 && fold.known(); }
+};
 
 }  // namespace
 
@@ -125,10 +137,12 @@ int RunFold(Session& session, const FoldArguments& arguments) {
     return kExitUnreadable;
   }
   const auto next = static_cast<uint32_t>(session.reader->files().size() - 1);
-  Problems problems;
-  Symbols symbols(problems);
-  Fold fold(symbols, problems, next);
-  const PassSummary pass = session.Run(symbols, problems, fold);
+  auto folded = std::make_unique<Folded>(session, next, Fold::Effort::kLittle);
+  if (!folded->known()) {
+    folded.reset();  // first, for its memory
+    folded = std::make_unique<Folded>(session, next, Fold::Effort::kAll);
+  }
+  const auto& [problems, symbols, fold, pass] = *folded;
   if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
   const int exit = session.Finish(pass, problems);
   if (exit != kExitFine) return exit;

@@ -48,6 +48,8 @@ struct SinkBase {
   void GcBegin(const GcEvent&) {}
   void GcEnd(const GcEvent&) {}
   void SyncBegin(const SyncEvent&) {}
+  // Whether objects that a sync point lists in that space are to be decoded.
+  bool WantsSpace(uint64_t /*space*/) const { return true; }
   void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
   void SyncAbandoned(const std::string& /*reason*/) {}

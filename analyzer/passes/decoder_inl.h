@@ -193,6 +193,7 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
     return;
   }
   if constexpr (!Sink::kNeedsObjects) return;
+  if (!sink_->WantsSpace(segment.stream)) return;
   trace::WireReader in(segment.payload);
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");

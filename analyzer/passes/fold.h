@@ -3,6 +3,10 @@
 // when. A pass over the two files; the runs that it finds make the successor's file of origins, and the older file
 // can be deleted without a loss for any live object.
 //
+// Most live objects are old, and no collection of the file moves them: the origins that are known for the file say who allocated
+// them, and what of the sync points lists them need not be decoded. With Effort::kLittle that is taken for granted; a collection
+// that may move old objects, and whatever else does not fit, means that it takes Effort::kAll, another pass.
+//
 // Thread safety: none. Ownership: symbols and problems are borrowed.
 #pragma once
 
@@ -15,45 +19,75 @@ namespace anttracks::analyzer {
 
 class Fold : public Rebuild {
  public:
+  enum class Effort { kLittle, kAll };
+
   // next: the successor's number in the list of files.
-  Fold(Symbols& symbols, Problems& problems, uint32_t next) : Rebuild(symbols, problems, {.check_syncs = false}), next_(next) {}
+  Fold(Symbols& symbols, Problems& problems, uint32_t next, Effort effort)
+      : Rebuild(symbols, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}), next_(next), effort_(effort) {}
 
   void FileBegin(uint32_t file) { in_next_ = file >= next_; }
-  void SyncBegin(const SyncEvent& event) {
-    Rebuild::SyncBegin(event);
-    runs_.clear();
-    known_ = in_next_ && exact();
-    epoch_ = epoch();
+  bool Kept(const OriginRun& run) {
+    if (effort_ == Effort::kLittle) kept_.push_back(run);
+    return Rebuild::Kept(run);
   }
+  void GcBegin(const GcEvent& event) {
+    Rebuild::GcBegin(event);
+    if (event.kind == GcKind::kFull || event.kind == GcKind::kMixed) takes_all_ = effort_ == Effort::kLittle;
+  }
+  void SyncBegin(const SyncEvent& event);
+  bool WantsSpace(uint64_t space) const;
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
     Rebuild::SyncObject(space, word, shape);
-    if (known_) Collect(word);
+    if (known_) Collect(word, shape);
   }
   void SyncEnd(uint64_t objects, uint64_t bytes) {
     Rebuild::SyncEnd(objects, bytes);
     done_ = in_next_;
+    listed_bytes_ = bytes;
     if (known_) Join();
   }
   void SyncAbandoned(const std::string& reason) {
     Rebuild::SyncAbandoned(reason);
     known_ = false;
   }
-  bool done() const { return done_ || refused() != nullptr; }
+  bool done() const { return done_ || takes_all_ || refused() != nullptr; }
 
+  // It cannot be had with little effort; there is nothing to be known from this pass.
+  bool takes_all() const { return takes_all_; }
   // The successor's first sync point that is complete was reached, and the heap was known there.
   bool known() const { return done_ && known_; }
   // Of that sync point, by address.
   const std::vector<OriginRun>& runs() const { return runs_; }
+  // What that sync point says of itself.
+  uint64_t listed_bytes() const { return listed_bytes_; }
 
  private:
+  // Nothing but a full or a mixed collection moves or frees what lies there.
+  static bool Stays(const Space& space) { return !trace::YoungMayTake(space.kind); }
+  // Dead objects of the space are listed as well.
+  static bool ListsAll(const Space& space) { return space.collected != trace::Collected::kOptional; }
+
   // The origin of a listed object: what a sync point leaves out is dead, and would be missed.
-  void Collect(uint64_t word);
+  void Collect(uint64_t word, uint32_t shape);
+  // Of all that lies in the space, listed or not.
+  void CollectSpace(const Space& space);
+  void Add(const HeapObject& object);
+  // A run of kept_, or a part of one.
+  void AddKept(uint64_t begin, uint64_t end, const OriginRun& kept);
+  void Append(const OriginRun& run);
+  // The first run of kept_ that ends behind the word; its index, or how many there are.
+  size_t FindKept(uint64_t word);
   void Join();
 
   const uint32_t next_;
-  bool in_next_ = false, known_ = false, done_ = false;
-  int64_t epoch_ = 0;  // of the sync point
+  const Effort effort_;
+  bool in_next_ = false, known_ = false, done_ = false, takes_all_ = false;
+  int64_t epoch_ = 0;       // of the sync point
+  int64_t kept_epoch_ = 0;  // of the file's own, to which the ages of kept_ belong
+  std::vector<OriginRun> kept_;  // with little effort: what is known of the file's own sync point
+  size_t last_kept_ = 0;         // that FindKept found
   std::vector<OriginRun> runs_;
+  uint64_t listed_bytes_ = 0;
 };
 
 }  // namespace anttracks::analyzer

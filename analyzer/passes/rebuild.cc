@@ -346,7 +346,7 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (!check_ && state_ != HeapState::kFilling) return;
-  if (sync_.objects != objects || sync_.words * 8 != bytes) {
+  if (options_.whole_syncs && (sync_.objects != objects || sync_.words * 8 != bytes)) {
     Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}", sync_.objects,
            sync_.words * 8, objects, bytes);
   }
@@ -359,7 +359,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     check_.reset();
     syncs_.checked++;
   } else {
-    if (kept_.Missing() != 0) {
+    if (options_.whole_syncs && kept_.Missing() != 0) {
       Report(ProblemKind::kSyncMismatch, "origins are given for {} bytes in which the sync point has no such objects",
              kept_.Missing() * 8);
     }

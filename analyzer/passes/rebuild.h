@@ -76,6 +76,7 @@ class Rebuild : public SinkBase {
   static constexpr bool kNeedsHeap = true;
   struct Options {
     bool check_syncs = true;    // compare sync points with a heap that is known
+    bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals nor origins are compared
     bool check_spaces = false;  // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
@@ -132,6 +133,8 @@ class Rebuild : public SinkBase {
  protected:
   // All objects of the heap are about to be looked at; false: the trace is refused for that.
   bool MayWalk() { return Walk(heap_->totals().objects); }
+  // Of the last sync point, in its order.
+  const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
 
  private:
   static constexpr uint64_t kWalksPerRecord = 1024, kWalksAlways = uint64_t{1} << 26;
@@ -176,7 +179,7 @@ class Rebuild : public SinkBase {
   bool counts_ = false;  // the heap was known before it, and all its events could be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;
-  std::vector<Space> sync_spaces_;   // of the last sync point, in its order
+  std::vector<Space> sync_spaces_;
   std::optional<SyncCheck> check_;   // the sync point that is being checked
   size_t sync_gc_ = kNoGc;           // the collection that the last sync point follows
   size_t sync_epoch_ = 0;            // collections that had ended at the last SYNC_BEGIN

@@ -11,6 +11,13 @@ namespace anttracks::testing {
 
 inline constexpr size_t kMegabyte = size_t{1} << 20;
 
+// How many times as long as usual a piece of work may take.
+#ifdef __SANITIZE_THREAD__
+inline constexpr double kSlower = 5;
+#else
+inline constexpr double kSlower = 1;
+#endif
+
 class Cost {
  public:
   Cost();

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/passes/fold.h"
+#include "analyzer/passes/pass.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "trace/reader.h"
 
@@ -152,6 +154,77 @@ TEST_CASE("FoldHasNothingOfWhatASyncPointLeavesOut") {
   CHECK(Has(fold.out, " 2 runs, "));
   folder.Remove("app.trace.0");
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+}
+
+struct Found {
+  bool takes_all = false, known = false;
+  std::string problem;  // the first
+  std::vector<std::array<uint64_t, 4>> runs;
+};
+
+Found FoldWith(const Folder& folder, uint32_t index, analyzer::Fold::Effort effort) {
+  const std::string data = "app.trace." + std::to_string(index), next = "app.trace." + std::to_string(index + 1);
+  auto reader = trace::TraceReader::Open({folder.path("app.trace"), folder.path(data), folder.path(next)});
+  REQUIRE(reader.ok());
+  analyzer::Problems problems;
+  analyzer::Symbols symbols(problems);
+  analyzer::Fold fold(symbols, problems, static_cast<uint32_t>((*reader)->files().size() - 1), effort);
+  analyzer::Pass<analyzer::Fold>(**reader, symbols, problems, fold).Run();
+  Found found{fold.takes_all(), fold.known(), problems.total() == 0 ? "" : problems.first()->text, {}};
+  for (const analyzer::OriginRun& run : fold.runs()) found.runs.push_back({run.begin, run.end, run.thread, run.age});
+  return found;
+}
+
+void CheckLittleEffortIsEnough(const Folder& folder, uint32_t index, size_t runs) {
+  const Found little = FoldWith(folder, index, analyzer::Fold::Effort::kLittle);
+  const Found all = FoldWith(folder, index, analyzer::Fold::Effort::kAll);
+  CHECK(little.known);
+  CHECK(all.known);
+  CHECK(little.problem == "");
+  CHECK_FALSE(little.takes_all);
+  CHECK(little.runs == all.runs);
+  CHECK(little.runs.size() == runs);
+}
+
+TEST_CASE("a fold finds the same whether it decodes what lists old objects or not") {
+  Folder folder;
+  WriteRotated(&folder);
+  CheckLittleEffortIsEnough(folder, 0, 3);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  CheckLittleEffortIsEnough(folder, 1, 2);
+}
+
+// The int[10] that file 0 knows is left out by the sync point of file 2, a Node moves into the old space.
+TEST_CASE("a fold with little effort has nothing of what a sync point leaves out") {
+  Folder folder;
+  WriteRotated(&folder);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  std::vector<TestSpace> spaces = SpacesOf(0, 3, 0, 27);
+  for (TestSpace& space : spaces) space.collected = 2;
+  TraceBuilder b = DataFile(2, kChunks1);
+  b.SyncBegin(2, 12000, spaces);
+  b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
+  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).Tlab(7).Fixed(1));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {4, 184});
+  folder.Write("app.trace.2", b.Flush().file());
+  CheckLittleEffortIsEnough(folder, 1, 2);
+}
+
+TEST_CASE("a fold takes all effort when a collection may have moved old objects") {
+  for (const uint64_t kind : {1, 4}) {
+    Folder folder;
+    WriteRotated(&folder);
+    TraceBuilder b = DataFile(1, kChunks0);
+    const Listing listing;
+    b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
+    b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
+    b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
+    b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+    b.Gc(SegmentKind::kGcBegin, 1, kind, "test", 11000, SpacesOf(0, 0, 9, 24, kind == 1));
+    folder.Write("app.trace.1", b.Flush().file());
+    CHECK(FoldWith(folder, 1, analyzer::Fold::Effort::kLittle).takes_all);
+    CHECK_FALSE(FoldWith(folder, 1, analyzer::Fold::Effort::kAll).takes_all);
+  }
 }
 
 TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {

@@ -165,7 +165,7 @@ TEST_CASE("unloading a class costs what the class has") {
   symbols.Read(s.bytes().span(), Position());
   const Cost cost;
   for (uint64_t i = 1; i <= kClasses; i++) REQUIRE(symbols.Unload(i));
-  CHECK(cost.seconds() < 1);
+  CHECK(cost.seconds() < 1 * kSlower);
   uint32_t shape = 0;
   CHECK(symbols.FindShape(5, 0, &shape) == analyzer::ShapeError::kUnloadedClass);
   CHECK(problems.total() == 0);
@@ -200,7 +200,7 @@ TEST_CASE("pairs of kind and length cannot be chosen to meet in one place") {
     if (shapes.Find(kind, length) == Shapes::kNone) shapes.Add({kind, length, 2});
   }
   CHECK(shapes.size() > 90'000);
-  CHECK(cost.seconds() < 1);
+  CHECK(cost.seconds() < 1 * kSlower);
 }
 
 TEST_CASE("an object whose end does not fit in 32 bits covers what it covers") {
@@ -244,7 +244,7 @@ TEST_CASE("collections of a few bytes each cannot ask for the whole heap over an
   CHECK(quality.code == 3);
   CHECK(Has(quality, "TRACE, offset "));
   CHECK(Has(quality, "more work than its size justifies"));
-  CHECK(cost.seconds() < 20);
+  CHECK(cost.seconds() < 20 * kSlower);
 }
 
 TEST_CASE("JSON in a trace may be nested a little") {
