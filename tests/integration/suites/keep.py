@@ -120,11 +120,11 @@ def check_kept(test, trace, whole):
     lost_without_origins(test, trace, whole)
 
 
-def keeps(name, main, arguments, flags, size, dev=0.1, slow=False):
+def keeps(name, main, arguments, flags, size, dev=0.1, slow=False, collector=PARALLEL):
     def body(test):
         trace = test.path("trace")
         with WholeTrace(trace, test.path("whole")) as whole, SizeWatch(trace, size + int(size * dev)):
-            _, done = run_traced(test, main, arguments, [PARALLEL, *flags],
+            _, done = run_traced(test, main, arguments, [collector, *flags],
                                  f",maxsize={size // 1024}K,dev={dev},keep=yes", judged=False)
         expect(done.stderr == "", f"stderr: {tail(done.stderr)}")
         verified(whole.path)
@@ -135,6 +135,8 @@ def keeps(name, main, arguments, flags, size, dev=0.1, slow=False):
 # A fold takes a tenth of a second, so a file must take longer to fill: the program rests, the old space is small.
 WINDOWS = ("Windows", (6, 2_000_000, 20_000), ("-Xmx32m", "-Xmn4m"))
 keeps("for threads that keep windows of objects", *WINDOWS, 14 * MB)
+keeps("with G1, which moves old objects, too", *WINDOWS, 14 * MB, collector="-XX:+UseG1GC")
+keeps("with Serial", *WINDOWS, 14 * MB, slow=True, collector="-XX:+UseSerialGC")
 keeps("in four files", *WINDOWS, 12 * MB, 0.25, slow=True)
 keeps("when full collections move everything and interrupt sync points", "Windows", (6, 2_000_000, 20_000, 150),
       ("-Xmx32m", "-Xmn4m"), 12 * MB)
