@@ -22,6 +22,7 @@
 class AntTracksEvents;
 class ClassLoaderData;
 class JavaThread;
+class Method;
 class Thread;
 
 // What the hooks in HotSpot's files call. The hooks are one line each; everything
@@ -43,13 +44,23 @@ struct AntTracksCallers {
     address _pc;
     int     _frame_words;
     Kind    _kind;
+    Method* _native;  // of a wrapper
   };
   // The site of a native method that was called from a place in Java code, as long as the site of that place is the same.
   struct Native {
-    const void* _native;  // of a compiled wrapper its pc, else the Method
-    address     _caller;  // bcp or pc
-    uint32_t    _caller_site;
-    uint32_t    _site;
+    Method*  _native;
+    address  _caller;  // bcp or pc
+    uint32_t _caller_site;
+    uint32_t _site;
+
+    // Returns the site.
+    uint32_t set(Method* native, address caller, uint32_t caller_site, uint32_t site) {
+      _native = native;
+      _caller = caller;
+      _caller_site = caller_site;
+      _site = site;
+      return site;
+    }
   };
   uint   _epoch;
   Blob   _blobs[blobs];

@@ -247,9 +247,11 @@ static AntTracksCallers::Blob* blob_of(AntTracksCallers* callers, address pc) {
     CodeBlob* const cb = CodeCache::find_blob(pc);
     blob->_pc = pc;
     blob->_frame_words = cb == NULL ? 0 : cb->frame_size();
+    const bool native = cb != NULL && cb->is_nmethod() && cb->as_nmethod()->is_native_method();
+    blob->_native = native ? cb->as_nmethod()->method() : NULL;
     blob->_kind = cb == NULL ? AntTracksCallers::none
                 : cb->is_runtime_stub() ? AntTracksCallers::runtime_stub
-                : cb->is_nmethod() && cb->as_nmethod()->is_native_method() ? AntTracksCallers::native_wrapper
+                : native ? AntTracksCallers::native_wrapper
                 : AntTracksCallers::none;
   }
   return blob;
@@ -262,21 +264,21 @@ static uint32_t walk_to_site(JavaThread* thread) {
 
 // The site of a native method whose frame ends at sender_sp. What its caller's code has in the cache of sites tells
 // whether that code is still the same: the cache forgets code that is freed. Only the call stub, which nobody frees, is
-// in no cache.
-static uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, const void* native, intptr_t* sender_sp) {
+// in no cache. The caller's site and the method are all that the site depends on: a walk is needed only for a caller that
+// the cache does not know.
+static uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, Method* native, intptr_t* sender_sp) {
   const address return_pc = (address)sender_sp[-1];
   const address code = Interpreter::contains(return_pc)
       ? (address)((intptr_t*)sender_sp[-frame::sender_sp_offset])[frame::interpreter_frame_bcp_offset] : return_pc;
   AntTracksCallers::Native* const known =
       &callers->_natives[(((uintptr_t)native >> 3) ^ ((uintptr_t)code * 5)) % AntTracksCallers::natives];
-  if (known->_native == native && known->_caller == code && known->_caller_site == cached(code)) return known->_site;
+  const uint32_t caller_site = cached(code);
+  if (known->_native == native && known->_caller == code && known->_caller_site == caller_site) return known->_site;
+  if (caller_site != 0) return known->set(native, code, caller_site, site_id(native, -1, caller_site, ANTTRACKS_TIER_NATIVE));
   NativeCaller caller;
   const uint32_t site = walk_to_site(thread, 0, &caller);
   if (caller._code == code && (caller._site != 0 || StubRoutines::returns_to_call_stub(return_pc))) {
-    known->_native = native;
-    known->_caller = code;
-    known->_caller_site = caller._site;
-    known->_site = site;
+    known->set(native, code, caller._site, site);
   }
   return site;
 }
@@ -306,7 +308,7 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
   AntTracksCallers::Blob* const blob = blob_of(callers, pc);
   if (blob->_kind == AntTracksCallers::none) return walk_to_site(thread);
   intptr_t* const sender_sp = thread->last_Java_sp() + blob->_frame_words;
-  if (blob->_kind == AntTracksCallers::native_wrapper) return site_of_native(thread, callers, (const void*)pc, sender_sp);
+  if (blob->_kind == AntTracksCallers::native_wrapper) return site_of_native(thread, callers, blob->_native, sender_sp);
   const uint32_t site = cached((address)sender_sp[-1]);
   return site != 0 ? site : walk_to_site(thread);
 }
