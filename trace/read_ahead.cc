@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/read_ahead.h"
 
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace anttracks::trace {
@@ -17,6 +17,7 @@ void ReadAhead::Rewind(std::vector<bool> wanted) {
   reader_->Rewind(std::move(wanted));
   position_ = reader_->position();
   begun_ = false;
+  told_files_ = 0;
   taken_ = filled_ = 0;
 }
 
@@ -36,6 +37,7 @@ ChunkSource::Item ReadAhead::Next() {
   }
   const Slot& slot = taken();
   position_ = slot.position;
+  TellCutOff(slot);
   if (slot.last()) {
     End();
     files_ = reader_->files();
@@ -44,11 +46,18 @@ ChunkSource::Item ReadAhead::Next() {
   return slot.item;
 }
 
+// The files before the one in which the item lies are read, and no more written to.
+void ReadAhead::TellCutOff(const Slot& slot) {
+  if (slot.last()) return;
+  const size_t file = slot.item == Item::kChunk ? slot.chunk.file : slot.damage.file;
+  for (; told_files_ < file; told_files_++) files_[told_files_].truncated_bytes = reader_->files()[told_files_].truncated_bytes;
+}
+
 void ReadAhead::Begin() {
   begun_ = true;
   try {
     thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::exception&) {  // no thread to be had, or no memory for one
   }
 }
 

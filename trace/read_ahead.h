@@ -58,10 +58,12 @@ class ReadAhead final : public ChunkSource {
   void End();
   void Run();
   void Fill(Slot& slot);
+  void TellCutOff(const Slot& slot);
 
   const std::unique_ptr<TraceReader> reader_;  // the thread's while there is one
   std::vector<FileInfo> files_;
   std::array<Slot, kSlots> slots_;
+  size_t told_files_ = 0;  // of files_, of which it is known what was cut off
   uint64_t position_ = 0;
   bool begun_ = false;
   std::thread thread_;

@@ -2,6 +2,7 @@
 #include "analyzer/passes/fold.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace anttracks::analyzer {
 namespace {
@@ -10,15 +11,20 @@ bool Continues(const OriginRun& run, const OriginRun& next) {
   return run.end == next.begin && run.thread == next.thread && run.age == next.age;
 }
 
+bool ByAddress(const OriginRun& a, const OriginRun& b) { return a.begin < b.begin; }
+
 }  // namespace
 
 void Fold::SyncBegin(const SyncEvent& event) {
   Rebuild::SyncBegin(event);
   runs_.clear();
   epoch_ = epoch();
-  if (!exact()) kept_epoch_ = epoch_;
+  if (!exact()) {
+    if (syncs().taken != 0) kept_.clear();  // of the first sync point that was complete, and of no other one
+    kept_epoch_ = epoch_;
+  }
   known_ = in_next_ && exact();
-  if (!known_ || effort_ == Effort::kAll || !MayWalk()) return;
+  if (!known_ || effort_ == Effort::kAll || !Walk(heap().totals().objects + kept_.size())) return;
   for (const Space& space : sync_spaces()) {
     if (Stays(space) && ListsAll(space)) CollectSpace(space);
   }
@@ -30,9 +36,35 @@ bool Fold::WantsSpace(uint64_t index) const {
   return !Stays(space) || (known_ && !ListsAll(space));
 }
 
-void Fold::Collect(uint64_t word, uint32_t shape) {
+void Fold::SyncEnd(uint64_t objects, uint64_t bytes) {
+  const bool was_known = exact();
+  Rebuild::SyncEnd(objects, bytes);
+  if (!was_known && exact()) KeepWhatStays();
+  done_ = in_next_;
+  listed_bytes_ = bytes;
+  if (!known_ || Join()) return;
+  known_ = false;
+  takes_all_ = effort_ == Effort::kLittle;
+}
+
+void Fold::KeepWhatStays() {
+  std::vector<OriginRun> staying;
+  for (const Space& space : sync_spaces()) {
+    if (!Stays(space)) continue;
+    for (size_t i = FindKept(space.bottom); i < kept_.size() && kept_[i].begin < space.top; i++) {
+      const OriginRun& run = kept_[i];
+      staying.push_back({std::max(run.begin, space.bottom), std::min(run.end, space.top), run.thread, run.age});
+    }
+  }
+  std::sort(staying.begin(), staying.end(), ByAddress);
+  kept_ = std::move(staying);
+  last_kept_ = 0;
+}
+
+void Fold::Collect(uint64_t space, uint64_t word, uint32_t shape) {
   HeapObject object;
   if (heap().Find(word, &object)) return Add(object);
+  if (space >= sync_spaces().size() || !Stays(sync_spaces()[space])) return;
   const uint64_t end = word + symbols().shapes().words(shape);
   const size_t kept = FindKept(word);
   if (kept < kept_.size() && kept_[kept].begin <= word && kept_[kept].end >= end) AddKept(word, end, kept_[kept]);
@@ -75,10 +107,11 @@ size_t Fold::FindKept(uint64_t word) {
 }
 
 // Spaces are not listed in the order of their addresses.
-void Fold::Join() {
-  std::sort(runs_.begin(), runs_.end(), [](const OriginRun& a, const OriginRun& b) { return a.begin < b.begin; });
+bool Fold::Join() {
+  std::sort(runs_.begin(), runs_.end(), ByAddress);
   size_t joined = 0;
   for (const OriginRun& run : runs_) {
+    if (joined != 0 && run.begin < runs_[joined - 1].end) return false;
     if (joined != 0 && Continues(runs_[joined - 1], run)) {
       runs_[joined - 1].end = run.end;
     } else {
@@ -86,6 +119,7 @@ void Fold::Join() {
     }
   }
   runs_.resize(joined);
+  return true;
 }
 
 }  // namespace anttracks::analyzer

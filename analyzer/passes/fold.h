@@ -38,14 +38,9 @@ class Fold : public Rebuild {
   bool WantsSpace(uint64_t space) const;
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
     Rebuild::SyncObject(space, word, shape);
-    if (known_) Collect(word, shape);
+    if (known_) Collect(space, word, shape);
   }
-  void SyncEnd(uint64_t objects, uint64_t bytes) {
-    Rebuild::SyncEnd(objects, bytes);
-    done_ = in_next_;
-    listed_bytes_ = bytes;
-    if (known_) Join();
-  }
+  void SyncEnd(uint64_t objects, uint64_t bytes);
   void SyncAbandoned(const std::string& reason) {
     Rebuild::SyncAbandoned(reason);
     known_ = false;
@@ -68,16 +63,19 @@ class Fold : public Rebuild {
   static bool ListsAll(const Space& space) { return space.collected != trace::Collected::kOptional; }
 
   // The origin of a listed object: what a sync point leaves out is dead, and would be missed.
-  void Collect(uint64_t word, uint32_t shape);
+  void Collect(uint64_t space, uint64_t word, uint32_t shape);
   // Of all that lies in the space, listed or not.
   void CollectSpace(const Space& space);
   void Add(const HeapObject& object);
   // A run of kept_, or a part of one.
   void AddKept(uint64_t begin, uint64_t end, const OriginRun& kept);
   void Append(const OriginRun& run);
+  // Leaves in kept_ what stays of the sync point to which it belongs.
+  void KeepWhatStays();
   // The first run of kept_ that ends behind the word; its index, or how many there are.
   size_t FindKept(uint64_t word);
-  void Join();
+  // False: runs overlap, so that they are not those of one heap.
+  bool Join();
 
   const uint32_t next_;
   const Effort effort_;

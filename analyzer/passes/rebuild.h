@@ -133,13 +133,14 @@ class Rebuild : public SinkBase {
  protected:
   // All objects of the heap are about to be looked at; false: the trace is refused for that.
   bool MayWalk() { return Walk(heap_->totals().objects); }
+  // So many objects, or what takes as long.
+  bool Walk(uint64_t objects);
   // Of the last sync point, in its order.
   const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
 
  private:
   static constexpr uint64_t kWalksPerRecord = 1024, kWalksAlways = uint64_t{1} << 26;
 
-  bool Walk(uint64_t objects);
   Heap& target() { return gc_.kind == GcKind::kFull ? *next_ : *heap_; }
   template <class... Args>
   void Report(ProblemKind kind, fmt::format_string<Args...> format, Args&&... args) {

@@ -9,6 +9,7 @@
 
 #include "analyzer/passes/fold.h"
 #include "analyzer/passes/pass.h"
+#include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "trace/reader.h"
 
@@ -225,6 +226,68 @@ TEST_CASE("a fold takes all effort when a collection may have moved old objects"
     CHECK(FoldWith(folder, 1, analyzer::Fold::Effort::kLittle).takes_all);
     CHECK_FALSE(FoldWith(folder, 1, analyzer::Fold::Effort::kAll).takes_all);
   }
+}
+
+// The second sync point of file 1 begins anew: what the origins beside it say is of the first one.
+TEST_CASE("origins beside a file are of its first complete sync point, whatever effort a fold takes") {
+  Folder folder;
+  WriteRotated(&folder);
+  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+  const Listing listing;
+  TraceBuilder b = DataFile(1, kChunks0);
+  for (const uint64_t reason : {2, 0}) {
+    b.SyncBegin(reason, 9500, Spaces(0, 0, 9, 24));
+    b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
+    b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
+    b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+  }
+  folder.Write("app.trace.1", b.file());
+  TraceBuilder next = DataFile(2, kChunks0 + 3);
+  next.SyncBegin(2, 12000, Spaces(0, 0, 9, 24));
+  next.Segment(SegmentKind::kSyncObjects, 2, listing.to);
+  next.Segment(SegmentKind::kSyncObjects, 3, listing.old);
+  next.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes});
+  folder.Write("app.trace.2", next.Flush().file());
+  CheckLittleEffortIsEnough(folder, 1, 0);
+}
+
+TEST_CASE("a fold takes all effort when origins and events give one place to two objects") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Write("app.trace.1.origins", OriginsFile(1, {kOld, 24, 1, 1}).file());
+  TraceBuilder b = DataFile(1, kChunks0);
+  const Listing listing;
+  b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
+  b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
+  b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
+  b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kOld + 14).Fixed(1));  // where the sync point has a Node
+  b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(0, 0, 9, 24));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));
+  b.Gc(SegmentKind::kGcEnd, 1, 0, "Allocation Failure", 11500, SpacesOf(0, 3, 0, 27)).Flush();
+  folder.Write("app.trace.1", b.file());
+  CHECK(FoldWith(folder, 1, analyzer::Fold::Effort::kLittle).takes_all);
+  CHECK(FoldFile(folder, "app.trace.1").code == 4);
+}
+
+TEST_CASE("sync points without end cannot ask for all origins over and over") {
+  Folder folder;
+  WriteRotated(&folder);
+  TraceBuilder origins(1, kRotatedId, trace::kFileOrigins);
+  origins.Meta(kEden * 8, kHeapEnd * 8);
+  ByteBuffer runs;
+  for (uint64_t i = 0; i < 30'000; i++) {
+    for (const uint64_t number : {i == 0 ? kOld : uint64_t{0}, uint64_t{1}, i % 2, i % 3}) runs.Uv(number);
+  }
+  origins.Segment(SegmentKind::kOrigins, 0, runs);
+  TraceBuilder first = DataFile(1, kChunks0), next = DataFile(2, kChunks0 + 2);
+  first.SyncBegin(2, 9500, Spaces(0, 0, 0, 30'000)).Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
+  for (int i = 0; i < 100'000; i++) next.SyncBegin(2, 12000, Spaces(0, 0, 0, 30'000));
+  folder.Write("app.trace.1.origins", origins.Flush().file()).Write("app.trace.1", first.Flush().file());
+  folder.Write("app.trace.2", next.Flush().file());
+  const Cost cost;
+  (void)FoldFile(folder, "app.trace.1");
+  CHECK(cost.seconds() < 5 * kSlower);
 }
 
 TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <new>
 #include <random>
 
@@ -94,6 +96,23 @@ TEST_CASE("reading ahead can begin again at any place, and need not come to an e
   }
   ahead.Rewind({false});
   CHECK(Items(ahead).size() == 1);
+}
+
+TEST_CASE("what was cut off of a file is known when the next one is read, not only at the end") {
+  TraceBuilder symbols(trace::kSymbolsFileIndex, 7, trace::kFileSymbols), data(0, 7, trace::kFileData);
+  symbols.Chunk(1, "meta").Chunk(2, "definitions");
+  data.Chunk(1, "meta").Chunk(2, "events").Chunk(2, "more");
+  TempFile file(symbols.file().substr(0, symbols.file().size() - 1));
+  const std::string name = file.path() + ".0";
+  { std::ofstream(name, std::ios::binary) << data.file(); }
+  trace::ReadAhead ahead(Open(file.path()));
+  std::filesystem::remove(name);
+  REQUIRE(ahead.files().size() == 2);
+  REQUIRE(ahead.Next() == Item::kChunk);
+  CHECK(ahead.files()[0].truncated_bytes == 0);
+  REQUIRE(ahead.Next() == Item::kChunk);
+  CHECK(ahead.chunk().file == 1);
+  CHECK(ahead.files()[0].truncated_bytes == 32 + 11 - 1);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
