@@ -344,9 +344,8 @@ intptr_t AntTracksSites::c2_mark(AllocateNode* allocation) {
 
 void AntTracksSites::forget_code(address begin, address end) {
   if (!AntTracks::sites()) return;
-  const size_t n = MIN2((size_t)(end - begin), (size_t)1 << cache_bits);
-  for (size_t i = 0; i < n; i++) {
-    if (cached(begin + i) != 0) Atomic::store(entry_of((uint64_t)(begin + i)), (uint64_t)0);
+  for (address code = begin; code < end; code++) {
+    if (cached(code) != 0) Atomic::store(entry_of((uint64_t)code), (uint64_t)0);
   }
 }
 
