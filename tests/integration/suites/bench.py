@@ -2,6 +2,7 @@
 """scripts/bench: what it plans, measures, compares and writes."""
 
 import copy
+import importlib.machinery
 import os
 import shutil
 
@@ -267,3 +268,32 @@ def dies(t):
     text = bench_page.page(data)
     expect("died: OutOfMemoryError: GC overhead limit exceeded" in text and "stopped at 12 times" in text, "what became of them is not told")
     expect(f"(of {len(data['studies']['techniques']) - 1})" in text, "the mean is not marked")
+
+
+PERF = """java  77 12.000100:
+            7f0000000010 CodeHeap::find_blob_unsafe
+            7f0000000020 AntTracksSites::current
+            7f0000000030 AntTracks::runtime_mark(JavaThread*)
+            7f0000000040 JVM_Clone
+
+C2 CompilerThre  77 12.500000:
+            7f0000000050 PhaseIdealLoop::build
+
+java  77 13.000000:
+            7f0000000060 [unknown]
+
+python3  70 12.000000:
+            7f0000000070 AntTracks::not_the_jvm
+
+"""
+
+
+@test("What the patch costs is counted by second, in the process that has most samples, by the function that HotSpot calls")
+def patch_profile(_):
+    profile = importlib.machinery.SourceFileLoader("patch_profile", os.path.join(ROOT, "scripts", "patch-profile")).load_module()
+    counts, functions = profile.count(PERF)
+    expect(counts == [(1, 2), (0, 1)] and dict(functions) == {"AntTracks::runtime_mark": 1}, f"{counts} {functions}")
+    expect(profile.share([(1, 200)] * 40) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
+    middle, low, high = profile.share([(0, 100), (4, 100)] * 20)
+    expect(middle == 2 and 1 < low < 2 < high < 3, f"{low} {middle} {high}")
+    expect([profile.verdict(*ends) for ends in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))] == ["reached", "not known", "missed"], "verdicts")
