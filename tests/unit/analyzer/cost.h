@@ -14,6 +14,8 @@ inline constexpr size_t kMegabyte = size_t{1} << 20;
 // How many times as long as usual a piece of work may take.
 #ifdef __SANITIZE_THREAD__
 inline constexpr double kSlower = 5;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr double kSlower = 3;
 #else
 inline constexpr double kSlower = 1;
 #endif
