@@ -216,11 +216,7 @@ TEST_CASE("a fold takes all effort when a collection may have moved old objects"
     Folder folder;
     WriteRotated(&folder);
     TraceBuilder b = DataFile(1, kChunks0);
-    const Listing listing;
-    b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
-    b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
-    b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
-    b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+    AddSyncPoint1(&b);
     b.Gc(SegmentKind::kGcBegin, 1, kind, "test", 11000, SpacesOf(0, 0, 9, 24, kind == 1));
     folder.Write("app.trace.1", b.Flush().file());
     CHECK(FoldWith(folder, 1, analyzer::Fold::Effort::kLittle).takes_all);
@@ -233,21 +229,11 @@ TEST_CASE("origins beside a file are of its first complete sync point, whatever 
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
-  const Listing listing;
-  TraceBuilder b = DataFile(1, kChunks0);
-  for (const uint64_t reason : {2, 0}) {
-    b.SyncBegin(reason, 9500, Spaces(0, 0, 9, 24));
-    b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
-    b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
-    b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
-  }
+  TraceBuilder b = DataFile(1, kChunks0), next = DataFile(2, kChunks0 + 3);
+  for (const uint64_t reason : {2, 0}) AddSyncPoint1(&b, {}, reason);
+  AddSyncPoint1(&next);
   folder.Write("app.trace.1", b.file());
-  TraceBuilder next = DataFile(2, kChunks0 + 3);
-  next.SyncBegin(2, 12000, Spaces(0, 0, 9, 24));
-  next.Segment(SegmentKind::kSyncObjects, 2, listing.to);
-  next.Segment(SegmentKind::kSyncObjects, 3, listing.old);
-  next.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes});
-  folder.Write("app.trace.2", next.Flush().file());
+  folder.Write("app.trace.2", next.file());
   CheckLittleEffortIsEnough(folder, 1, 0);
 }
 
@@ -256,11 +242,7 @@ TEST_CASE("a fold takes all effort when origins and events give one place to two
   WriteRotated(&folder);
   folder.Write("app.trace.1.origins", OriginsFile(1, {kOld, 24, 1, 1}).file());
   TraceBuilder b = DataFile(1, kChunks0);
-  const Listing listing;
-  b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
-  b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
-  b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
-  b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+  AddSyncPoint1(&b);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kOld + 14).Fixed(1));  // where the sync point has a Node
   b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(0, 0, 9, 24));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));

@@ -109,14 +109,19 @@ struct Listing {
   uint64_t objects = 6, bytes = 264;
 };
 
+// reason: 2 is that of a rotation.
+inline void AddSyncPoint1(TraceBuilder* b, const Listing& listing = {}, uint64_t reason = 2) {
+  b->SyncBegin(reason, 9500, Spaces(0, 0, 9, 24));
+  b->Segment(SegmentKind::kSyncObjects, 2, listing.to);
+  b->Segment(SegmentKind::kSyncObjects, 3, listing.old);
+  b->Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+}
+
 // The sync point, two Nodes in eden, young collection 1: a Node to the other survivor space, the survivors' Node
 // to the old space. From: Node. Old: mirror, Node, int[10], Node.
 inline TraceBuilder DataFile1(const Listing& listing = {}) {
   TraceBuilder b = DataFile(1, kChunks0);
-  b.SyncBegin(2, 9500, Spaces(0, 0, 9, 24));
-  b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
-  b.Segment(SegmentKind::kSyncObjects, 3, listing.old);
-  b.Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
+  AddSyncPoint1(&b, listing);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kEden).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(6, 0, 9, 24));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kFrom, 0, 3}, {kTo, kOld + 24, 1, 3}}));
