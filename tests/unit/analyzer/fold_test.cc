@@ -195,20 +195,24 @@ TEST_CASE("a fold finds the same whether it decodes what lists old objects or no
   CheckLittleEffortIsEnough(folder, 1, 2);
 }
 
-// The int[10] that file 0 knows is left out by the sync point of file 2, a Node moves into the old space.
-TEST_CASE("a fold with little effort has nothing of what a sync point leaves out") {
-  Folder folder;
-  WriteRotated(&folder);
-  REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
-  std::vector<TestSpace> spaces = SpacesOf(0, 3, 0, 27);
-  for (TestSpace& space : spaces) space.collected = 2;
-  TraceBuilder b = DataFile(2, kChunks1);
-  b.SyncBegin(2, 12000, spaces);
-  b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
-  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).Tlab(7).Fixed(1));
-  b.Numbers(SegmentKind::kSyncEnd, 0, {4, 184});
-  folder.Write("app.trace.2", b.Flush().file());
-  CheckLittleEffortIsEnough(folder, 1, 2);
+// File 0 knows the int[10], which is old in file 1; a Node moves into the old space.
+TEST_CASE("a fold with little effort has of optional spaces what the sync point lists, and nothing of what it leaves out") {
+  for (const bool dead : {false, true}) {
+    Folder folder;
+    WriteRotated(&folder);
+    REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
+    std::vector<TestSpace> spaces = SpacesOf(0, 3, 0, 27);
+    for (TestSpace& space : spaces) space.collected = 2;
+    Objects old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(1);
+    old = dead ? old.Tlab(7).Fixed(1) : old.WithLength(2, 10).Fixed(1);
+    TraceBuilder b = DataFile(2, kChunks1);
+    b.SyncBegin(2, 12000, spaces);
+    b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
+    b.Segment(SegmentKind::kSyncObjects, 3, old);
+    b.Numbers(SegmentKind::kSyncEnd, 0, {dead ? 4u : 5u, dead ? 184u : 240u});
+    folder.Write("app.trace.2", b.Flush().file());
+    CheckLittleEffortIsEnough(folder, 1, 2);
+  }
 }
 
 TEST_CASE("a fold takes all effort when a collection may have moved old objects") {
