@@ -38,7 +38,7 @@ class Thread;
 // What the runtime's site lookup remembers of the code that a thread came from. Valid for one epoch: until a method or
 // the wrapper of a native method is freed, after which its address may be another one's.
 struct AntTracksCallers {
-  enum { blobs = 32, natives = 64 };
+  enum { blobs = 32, natives = 512 };
   enum Kind { none, runtime_stub, native_wrapper };
   struct Blob {
     address _pc;
@@ -62,12 +62,15 @@ struct AntTracksCallers {
       return site;
     }
   };
-  uint   _epoch;
-  Blob   _blobs[blobs];
-  Native _natives[natives];
+  uint    _epoch;
+  Blob    _blobs[blobs];
+  Native* _natives;  // as many as there are; NULL until the thread allocates in a native method, or when there is no memory
 
-  AntTracksCallers() { clear(0); }
+  AntTracksCallers() : _epoch(0), _natives(NULL) { memset(_blobs, 0, sizeof(_blobs)); }
+  ~AntTracksCallers();
   void clear(uint epoch);
+  // The entry for a native method called from a place; NULL: no memory.
+  Native* native_of(Method* native, address caller);
 };
 
 // What the VM keeps for each thread.

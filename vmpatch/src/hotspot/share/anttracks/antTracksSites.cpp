@@ -41,9 +41,24 @@
 volatile uint64_t AntTracksSites::_cache[1 << AntTracksSites::cache_bits];
 volatile uint AntTracksSites::_epoch = 0;
 
+AntTracksCallers::~AntTracksCallers() {
+  FREE_C_HEAP_ARRAY(Native, _natives);
+}
+
 void AntTracksCallers::clear(uint epoch) {
-  memset(this, 0, sizeof(*this));
+  memset(_blobs, 0, sizeof(_blobs));
+  if (_natives != NULL) memset(_natives, 0, natives * sizeof(Native));
   _epoch = epoch;
+}
+
+AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address caller) {
+  if (_natives == NULL) {
+    _natives = NEW_C_HEAP_ARRAY_RETURN_NULL(Native, natives, mtServiceability);
+    if (_natives == NULL) return NULL;
+    memset(_natives, 0, natives * sizeof(Native));
+  }
+  const uint64_t hash = ((uint64_t)native ^ ((uint64_t)caller << 1)) * UCONST64(0x9E3779B97F4A7C15);
+  return &_natives[(hash >> 32) % natives];
 }
 
 namespace {
@@ -270,8 +285,8 @@ static uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, Me
   const address return_pc = (address)sender_sp[-1];
   const address code = Interpreter::contains(return_pc)
       ? (address)((intptr_t*)sender_sp[-frame::sender_sp_offset])[frame::interpreter_frame_bcp_offset] : return_pc;
-  AntTracksCallers::Native* const known =
-      &callers->_natives[(((uintptr_t)native >> 3) ^ ((uintptr_t)code * 5)) % AntTracksCallers::natives];
+  AntTracksCallers::Native* const known = callers->native_of(native, code);
+  if (known == NULL) return walk_to_site(thread);
   const uint32_t caller_site = cached(code);
   if (known->_native == native && known->_caller == code && known->_caller_site == caller_site) return known->_site;
   if (caller_site != 0) return known->set(native, code, caller_site, site_id(native, -1, caller_site, ANTTRACKS_TIER_NATIVE));
