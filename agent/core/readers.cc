@@ -142,7 +142,7 @@ bool Readers::Give(ThreadState& state, Batch* batch) {
   if (!any()) return false;
   const std::lock_guard lock(mutex_);
   ReadQueue& queue = state.unread;
-  if (queue.refused != 0 || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > kMostBytes) return false;
+  if (queue.refused != 0 || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > pace_.BytesIn(ReadPace::kMostGivenNs)) return false;
   if (queue.keep != 0) {
     queue.keep--;
     return false;

@@ -31,6 +31,7 @@
 #include <mutex>
 #include <vector>
 
+#include "agent/core/read_pace.h"
 #include "agent/core/tlab_walker.h"
 
 namespace anttracks::core {
@@ -111,14 +112,15 @@ class Readers {
   // Waits until no reader is in the heap. What is given and not yet begun is read later.
   void WaitIdle() noexcept;
 
+  // Whoever reads says how long it took.
+  ReadPace& pace() { return pace_; }
+
   uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
   uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }
   // Times that they stayed out.
   uint64_t rests() const { return rests_.load(std::memory_order_relaxed); }
 
  private:
-  // What may wait to be read: a collection's pause has to read it.
-  static constexpr uint64_t kMostBytes = 2 << 20;
   static constexpr size_t kMostBatches = 8;  // of a thread
   static constexpr uint32_t kMostKept = 64;
 
@@ -139,13 +141,14 @@ class Readers {
   const Read read_;
   const Ready ready_;
   const Waited waited_;
+  ReadPace pace_;
   std::vector<pthread_t> threads_;
   std::atomic<bool> any_{false}, out_{false};
   std::mutex mutex_;
   std::condition_variable work_, released_;
   // Guarded by mutex_.
   std::deque<ThreadState*> list_;  // those with given batches that are not claimed
-  uint64_t bytes_ = 0;             // given, not yet read or claimed
+  uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause has to read it
   unsigned reading_ = 0;           // readers that are in the heap
   bool stop_ = false;
   std::chrono::milliseconds rest_ = kShortestRest;  // the next one

@@ -293,6 +293,7 @@ class Session final : public EventSource {
   std::vector<Orphans> orphans_;
   std::string end_reason_;
 
+  std::atomic<uint64_t> kept_bytes_{0};  // of stretches in the batches of all threads
   const unsigned reader_count_;
   Readers readers_;  // last: they end first
 };

@@ -196,7 +196,9 @@ bool Session::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, b
     const std::lock_guard lock(scratch_mutex_);
     scratch_.push_back(std::move(scratch));
   }
-  state.counts.walk_ns.Add(Clock::ThreadCpu() - begin);
+  const uint64_t took = Clock::ThreadCpu() - begin;
+  state.counts.walk_ns.Add(took);
+  if (read) readers_.pace().Add(took, batch.bytes);
   return read;
 }
 
@@ -214,15 +216,22 @@ void Session::ReadNow(ThreadState& state, PushMode mode, bool all) {
   const Readers::Claim claim(readers_, state, all);
   for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, true);
   if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
+  kept_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
   state.batch.Clear();
 }
 
 void Session::HandBatch(ThreadState& state) {
   state.wait.Refill(report_limit_);
-  if (!readers_.Give(state, &state.batch)) ReadNow(state, PushMode::kBounded, !readers_.any());
+  const uint64_t bytes = state.batch.bytes;
+  if (readers_.Give(state, &state.batch)) {
+    kept_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  } else {
+    ReadNow(state, PushMode::kBounded, !readers_.any());
+  }
 }
 
-// Read when there are as many as can be read side by side: until the next collection they stay where they are.
+// Read when there are as many as can be read side by side, or when all threads together keep more than a pause may have to
+// read: until the next collection they stay where they are.
 void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
   if (start == top) return;
   ThreadState* const known = State(thread, slot);
@@ -243,9 +252,10 @@ void Session::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, boo
   }
   state.batch.share = share;
   state.batch.Add({start, top});
+  const uint64_t kept = kept_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
   if (at_safepoint) {
     ReadNow(state, PushMode::kTry, true);
-  } else if (state.batch.count == kLanes) {
+  } else if (state.batch.count == kLanes || kept > readers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
     HandBatch(state);
   }
 }

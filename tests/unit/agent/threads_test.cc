@@ -2,6 +2,7 @@
 // Many threads at once, with collections between, as a JVM would: at a safepoint no thread is in a callback.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <shared_mutex>
 #include <thread>
 
@@ -51,6 +52,32 @@ void Collect(Recording& recording, std::shared_mutex& safepoint, uint32_t id) {
   }
   for (std::thread& worker : workers) worker.join();
   recording.callbacks().gc_end(recording.context(), &gc);
+}
+
+TEST_CASE("what many threads have not read yet is bounded over all of them, as the next pause has to read it") {
+  constexpr uint64_t kStretch = 60'000, kMany = 400;
+  FakeVm vm;
+  Recording recording(vm, {.queue_bytes = 64 << 20});
+  uint64_t top = vm.heap();
+  while (top - vm.heap() < kStretch) top = vm.Put(top, FakeVm::kPoint, 16);
+  std::vector<void*> slots(kMany);
+  for (uint64_t i = 0; i < kMany; i++) recording.Tlab(i + 1, &slots[i], vm.heap(), top);
+  const auto counters = nlohmann::json::parse(recording.session().CountersJson());
+  const uint64_t bytes = kMany * (top - vm.heap());
+  CHECK(counters["bytes"].get<uint64_t>() + (9 << 20) > bytes);
+  CHECK(recording.End().objects.size() == bytes / 24);
+}
+
+TEST_CASE("a thread's stretches wait for each other, four at most") {
+  FakeVm vm;
+  Recording recording(vm);
+  const uint64_t top = vm.Put(vm.heap(), FakeVm::kPoint, 16);
+  void* slot = nullptr;
+  const auto objects = [&] { return nlohmann::json::parse(recording.session().CountersJson())["objects"].get<int>(); };
+  for (int i = 1; i < 4; i++) recording.Tlab(1, &slot, vm.heap(), top);
+  CHECK(objects() == 0);
+  recording.Tlab(1, &slot, vm.heap(), top);
+  CHECK(objects() == 4);
 }
 
 TEST_CASE("no object of any thread is lost or doubled between collections") {
