@@ -68,7 +68,7 @@ void SyncObjects(void* context, uint32_t space, const uint64_t* addresses, uint3
   IfActive(context, [&](Session& s) { s.SyncObjects(space, {addresses, count}); });
 }
 void SyncEnd(void* context) noexcept {
-  IfActive(context, [](Session& s) { s.FirstSyncEnd(); });
+  IfActive(context, [](Session& s) { s.EdenListed(); });
 }
 void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
   Session& session = *static_cast<Session*>(context);

@@ -29,6 +29,7 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       report_limit_(config.report_limit),
       pause_limit_(config.pause_limit),
       first_sight_limit_(config.first_sight_limit),
+      most_in_pause_(config.most_in_pause),
       symbols_(vm, config.most_id),
       budget_percent_(config.budget_percent),
       reader_count_(config.readers),
@@ -65,8 +66,12 @@ void Session::Begin(trace::SyncReason reason) {
 }
 
 void Session::PrepareStop() {
-  queue_.LetIn();
   background_.Close();
+  if (sync_ && sync_->first.load()) {
+    sync_->hurry.store(Hurry::kAll);
+    (void)WaitForFirstSight(limits::kEndWithoutProgress);
+  }
+  queue_.LetIn();
   if (sync_) sync_->stop.store(true);
   if (!background_.Withdraw()) background_.WaitIdle();
 }

@@ -53,6 +53,8 @@ struct SessionConfig {
   std::chrono::milliseconds report_limit = limits::kReport;
   std::chrono::milliseconds pause_limit = limits::kPause;
   std::chrono::milliseconds first_sight_limit = limits::kFirstSight;
+  // When tracing is attached to a program: bytes outside eden that are listed in the pause; what is more, after it.
+  uint64_t most_in_pause = 32 << 20;
   uint32_t most_id = trace::kMaxId;  // see Symbols
 };
 
@@ -63,8 +65,9 @@ class Session final : public EventSource {
 
   // Before the VM's start. The heap and the GC workers are known now.
   void Begin(trace::SyncReason reason);
-  // Before the VM's stop: the walk of the old space ends, and none begins; its sync point stays incomplete. Nobody waits
-  // for the writer any more: threads that did would keep the VM from its safepoint, and stop itself waits in one.
+  // Before the VM's stop: the walk of the old space ends, and none begins; its sync point stays incomplete, unless it is the
+  // first one, which a trace is worth nothing without. At the return nobody waits for the writer any more: threads that did
+  // would keep the VM from its safepoint, and stop itself waits in one.
   void PrepareStop();
   // After the VM's stop: hands over what is left and closes the queue.
   void Finish(std::string_view reason) noexcept override;
@@ -73,7 +76,9 @@ class Session final : public EventSource {
 
   void SyncBegin(std::span<const AntTracksSpace> spaces);
   void SyncObjects(uint32_t space, std::span<const uint64_t> addresses);
-  void FirstSyncEnd();
+  void EdenListed();
+  // Until the first sync point is over; no thread of the VM in VM state. False: it was not after that time.
+  bool WaitForFirstSight(std::chrono::milliseconds limit) const;
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
   // Reads what was reported and not yet read. At a safepoint, or when no thread allocates.
   void WalkAll();
@@ -234,18 +239,18 @@ class Session final : public EventSource {
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
 
   // Sync points.
+  bool OpenSyncPoint(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
   bool OpenSync(uint32_t space, size_t bytes);
-  bool CloseSync(PushMode mode);
+  bool CloseSync();
   bool MayBeSyncPoint(const AntTracksGC& gc) const;
   void BeginSyncPoint(const AntTracksGC& gc, bool next_file);
   bool IsArchive(uint32_t space) const;
-  bool WriteListed(uint32_t space, PushMode mode);
-  uint64_t ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode);
+  bool WriteListed(uint32_t space);
+  uint64_t ListObject(uint32_t space, uint64_t address, bool archive);
   bool WalkSpace(uint32_t index, const Stretch& space, bool concurrent);
   uint64_t ListRun(uint32_t index, const Stretch& run);
   uint64_t ListArchive(uint32_t index, const Stretch& run);
-  bool WriteSyncRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids, std::span<const uint32_t> lengths,
-                    PushMode mode);
+  bool WriteSyncRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids, std::span<const uint32_t> lengths);
   void SyncEnd();
   void WalkInPause();
   bool WalkYoung(bool concurrent);
@@ -253,6 +258,7 @@ class Session final : public EventSource {
   void WalkSpaces();
   void FinishYoungSpaces();
   void FinishSyncPoint();
+  void LoseSyncPoint();
   void AbandonSyncPoint(std::string_view reason);
   void StopSyncPoint(std::string_view reason);
   void CloseSyncPoint();
@@ -261,6 +267,7 @@ class Session final : public EventSource {
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
   const std::chrono::milliseconds report_limit_, pause_limit_, first_sight_limit_;
+  const uint64_t most_in_pause_;
   Symbols symbols_;
 
   uint32_t alignment_ = 8;
@@ -276,6 +283,7 @@ class Session final : public EventSource {
   // Of the VM thread. The next sync point reads all spaces in the pause, as the last one was interrupted.
   bool sync_in_pause_ = false;
   uint64_t slides_before_ = 0;
+  uint64_t sync_begin_ns_ = 0;  // of the first sync point
 
   const double budget_percent_;  // at the beginning
   Budget budget_;

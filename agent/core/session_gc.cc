@@ -41,7 +41,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 void Session::CollectionBegin(const AntTracksGC& gc) {
   const uint64_t begin = Clock::Monotonic();
   pause_wait_.Refill(pause_limit_);
-  if (gc.kind == ANTTRACKS_GC_FULL) {
+  if (gc.kind == ANTTRACKS_GC_FULL && !sync_->first.load()) {
     StopSyncPoint("a full collection came");
   } else if (gc.kind == ANTTRACKS_GC_YOUNG) {
     FinishYoungSpaces();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sync points: the heap as it stands, object for object. The first one comes from the VM, object by object; those
-// of a rotation follow a collection and are read from the spaces' own linear layout (ICPE'16, section 3.3; with G1 the VM
-// tells where in it objects are). The agent's thread reads what a young collection may take first, then the rest, while
-// the program runs: nothing in it moves before the next collection. A young one waits for the former if it must, one that
-// takes old regions for all of it; a full one stops the walk.
+// Sync points: the heap as it stands, object for object. The first one is of the moment when tracing starts, those of a
+// rotation follow a collection. Both are read from the spaces' own linear layout (ICPE'16, section 3.3; with G1 the VM
+// tells where in it objects are); only eden, which a collection leaves empty, comes from the VM object by object. The
+// agent's thread reads what a young collection may take first, then the rest, while the program runs: nothing in it moves
+// before the next collection. A young one waits for the former if it must, one that takes old regions for all of it; a full
+// one stops the walk, unless it is the first.
 #include "agent/core/session.h"
 #include "agent/core/sync_state.h"
 #include "trace/object_runs.h"
@@ -24,12 +25,38 @@ bool YoungMayTake(const AntTracksSpace& space) {
 
 }  // namespace
 
-void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
-  pause_wait_.Refill(first_sight_limit_);
-  sync_->spaces.assign(spaces.begin(), spaces.end());
+// What a sync point begins with. False: it cannot be written.
+bool Session::OpenSyncPoint(trace::SyncReason reason, std::span<const AntTracksSpace> spaces) {
+  std::vector<trace::Space> in_words = InWords(spaces);
+  if (vm_.next_objects != nullptr) {
+    for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
+  }
   trace::ByteBuffer segment;
-  trace::AppendSyncBegin(&segment, reason_, clock_.Now(), InWords(spaces));
+  trace::AppendSyncBegin(&segment, reason, clock_.Now(), in_words);
   PushFrame(segment);
+  if (failure_.failed()) return false;  // objects of a sync point that never began make no sense
+  Sync& sync = *sync_;
+  const bool first = reason != trace::SyncReason::kRotation;
+  sync.first.store(first);
+  sync.mode = first ? PushMode::kWait : PushMode::kGiveUp;
+  sync.wait.Refill(first_sight_limit_);
+  sync.objects = sync.words = 0;
+  sync.stop.store(false);
+  uint64_t all_words = 0;
+  for (const AntTracksSpace& space : spaces) all_words += (space.top - space.bottom) / trace::kWordBytes;
+  sync.all_words.store(all_words);
+  sync.words_read.store(0);
+  sync.bytes_written.store(0);
+  sync.spaces.assign(spaces.begin(), spaces.end());
+  sync.hurry.store(Hurry::kNot);
+  sync.young_done.store(false);
+  sync.open.store(true);
+  return true;
+}
+
+void Session::SyncBegin(std::span<const AntTracksSpace> spaces) {
+  sync_begin_ns_ = Clock::Monotonic();
+  (void)OpenSyncPoint(reason_, spaces);
 }
 
 bool Session::OpenSync(uint32_t space, size_t bytes) {
@@ -51,7 +78,7 @@ bool Session::OpenSync(uint32_t space, size_t bytes) {
 }
 
 // False: what was read is lost.
-bool Session::CloseSync(PushMode mode) {
+bool Session::CloseSync() {
   Sync& sync = *sync_;
   if (sync.buffer == nullptr) return true;
   Buffer* buffer = sync.buffer;
@@ -60,7 +87,7 @@ bool Session::CloseSync(PushMode mode) {
   buffer->kind = static_cast<uint8_t>(trace::SegmentKind::kSyncObjects);
   buffer->stream = sync.space;
   sync.bytes_written.fetch_add(buffer->used, std::memory_order_relaxed);
-  return queue_.Push(buffer, mode, &pause_wait_);
+  return queue_.Push(buffer, sync.mode, &sync.wait);
 }
 
 bool Session::IsArchive(uint32_t space) const {
@@ -69,14 +96,11 @@ bool Session::IsArchive(uint32_t space) const {
 
 // Objects that lie one behind the other in the range. False: what was read is lost.
 bool Session::WriteSyncRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
-                           std::span<const uint32_t> lengths, PushMode mode) {
+                           std::span<const uint32_t> lengths) {
   Sync& sync = *sync_;
   const size_t bytes = trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
   const bool fits = sync.buffer != nullptr && sync.space == space && bytes <= static_cast<size_t>(sync.limit - sync.out);
-  if (!fits && !CloseSync(mode)) {
-    sync.lost = true;
-    return false;
-  }
+  if (!fits && !CloseSync()) return false;
   if (sync.buffer == nullptr && !OpenSync(space, bytes)) return false;
   const uint64_t start = range.start / trace::kWordBytes;
   const uint64_t top = range.top / trace::kWordBytes;
@@ -88,17 +112,17 @@ bool Session::WriteSyncRun(uint32_t space, const Stretch& range, std::span<const
 }
 
 // What was listed one by one and lies one behind the other.
-bool Session::WriteListed(uint32_t space, PushMode mode) {
+bool Session::WriteListed(uint32_t space) {
   Sync::Listed& listed = sync_->listed;
   if (listed.ids.empty()) return true;
-  const bool written = WriteSyncRun(space, listed.range, listed.ids, listed.lengths, mode);
+  const bool written = WriteSyncRun(space, listed.range, listed.ids, listed.lengths);
   listed.ids.clear();
   listed.lengths.clear();
   return written;
 }
 
 // One object; its bytes. 0: it is lost, or tracing has failed. WriteListed must follow the last one.
-uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, PushMode mode) {
+uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive) {
   Header header;
   if (!ReadHeader(address, &header)) return 0;
   if (archive && header.site == trace::kSiteUnknown) {
@@ -106,7 +130,7 @@ uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, Pus
   }
   Sync::Listed& listed = sync_->listed;
   const bool follows = address == listed.range.top && listed.ids.size() < Sync::Listed::kMost;
-  if (!follows && !WriteListed(space, mode)) return 0;
+  if (!follows && !WriteListed(space)) return 0;
   if (listed.ids.empty()) listed.range = {address, address};
   uint16_t id;
   uint32_t lengths[2];
@@ -118,24 +142,40 @@ uint64_t Session::ListObject(uint32_t space, uint64_t address, bool archive, Pus
   return header.words * trace::kWordBytes;
 }
 
+// Of eden.
 void Session::SyncObjects(uint32_t space, std::span<const uint64_t> addresses) {
-  if (sync_->lost) return;
-  const bool archive = IsArchive(space);
-  for (const uint64_t address : addresses) {
-    if (ListObject(space, address, archive, PushMode::kWait) == 0) return;
-  }
-  (void)WriteListed(space, PushMode::kWait);
+  Sync& sync = *sync_;
+  if (!sync.open.load()) return;
+  bool listed = true;
+  for (size_t i = 0; listed && i < addresses.size(); i++) listed = ListObject(space, addresses[i], false) != 0;
+  if (!listed || !WriteListed(space)) LoseSyncPoint();
 }
 
-// Of the first sync point: a heap that is known in part only is worth nothing.
-void Session::FirstSyncEnd() {
-  if (!sync_->lost) return SyncEnd();
-  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= or a "
-                "faster disk");
+// Eden is listed. A small heap is read at once, which takes milliseconds: no collection will find it known in part.
+void Session::EdenListed() {
+  Sync& sync = *sync_;
+  if (!sync.open.load()) return;
+  uint64_t bytes = 0;
+  for (const AntTracksSpace& space : sync.spaces) {
+    if (space.kind != ANTTRACKS_SPACE_EDEN) bytes += space.top - space.bottom;
+  }
+  sync.words_read.store(sync.all_words.load() - bytes / trace::kWordBytes);
+  const bool in_pause = reason_ != trace::SyncReason::kAttach || bytes <= most_in_pause_;
+  if (in_pause || !background_.Start([this] { WalkSpaces(); })) WalkInPause();
+  sync_pause_ns_.Add(Clock::Monotonic() - sync_begin_ns_);
+}
+
+// Not by the background's being idle: a collection may have taken the walk from it for a moment.
+bool Session::WaitForFirstSight(std::chrono::milliseconds limit) const {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  while (sync_->first.load() && sync_->open.load() && failure_.active()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
 }
 
 void Session::SyncEnd() {
-  if (!CloseSync(PushMode::kForce)) return;
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, sync_->objects, sync_->words * trace::kWordBytes);
   PushFrame(segment, true);
@@ -159,33 +199,12 @@ bool Session::MayBeSyncPoint(const AntTracksGC& gc) const {
 }
 
 void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
-  Sync& sync = *sync_;
-  const std::span<const AntTracksSpace> spaces(gc.spaces, gc.nspaces);
   if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
     next_file_queued_.store(true, std::memory_order_release);
     if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
-  trace::ByteBuffer segment;
-  std::vector<trace::Space> in_words = InWords(spaces);
-  if (vm_.next_objects != nullptr) {
-    for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
-  }
-  trace::AppendSyncBegin(&segment, trace::SyncReason::kRotation, clock_.Now(), in_words);
-  PushFrame(segment);
-  if (failure_.failed()) return;  // objects of a sync point that never began make no sense
-  sync.objects = sync.words = 0;
-  sync.lost = false;
-  sync.stop.store(false);
-  uint64_t all_words = 0;
-  for (const AntTracksSpace& space : spaces) all_words += (space.top - space.bottom) / trace::kWordBytes;
-  sync.all_words.store(all_words);
-  sync.words_read.store(0);
-  sync.bytes_written.store(0);
-  sync.spaces.assign(spaces.begin(), spaces.end());
-  sync.hurry.store(Hurry::kNot);
-  sync.young_done.store(false);
-  sync.open.store(true);
+  if (!OpenSyncPoint(trace::SyncReason::kRotation, {gc.spaces, gc.nspaces})) return;
   if (!sync_in_pause_ && background_.Start([this] { WalkSpaces(); })) return;
   sync_in_pause_ = false;
   WalkInPause();
@@ -197,18 +216,28 @@ void Session::WalkInPause() {
   sync_->young_done.store(true);
   if (young && WalkOld(false)) {
     SyncEnd();
-  } else if (failure_.active()) {
-    AbandonSyncPoint("the trace could not be written fast enough");
+  } else {
+    LoseSyncPoint();
   }
+}
+
+// What was read could not be written. Of the first one: a heap that is known in part only is worth nothing.
+void Session::LoseSyncPoint() {
+  if (!failure_.active()) return;
+  if (!sync_->first.load()) return AbandonSyncPoint("the trace could not be written fast enough");
+  sync_->open.store(false);
+  failure_.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= or a "
+                "faster disk");
 }
 
 // What a young collection may take, then the rest. False: stopped, or lost.
 bool Session::WalkYoung(bool concurrent) {
   for (uint32_t i = 0; i < sync_->spaces.size(); i++) {
     const AntTracksSpace& space = sync_->spaces[i];
-    if (YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
+    const bool listed = sync_->first.load() && space.kind == ANTTRACKS_SPACE_EDEN;
+    if (YoungMayTake(space) && !listed && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
-  return CloseSync(PushMode::kGiveUp);
+  return CloseSync();
 }
 
 bool Session::WalkOld(bool concurrent) {
@@ -216,7 +245,7 @@ bool Session::WalkOld(bool concurrent) {
     const AntTracksSpace& space = sync_->spaces[i];
     if (!YoungMayTake(space) && !WalkSpace(i, {space.bottom, space.top}, concurrent)) return false;
   }
-  return CloseSync(PushMode::kGiveUp);
+  return CloseSync();
 }
 
 // False: stopped, or lost.
@@ -254,18 +283,18 @@ uint64_t Session::ListRun(uint32_t index, const Stretch& run) {
   if (!ReadStretches(sync.kinds, blocks, sync.scratch, true)) return 0;
   const Stretch block{run.start, sync.scratch.ends[0]};
   const Scratch::Lane& lane = sync.scratch.lanes[0];
-  return WriteSyncRun(index, block, lane.id_span(), lane.length_span(), PushMode::kGiveUp) ? block.top : 0;
+  return WriteSyncRun(index, block, lane.id_span(), lane.length_span()) ? block.top : 0;
 }
 
 // The same for objects of the shared archive, which have a site of their own.
 uint64_t Session::ListArchive(uint32_t index, const Stretch& run) {
   uint64_t at = run.start;
   while (at < run.top) {
-    const uint64_t bytes = ListObject(index, at, true, PushMode::kGiveUp);
+    const uint64_t bytes = ListObject(index, at, true);
     if (bytes == 0) return 0;
     at += bytes;
   }
-  return WriteListed(index, PushMode::kGiveUp) ? at : 0;
+  return WriteListed(index) ? at : 0;
 }
 
 // In the background. A collection that waits for the young spaces goes on when they are listed, or when this is over: then
@@ -279,8 +308,8 @@ void Session::WalkSpaces() {
     }
     if (whole) {
       SyncEnd();
-    } else if (!sync_->stop.load() && failure_.active()) {
-      AbandonSyncPoint("the trace could not be written fast enough");
+    } else if (!sync_->stop.load()) {
+      LoseSyncPoint();
     }
   });
 }
@@ -294,19 +323,21 @@ void Session::FinishYoungSpaces() {
     const bool young = WalkYoung(false);
     sync.young_done.store(true);
     if (young) {
-      background_.Start([this] { WalkSpaces(); });
+      const bool goes_on = background_.Start([this] { WalkSpaces(); });
+      if (!goes_on && sync.first.load()) WalkInPause();  // tracing ends, and waits for it
     } else {
-      AbandonSyncPoint("the trace could not be written fast enough");
+      LoseSyncPoint();
     }
     return;
   }
-  sync.hurry.store(Hurry::kYoung);
+  Hurry calm = Hurry::kNot;
+  sync.hurry.compare_exchange_strong(calm, Hurry::kYoung);
   background_.WaitUntil([&sync] { return sync.young_done.load(); });
   Hurry young = Hurry::kYoung;
   sync.hurry.compare_exchange_strong(young, Hurry::kNot);
 }
 
-// Before a collection takes old regions, or classes are unloaded.
+// Before a collection takes old regions, or classes are unloaded; of the first one before any but a young collection.
 void Session::FinishSyncPoint() {
   if (!background_.busy()) return;
   if (background_.Withdraw()) {

@@ -32,7 +32,9 @@ struct Session::Sync {
     std::vector<uint32_t> lengths;
   };
   Listed listed;
-  bool lost = false;  // what the VM has listed could not be written
+  std::atomic<bool> first{false};  // not of a rotation
+  PushMode mode = PushMode::kGiveUp;
+  WaitBudget wait;
   uint64_t run_end = 0;  // word behind the last run of the segment
   KindCache kinds;
   Scratch scratch;

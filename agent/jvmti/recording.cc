@@ -290,11 +290,13 @@ Status Recording::BeginTracing(trace::SyncReason reason) {
   if (status.ok()) status = writer_->Start(MetaJson(env_, *vm_, plan_.text.c_str()));
   if (status.ok()) {
     session_->Begin(reason);
-    if (sink_->rotates()) status = StartBackground(jni);
+    if (sink_->rotates() || reason == trace::SyncReason::kAttach) status = StartBackground(jni);
   }
   if (status.ok()) {
     const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
     const int32_t error = vm_->start(&callbacks);
+    // A large heap is listed beside the program. Whoever asked for the trace hears of it when it is whole, or soon after.
+    if (error == 0 && reason == trace::SyncReason::kAttach) (void)session_->WaitForFirstSight(core::limits::kFirstSight);
     if (error == 0) return {};
     status = error == -1 ? Status::Error("this JVM is being traced already, by another copy of the agent")
                          : Status::Error("tracing could not be started (" + std::to_string(error) + ")");

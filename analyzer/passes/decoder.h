@@ -167,7 +167,6 @@ class Decoder {
   uint64_t unknown_segments_ = 0;
   bool in_gc_ = false;
   bool in_sync_ = false;
-  SyncReason sync_reason_ = SyncReason::kStart;  // of the sync point that is under way
   bool after_gap_ = false;  // the end of a collection or sync point may be missing, until the next SYNC_BEGIN
   bool must_sync_ = false;
   bool sampled_ = false;

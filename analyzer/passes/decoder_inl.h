@@ -364,7 +364,7 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
                    event.id, begin ? "within another collection" : "without a GC_BEGIN");
     if (!begin) return;
   }
-  if (begin && in_sync_ && (event.kind == GcKind::kFull || sync_reason_ != SyncReason::kRotation)) {
+  if (begin && in_sync_ && event.kind == GcKind::kFull) {
     problems_->Add(ProblemKind::kOrder, position_, "collection {} within a sync point", event.id);
   }
   in_gc_ = begin;
@@ -395,7 +395,6 @@ void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
   in_gc_ = false;
   after_gap_ = false;
   in_sync_ = true;
-  sync_reason_ = event.reason;
   sink_->SyncBegin(event);
 }
 
@@ -538,9 +537,7 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
     return;
   }
   // The program may end while the old space is still being listed, or while it is sampled in a pause.
-  if (!after_gap_ && !sampled_ && (in_gc_ || (in_sync_ && sync_reason_ != SyncReason::kRotation))) {
-    problems_->Add(ProblemKind::kOrder, position_, "END within a {}", in_gc_ ? "collection" : "sync point");
-  }
+  if (!after_gap_ && !sampled_ && in_gc_) problems_->Add(ProblemKind::kOrder, position_, "END within a collection");
   Time(event.time);
   ended_ = true;
   sink_->End(event);

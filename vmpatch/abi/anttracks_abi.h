@@ -6,7 +6,7 @@
  *       GetExtensionFunctions  ---------------->  finds ANTTRACKS_EXTENSION_ID
  *       AntTracksVM            <----------------  calls it once with its version
  *       start(callbacks)       <----------------  at VMInit or attach
- *       sync_begin, sync_objects*, sync_end --->  the heap as it stands at that safepoint
+ *       sync_begin, sync_objects*, sync_end --->  the spaces and eden's objects as they stand at that safepoint
  *       tlab, object, thread_exit ------------->  in mutators, and at safepoints for all threads
  *       gc_begin, moves*, slides*, fillers*,
  *       class_unload*, gc_end ----------------->  in GC workers and the VM thread
@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 3
+#define ANTTRACKS_ABI_VERSION 4
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -122,8 +122,9 @@ typedef struct AntTracksCallbacks {
   uint32_t version; /* ANTTRACKS_ABI_VERSION the agent was built with */
   void* context;    /* handed back as first argument */
 
-  /* The heap at the start, in one safepoint: begin, per space any number of objects in address order, end.
-   * count addresses of objects; fillers in eden are left out. */
+  /* The heap at the start, in one safepoint: begin, the objects of each eden space in address order, end. count addresses
+   * of objects; fillers are left out. The other spaces are the agent's to read, then or later, as after a collection: see
+   * next_objects. */
   void (*sync_begin)(void* context, const AntTracksSpace* spaces, uint32_t nspaces);
   void (*sync_objects)(void* context, uint32_t space_index, const uint64_t* addresses, uint32_t count);
   void (*sync_end)(void* context);
@@ -241,7 +242,7 @@ typedef struct AntTracksVM {
    * collection came first, or critical native code (GCLocker) prevented it. */
   int32_t (*collect)(void);
 
-  /* NULL: objects of the spaces that gc_end gives lie one behind the other, all with their class. Otherwise not: some
+  /* NULL: objects of the spaces that gc_end gives (and sync_begin, eden apart) lie one behind the other, all with their class. Otherwise not: some
    * dead ones have lost it. Then this finds, in [*from, top) of such a space, the next objects that do so: they begin
    * at *from afterwards and end at the address that it returns, which is the next from; both are top when there are none left. The
    * first from is the space's bottom. Fillers, and what is known to be dead, are left out. Not later than gc_begin of a

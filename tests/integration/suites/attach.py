@@ -57,6 +57,37 @@ def exact_from_the_middle(t, collector):
 each_collector("the heap is exact, and every live object has its site", exact_from_the_middle)
 
 
+def listed_beside(t, collector):
+    """Traces of a program with a heap that is listed after the pause, until collections have come into two listings.
+
+    The heap after the last collection, which the program dumps, is exact in each of them."""
+    with Program(t, (*flags_of(collector, "400m"), "-Xmn4m"), threads=4, objects=700_000) as program:
+        program.tell("gc")
+        within = cycles = 0
+        while within < 2:
+            expect(cycles < 60, f"a collection came into {within} of {cycles} listings only")
+            cycles += 1
+            trace = t.path(f"{cycles}.trace")
+            program.attach(f"file={trace}")
+            listed = program.status()["trace"]["counters"]["sync_objects"]
+            expect(listed > 1_400_000, f"{listed} objects when attach has answered")
+            whole = cycles == 1
+            if whole:
+                program.tell("both")
+            program.ctl("stop")
+            verified(trace)
+            gcs = analyze_json("gcs", trace)["gcs"]
+            within += any(not gc["exact"] for gc in gcs)
+            if whole:
+                expect(judge(t.folder, trace) == 2, "not all was judged")
+            os.remove(trace)
+        program.end()
+        expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
+
+
+each_collector("a large heap is listed beside the program, whatever collections come", listed_beside)
+
+
 def cycles(t, collector):
     """Twenty traces of one program under load, one after the other."""
     marking = ("-XX:G1HeapRegionSize=1m", "-XX:InitiatingHeapOccupancyPercent=10") if collector == "G1" else ()

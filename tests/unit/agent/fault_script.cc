@@ -118,18 +118,20 @@ ScriptObject Script::Random(uint64_t at) {
   return Make(what < 10 ? FakeVm::kObject : FakeVm::kPoint, site, 0, false, at);
 }
 
+// Objects of eden, which the VM lists, and of the old space, which the agent reads.
 void Script::SyncPoint() {
-  Space& old = spaces_[kOld];
   std::vector<uint64_t> addresses;
-  for (int i = 0; i < 60; i++) {
-    objects_.push_back(Random(old.top));
-    addresses.push_back(old.top);
-    old.top += objects_.back().bytes;
+  for (Space* space : {&spaces_[kEden], &spaces_[kOld]}) {
+    for (int i = 0; i < 60; i++) {
+      objects_.push_back(Random(space->top));
+      if (space == &spaces_[kEden]) addresses.push_back(space->top);
+      space->top += objects_.back().bytes;
+    }
   }
   const std::vector<AntTracksSpace> spaces = Spaces(false);
   InAgent([&](void* agent) { callbacks_.sync_begin(agent, spaces.data(), kSpaces); });
-  InAgent([&](void* agent) { callbacks_.sync_objects(agent, kOld, addresses.data(), 40); });
-  InAgent([&](void* agent) { callbacks_.sync_objects(agent, kOld, addresses.data() + 40, 20); });
+  InAgent([&](void* agent) { callbacks_.sync_objects(agent, kEden, addresses.data(), 40); });
+  InAgent([&](void* agent) { callbacks_.sync_objects(agent, kEden, addresses.data() + 40, 20); });
   InAgent([&](void* agent) { callbacks_.sync_end(agent); });
 }
 

@@ -196,7 +196,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-Recording::Recording(FakeVm& vm, SessionConfig config) : path_(TemporaryPath()) {
+Recording::Recording(FakeVm& vm, SessionConfig config, trace::SyncReason reason) : path_(TemporaryPath()) {
   auto file = io::TraceFile::Create(path_, false);
   if (!file.ok()) Bad(file.message());
   file_ = std::move(*file);
@@ -204,7 +204,7 @@ Recording::Recording(FakeVm& vm, SessionConfig config) : path_(TemporaryPath()) 
   session_ = std::make_unique<Session>(vm.vm(), config);
   writer_ = std::make_unique<io::Writer>(*session_, *file_, io::WriterConfig{});
   if (!writer_->Start("{}").ok()) Bad("no writer");
-  session_->Begin(trace::SyncReason::kStart);
+  session_->Begin(reason);
   callbacks_ = MakeCallbacks(session_.get());
 }
 

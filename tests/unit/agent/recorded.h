@@ -74,7 +74,7 @@ struct ReadTrace {
 
 class Recording {
  public:
-  explicit Recording(FakeVm& vm, SessionConfig config = {});
+  explicit Recording(FakeVm& vm, SessionConfig config = {}, trace::SyncReason reason = trace::SyncReason::kStart);
   ~Recording();
 
   const AntTracksCallbacks& callbacks() const { return callbacks_; }

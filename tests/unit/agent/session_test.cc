@@ -189,25 +189,30 @@ TEST_CASE("a class that takes an unloaded one's place is another class") {
   CHECK(trace.Count(SegmentKind::kClassUnload) == 1);
 }
 
-TEST_CASE("a sync point lists the heap over gaps and spaces, with totals") {
+TEST_CASE("the first sync point has eden as the VM lists it, over gaps, and the other spaces as they lie, with totals") {
   FakeVm vm;
   Recording recording(vm, {.buffer_bytes = 1024, .queue_bytes = 1 << 20});
   std::vector<uint64_t> addresses;
-  uint64_t at = vm.heap();
-  uint64_t bytes = 0;
+  uint64_t at = vm.heap(), eden = 0, eden_top = 0, bytes = 0;
   for (uint32_t i = 0; i < 3000; i++) {
+    if (i == 1000) {
+      eden_top = at;
+      eden = vm.heap();
+      at += 640;
+    }
     addresses.push_back(at);
     const uint64_t end = vm.Put(at, FakeVm::kInts, i % 90, i % 11);
     bytes += end - at;
-    at = end + (i % 5 == 0 ? 64 : 0);
+    at = end + (i < 1000 && i % 5 == 0 ? 64 : 0);
   }
-  const AntTracksSpace spaces[] = {{ANTTRACKS_SPACE_OLD, 0, vm.heap(), at, vm.heap_end()},
-                                   {ANTTRACKS_SPACE_EDEN, 0, 0x1000, 0x2000, 0x3000}};
+  const AntTracksSpace spaces[] = {{ANTTRACKS_SPACE_OLD, 0, addresses[1000], at, vm.heap_end()},
+                                   {ANTTRACKS_SPACE_EDEN, 0, eden, eden_top, addresses[1000]}};
   const auto& callbacks = recording.callbacks();
   callbacks.sync_begin(recording.context(), spaces, 2);
-  callbacks.sync_objects(recording.context(), 1, addresses.data(), 1000);
-  callbacks.sync_objects(recording.context(), 0, addresses.data() + 1000, 2000);
+  callbacks.sync_objects(recording.context(), 1, addresses.data(), 300);
+  callbacks.sync_objects(recording.context(), 1, addresses.data() + 300, 700);
   callbacks.sync_end(recording.context());
+  CHECK(recording.session().SyncPointBytes() > 3000);
   const ReadTrace trace = recording.End();
   REQUIRE(trace.sync_objects.size() == 3000);
   for (size_t i = 0; i < 3000; i++) {

@@ -32,6 +32,33 @@ TEST_CASE("a sync point whose end comes within a collection is not counted as it
   CHECK(result.err == "");
 }
 
+TEST_CASE("a young collection may come before the old space of an attached program is listed, a full one not") {
+  for (const bool full : {false, true}) {
+    CAPTURE(full);
+    TraceBuilder b;
+    b.Meta(kEden * 8, kHeapEnd * 8);
+    b.Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+    b.SyncBegin(1, 1000, SpacesOf(0, 3, 0, 27));
+    b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
+    b.Gc(SegmentKind::kGcBegin, 0, full, "x", 2000, SpacesOf(0, 3, 0, 27));
+    b.Segment(SegmentKind::kMoves, 0, Moves({{kFrom, kTo, 0, 3}}));
+    b.Gc(SegmentKind::kGcEnd, 0, full, "x", 3000, SpacesOf(0, 0, 3, 27));
+    b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
+    b.Numbers(SegmentKind::kSyncEnd, 0, {5, 240});
+    b.Gc(SegmentKind::kGcBegin, 1, 0, "x", 4000, SpacesOf(0, 0, 3, 27));
+    b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));
+    b.Gc(SegmentKind::kGcEnd, 1, 0, "x", 5000, SpacesOf(0, 3, 0, 27));
+    b.End(6000, "VM death", "{}");
+    Folder folder;
+    folder.Write("attached.trace", b.Flush().file());
+    const CommandResult verify = folder.Run("verify", {"attached.trace"});
+    CHECK(verify.code == (full ? 1 : 0));
+    CAPTURE(verify.err);
+    CHECK(Has(verify.out + verify.err, "collection 0 within a sync point") == full);
+    if (!full) CHECK(Has(folder.Run("heap", {"attached.trace"}).out, "5 objects"));
+  }
+}
+
 TEST_CASE("RotationWholeTraceIsCheckedAtEachRotation") {
   Folder folder;
   WriteRotated(&folder);

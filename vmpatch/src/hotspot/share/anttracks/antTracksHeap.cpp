@@ -53,43 +53,40 @@ void add(AntTracksSpaces* out, uint32_t kind, bool collected, const Space* space
   out->add(kind, collected ? ANTTRACKS_COLLECTED : ANTTRACKS_NOT_COLLECTED, space->bottom(), space->top(), space->end());
 }
 
-// Hands the objects to the agent in batches.
-class SyncClosure : public ObjectClosure {
+// Hands the objects of eden to the agent in batches.
+class EdenClosure : public ObjectClosure {
   const AntTracksCallbacks& _callbacks;
   uint32_t _space;
-  bool _skip_fillers;
   uint32_t _length;
   uint64_t _addresses[1024];
- public:
-  SyncClosure(const AntTracksCallbacks& callbacks) :
-      _callbacks(callbacks), _space(0), _skip_fillers(false), _length(0) {}
-  ~SyncClosure() { flush(); }
-  void in_space(uint32_t space, bool skip_fillers) {
-    if (space != _space) flush();
-    _space = space;
-    _skip_fillers = skip_fillers;
-  }
+
   void flush() {
     if (_length > 0) _callbacks.sync_objects(_callbacks.context, _space, _addresses, _length);
     _length = 0;
   }
+ public:
+  EdenClosure(const AntTracksCallbacks& callbacks) : _callbacks(callbacks), _space(0), _length(0) {}
+  ~EdenClosure() { flush(); }
+  void in_space(uint32_t space) {
+    if (space != _space) flush();
+    _space = space;
+  }
   virtual void do_object(oop obj) {
-    if (_skip_fillers && AntTracks::is_filler(obj->mark())) return;
+    if (AntTracks::is_filler(obj->mark())) return;
     if (_length == ARRAY_SIZE(_addresses)) flush();
     _addresses[_length++] = cast_from_oop<uint64_t>(obj);
   }
 };
 
-// What HotSpot itself regards as objects: others may have lost their class.
-class SyncRegionClosure : public HeapRegionClosure {
+class EdenRegionClosure : public HeapRegionClosure {
   const AntTracksSpaces& _spaces;
-  SyncClosure* const _objects;
+  EdenClosure* const _objects;
   uint32_t _at;
  public:
-  SyncRegionClosure(const AntTracksSpaces& spaces, SyncClosure* objects) : _spaces(spaces), _objects(objects), _at(0) {}
+  EdenRegionClosure(const AntTracksSpaces& spaces, EdenClosure* objects) : _spaces(spaces), _objects(objects), _at(0) {}
   virtual bool do_heap_region(HeapRegion* region) {
-    if (region->is_free() || region->is_continues_humongous()) return false;
-    _objects->in_space(_spaces.find((uint64_t)region->bottom(), &_at), !region->is_closed_archive());
+    if (!region->is_eden()) return false;
+    _objects->in_space(_spaces.find((uint64_t)region->bottom(), &_at));
     region->object_iterate(_objects);
     return false;
   }
@@ -128,16 +125,17 @@ void AntTracksHeap::describe(AntTracksSpaces* out, Moment moment, uint32_t gc_ki
   }
 }
 
-void AntTracksHeap::walk(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces) {
-  SyncClosure objects(callbacks);
+void AntTracksHeap::walk_eden(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces) {
+  EdenClosure objects(callbacks);
   if (UseG1GC) {
-    SyncRegionClosure regions(spaces, &objects);
+    EdenRegionClosure regions(spaces, &objects);
     G1CollectedHeap::heap()->heap_region_iterate(&regions);
     return;
   }
   for (uint32_t i = 0; i < spaces.count(); i++) {
     const AntTracksSpace& space = spaces.data()[i];
-    objects.in_space(i, space.kind == ANTTRACKS_SPACE_EDEN);
+    if (space.kind != ANTTRACKS_SPACE_EDEN) continue;
+    objects.in_space(i);
     for (HeapWord* at = (HeapWord*)space.bottom; at < (HeapWord*)space.top; at += cast_to_oop(at)->size()) {
       objects.do_object(cast_to_oop(at));
     }

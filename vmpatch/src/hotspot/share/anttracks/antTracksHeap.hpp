@@ -37,8 +37,8 @@ class AntTracksHeap : AllStatic {
   enum Moment { now, at_begin, at_end };
   // gc_kind: ANTTRACKS_GC_*, if it is the begin or end of a collection.
   static void describe(AntTracksSpaces* out, Moment moment, uint32_t gc_kind = 0);
-  // Hands all objects to the agent but fillers that no heap dump shows, and what is known to be dead.
-  static void walk(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces);
+  // Hands the objects of eden to the agent, fillers left out, which no heap dump shows. The heap is parsable.
+  static void walk_eden(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces);
   static MemRegion reserved();
   // A young collection, now, called by a Java thread in the VM. False: another one came first, or none is possible.
   static bool collect_young();

@@ -52,12 +52,12 @@ class VM_AntTracks : public VM_Operation {
 
 namespace {
 
-void walk_heap(const AntTracksCallbacks& callbacks) {
+void begin_sync(const AntTracksCallbacks& callbacks) {
   ResourceMark rm;
   AntTracksSpaces spaces;
   AntTracksHeap::describe(&spaces, AntTracksHeap::now);
   callbacks.sync_begin(callbacks.context, spaces.data(), spaces.count());
-  AntTracksHeap::walk(callbacks, spaces);
+  AntTracksHeap::walk_eden(callbacks, spaces);
   callbacks.sync_end(callbacks.context);
 }
 
@@ -83,7 +83,7 @@ void VM_AntTracks::start() {
     state->_agent_slot = NULL;
     state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
   }
-  walk_heap(AntTracks::_callbacks);
+  begin_sync(AntTracks::_callbacks);
   AntTracks::_recording = true;
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     AntTracks::limit_tlab(thread);
