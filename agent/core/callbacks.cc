@@ -62,29 +62,29 @@ void OfWorker(void* context, uint32_t worker, Call&& call) noexcept {
 }
 
 void SyncBegin(void* context, const AntTracksSpace* spaces, uint32_t count) noexcept {
-  IfActive(context, [&](Session& s) { s.SyncBegin({spaces, count}); });
+  IfActive(context, [&](Session& s) { s.FirstSyncBegin({spaces, count}); });
 }
 void SyncObjects(void* context, uint32_t space, const uint64_t* addresses, uint32_t count) noexcept {
-  IfActive(context, [&](Session& s) { s.SyncObjects(space, {addresses, count}); });
+  IfActive(context, [&](Session& s) { s.sync_points().FirstEden(space, {addresses, count}); });
 }
 void SyncEnd(void* context) noexcept {
-  IfActive(context, [](Session& s) { s.EdenListed(); });
+  IfActive(context, [](Session& s) { s.sync_points().FirstEdenEnd(); });
 }
 void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
   Session& session = *static_cast<Session*>(context);
   if (!session.failure().active()) return;
   if (at_safepoint != 0) BeginOfCollection(session);  // the VM thread may do it for the thread
-  InThread(context, [&](Session& s) { s.Alloc(thread, slot, start, top, at_safepoint != 0); });
+  InThread(context, [&](Session& s) { s.mutators().Alloc(thread, slot, start, top, at_safepoint != 0); });
   if (at_safepoint != 0) EndOfCollection(session);
 }
 void Object(void* context, void* thread, void** slot, uint64_t address) noexcept {
   if (!static_cast<Session*>(context)->failure().active()) return;
-  InThread(context, [&](Session& s) { s.Object(thread, slot, address); });
+  InThread(context, [&](Session& s) { s.mutators().Object(thread, slot, address); });
 }
 // Also when tracing is off: the slot's state must go.
 void ThreadExit(void* context, void* thread, void** slot) noexcept {
   if (*slot == nullptr) return;
-  InThread(context, [&](Session& s) { s.ThreadExit(thread, slot); });
+  InThread(context, [&](Session& s) { s.mutators().ThreadExit(thread, slot); });
 }
 // At the return objects move. If all went well nobody is where they do; if not, and when tracing is off, the agent has
 // to leave the whole heap.
@@ -96,13 +96,13 @@ void GcBegin(void* context, const AntTracksGC* gc) noexcept {
   if (!session.failure().active()) session.LeaveHeap();
 }
 void Moves(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count) noexcept {
-  OfWorker(context, worker, [&](Session& s) { s.Moves(worker, {moves, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.gc_events().Moves(worker, {moves, count}); });
 }
 void Slides(void* context, uint32_t worker, const AntTracksSlide* slides, uint32_t count) noexcept {
-  OfWorker(context, worker, [&](Session& s) { s.Slides(worker, {slides, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.gc_events().Slides(worker, {slides, count}); });
 }
 void Fillers(void* context, uint32_t worker, const AntTracksFiller* fillers, uint32_t count) noexcept {
-  OfWorker(context, worker, [&](Session& s) { s.Fillers(worker, {fillers, count}); });
+  OfWorker(context, worker, [&](Session& s) { s.gc_events().Fillers(worker, {fillers, count}); });
 }
 void ClassUnload(void* context, uint64_t klass) noexcept {
   IfActive(context, [&](Session& s) { s.ClassUnload(klass); });

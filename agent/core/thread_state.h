@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent keeps for a thread of the VM: its stream of objects and the buffer that it writes to.
+// What the agent keeps for a thread of the VM: its stream of objects, and what it has not read yet.
 //
 // Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a safepoint.
-// The stream belongs to whoever Readers gave it to. prev and next belong to Session's registry and its mutex.
-// Ownership: Session owns the state, the state its buffer.
+// The stream belongs to whoever Readers gave it to. prev and next belong to Mutators' registry and its mutex.
+// Ownership: Mutators owns the state.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "agent/core/buffer_queue.h"
 #include "agent/core/counter.h"
 #include "agent/core/kind_table.h"
 #include "agent/core/readers.h"
+#include "agent/core/segment_stream.h"
 #include "agent/core/tlab_walker.h"
 #include "agent/core/wait_budget.h"
 
@@ -36,13 +36,9 @@ struct alignas(64) ThreadState {
   explicit ThreadState(uint32_t number) : id(number), random(number * 0x9E3779B1u | 1) {}
 
   // The stream.
-  uint8_t* out = nullptr;    // next byte of the open segment
-  uint8_t* limit = nullptr;  // the end of the buffer
-  Buffer* buffer = nullptr;  // may be there without an open segment
-  bool open = false;
+  RunStream stream;
   uint32_t id;
-  uint64_t run_end = 0;     // word behind the last run of the segment
-  uint32_t share = 0;       // of the segment
+  uint32_t share = 0;  // of the open segment
   AllocCounts counts;       // tlabs is the thread's own
   KindCache kinds;
 

@@ -296,7 +296,7 @@ Status Recording::BeginTracing(trace::SyncReason reason) {
     const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
     const int32_t error = vm_->start(&callbacks);
     // A large heap is listed beside the program. Whoever asked for the trace hears of it when it is whole, or soon after.
-    if (error == 0 && reason == trace::SyncReason::kAttach) (void)session_->WaitForFirstSight(core::limits::kFirstSight);
+    if (error == 0 && reason == trace::SyncReason::kAttach) (void)session_->sync_points().WaitForFirst(core::limits::kFirstSight);
     if (error == 0) return {};
     status = error == -1 ? Status::Error("this JVM is being traced already, by another copy of the agent")
                          : Status::Error("tracing could not be started (" + std::to_string(error) + ")");

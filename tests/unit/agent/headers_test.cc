@@ -86,9 +86,9 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
     Stretches stretches(vm);
     stretches.Report(recording, kLanes, true);  // from now on its kinds are known
     const uint64_t marked = stretches.Report(recording, kLanes, false, mark);
-    REQUIRE(Await([&] { return session.batches_read() + session.batches_refused() != 0; }));
-    CHECK(session.batches_refused() == 1);
-    CHECK(session.batches_read() == 0);
+    REQUIRE(Await([&] { return session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() != 0; }));
+    CHECK(session.mutators().readers().batches_refused() == 1);
+    CHECK(session.mutators().readers().batches_read() == 0);
     FakeVm::SetMark(marked, stretches.before);
     stretches.Report(recording, kLanes);  // the thread reads both
     const ReadTrace trace = recording.End();
@@ -110,8 +110,8 @@ TEST_CASE("a reader leaves an object whose header is on the stack of a lock's ow
   FakeLock lock;
   lock.header.store(uint64_t{99} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now
   const uint64_t locked = stretches.Report(recording, kLanes, false, reinterpret_cast<uint64_t>(&lock));
-  REQUIRE(Await([&] { return session.batches_read() + session.batches_refused() != 0; }));
-  CHECK(session.batches_refused() == 1);
+  REQUIRE(Await([&] { return session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() != 0; }));
+  CHECK(session.mutators().readers().batches_refused() == 1);
   FakeVm::SetMark(locked, stretches.before);
   stretches.Report(recording, kLanes);
   const ReadTrace trace = recording.End();
@@ -177,7 +177,7 @@ struct Owner {
       }
       recording.Tlab(thread, &slot, start, at);
       // Readers stay out while no processor is idle. One of them is to read something, too.
-      if (recording.session().batches_read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (recording.session().mutators().readers().batches_read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
@@ -236,12 +236,12 @@ TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, 
   for (unsigned i = 0; i < 2; i++) lockers.emplace_back([&, i] { wrong += LockAndUnlock(owners, i + 5, stop); });
   for (auto& owner : owners) threads.emplace_back([&] { owner->Run(recording); });
   for (std::thread& thread : threads) thread.join();
-  CHECK(recording.session().batches_read() != 0);
-  const uint64_t refused = recording.session().batches_refused();
+  CHECK(recording.session().mutators().readers().batches_read() != 0);
+  const uint64_t refused = recording.session().mutators().readers().batches_refused();
   ReadTrace trace = recording.End();
   stop = true;
   for (std::thread& locker : lockers) locker.join();
-  MESSAGE(recording.session().batches_read() << " batches read by readers, " << refused << " refused");
+  MESSAGE(recording.session().mutators().readers().batches_read() << " batches read by readers, " << refused << " refused");
   CHECK(wrong == 0);
   CHECK(trace.losses == 0);
   std::vector<ReadObject> expected;

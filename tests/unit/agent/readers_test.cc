@@ -89,8 +89,8 @@ TEST_CASE("whoever reads what threads have allocated, every object is in the tra
     for (std::thread& thread : threads) thread.join();
     // So that at least one batch is there for a reader that was slow to start.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (recording.session().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    CHECK(recording.session().batches_read() > 0);
+    while (recording.session().mutators().readers().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    CHECK(recording.session().mutators().readers().batches_read() > 0);
     const ReadTrace trace = recording.End();
     CHECK(trace.losses == 0);
     CheckAll(trace.objects, allocators);
@@ -141,9 +141,9 @@ TEST_CASE("readers that have to wait for a processor stay out for a while, and n
   std::vector<Allocator> allocators = FourParts(vm);
   for (Allocator& allocator : allocators) allocator.Run(recording);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (recording.session().reader_rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  CHECK(recording.session().reader_rests() != 0);
-  CHECK(recording.session().batches_read() + recording.session().batches_refused() >= 16);  // between two looks
+  while (recording.session().mutators().readers().rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  CHECK(recording.session().mutators().readers().rests() != 0);
+  CHECK(recording.session().mutators().readers().batches_read() + recording.session().mutators().readers().batches_refused() >= 16);  // between two looks
   CHECK(asked >= 1);
   const ReadTrace trace = recording.End();
   CHECK(trace.losses == 0);
@@ -203,11 +203,11 @@ TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
   }
   const Session& session = recording.session();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (session.batches_read() + session.batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
+  while (session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
     std::this_thread::yield();
   }
-  CHECK(session.batches_refused() == 1);
-  CHECK(session.batches_read() == 0);
+  CHECK(session.mutators().readers().batches_refused() == 1);
+  CHECK(session.mutators().readers().batches_read() == 0);
   CHECK(recording.End().objects.size() == kLanes);
   CHECK_FALSE(asked);
 }
