@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "agent/io/descriptor.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "trace/output_file.h"
 
 namespace anttracks::io {

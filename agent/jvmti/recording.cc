@@ -12,7 +12,7 @@
 
 #include "agent/core/callbacks.h"
 #include "agent/core/log.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/trace_file.h"
 #include "agent/jvmti/meta.h"
 #include "trace/file_writer.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/trace_file.h"
 #include "tests/unit/agent/fault_injection.h"
 #include "trace/file_writer.h"

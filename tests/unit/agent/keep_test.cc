@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "agent/core/log.h"
-#include "agent/io/fold_process.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/fold_process.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {

@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {

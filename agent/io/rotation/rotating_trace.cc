@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 
 #include <unistd.h>
 

@@ -19,7 +19,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/io/fold_process.h"
+#include "agent/io/rotation/fold_process.h"
 #include "agent/io/sink.h"
 #include "agent/io/trace_file.h"
 #include "trace/file_writer.h"
