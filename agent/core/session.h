@@ -25,10 +25,10 @@
 #include "agent/core/background.h"
 #include "agent/core/budget.h"
 #include "agent/core/counter.h"
-#include "agent/core/event_source.h"
 #include "agent/core/readers.h"
 #include "agent/core/skipped_map.h"
 #include "agent/core/symbols.h"
+#include "agent/core/sync_point_source.h"
 #include "agent/core/thread_state.h"
 #include "trace/gc_encoders.h"
 #include "trace/segment_writer.h"
@@ -56,7 +56,7 @@ struct SessionConfig {
   uint32_t most_id = trace::kMaxId;  // see Symbols
 };
 
-class Session final : public EventSource {
+class Session final : public SyncPointSource {
  public:
   Session(const AntTracksVM& vm, const SessionConfig& config);
   ~Session() override;
@@ -87,19 +87,6 @@ class Session final : public EventSource {
   void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);
   void ClassUnload(uint64_t klass);
 
-  // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
-  void WantSyncPoint() override { sync_wanted_.store(true, std::memory_order_relaxed); }
-  // What was wanted while a new file was under way was wanted of the file before it: so the mark is asked for first.
-  bool sync_point_wanted() const {
-    return !next_file_queued_.load(std::memory_order_acquire) && sync_wanted_.load(std::memory_order_relaxed);
-  }
-  // From the writer, at the mark.
-  void NextFileBegun() override {
-    sync_wanted_.store(false, std::memory_order_relaxed);  // released by the next line
-    next_file_queued_.store(false, std::memory_order_release);
-  }
-  // About how many bytes, before compression, the youngest sync point takes, from the part that was read. 0: not known
-  // yet. Any thread.
   double SyncPointBytes() const override;
   void RequestCollection() override { background_.RequestCollection(); }
 
@@ -272,7 +259,6 @@ class Session final : public EventSource {
   WaitBudget pause_wait_;       // of all that is reported in the pause that is under way
   Counter collections_, sync_objects_, sync_points_, abandoned_sync_points_, sync_pause_ns_;
   Background background_;
-  std::atomic<bool> sync_wanted_{false}, next_file_queued_{false};
   // Of the VM thread. The next sync point reads all spaces in the pause, as the last one was interrupted.
   bool sync_in_pause_ = false;
   uint64_t slides_before_ = 0;

@@ -163,7 +163,7 @@ void Session::BeginSyncPoint(const AntTracksGC& gc, bool next_file) {
   const std::span<const AntTracksSpace> spaces(gc.spaces, gc.nspaces);
   if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
-    next_file_queued_.store(true, std::memory_order_release);
+    NextFileQueued();
     if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
   trace::ByteBuffer segment;

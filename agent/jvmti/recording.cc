@@ -95,10 +95,11 @@ Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
     stats_ = std::move(*stats);
   }
   MakeSession();
-  writer_ = std::make_unique<io::Writer>(*source_, *sink_,
-                                         io::WriterConfig{.compression = options().compression,
-                                                          .threshold = options().threshold,
-                                                          .compressors = options().compressors});
+  const io::WriterConfig config{.compression = options().compression,
+                                .threshold = options().threshold,
+                                .compressors = options().compressors};
+  writer_ = rotating_ != nullptr ? std::make_unique<io::Writer>(*session_, *rotating_, config)
+                                 : std::make_unique<io::Writer>(*source_, *sink_, config);
   return Subscribe(callbacks);
 }
 
@@ -202,6 +203,7 @@ Status Recording::OpenFile() {
         plan_.file, options().overwrite, header,
         {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
     if (!rotating.ok()) return rotating.status();
+    rotating_ = rotating->get();
     sink_ = std::move(*rotating);
     return {};
   }
@@ -286,11 +288,11 @@ Status Recording::BeginTracing(trace::SyncReason reason) {
         "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
         "(scripts/build)");
   }
-  if (status.ok()) sink_->HeapKnown(vm_->heap_end - vm_->heap_start);
+  if (status.ok() && rotating_ != nullptr) rotating_->HeapKnown(vm_->heap_end - vm_->heap_start);
   if (status.ok()) status = writer_->Start(MetaJson(env_, *vm_, plan_.text.c_str()));
   if (status.ok()) {
     session_->Begin(reason);
-    if (sink_->rotates()) status = StartBackground(jni);
+    if (rotating_ != nullptr) status = StartBackground(jni);
   }
   if (status.ok()) {
     const AntTracksCallbacks callbacks = core::MakeCallbacks(session_.get());
@@ -364,15 +366,15 @@ bool Recording::Settle(milliseconds wait) {
 }
 
 Status Recording::Rotate(const std::atomic<bool>& cancelled) {
-  if (!sink_->rotates()) {
+  if (rotating_ == nullptr) {
     return Status::Error("the trace " + plan_.file +
                          " is one file without bound, so there is nothing to rotate; begin it with maxsize=");
   }
   const uint64_t files = source_->output().files;
   const auto done = [&] { return source_->output().files != files || failed() || cancelled; };
   for (auto waited = milliseconds(0); waited < kRotateWithin; waited += kAskAgainAfter) {
-    source_->WantSyncPoint();
-    source_->RequestCollection();
+    session_->WantSyncPoint();
+    session_->RequestCollection();
     if (Await(kAskAgainAfter, done)) break;
   }
   if (failed()) return Status::Error("tracing has stopped: " + source_->failure().reason());
@@ -420,7 +422,7 @@ nlohmann::ordered_json Recording::Describe() const {
   json["file"] = std::filesystem::path(plan_.file).lexically_normal().string();
   json["mode"] = samples_ ? "sample" : "full";
   if (sampler_) json["interval"] = sampler_->interval();
-  json["rotates"] = sink_->rotates();
+  json["rotates"] = rotating_ != nullptr;
   json["options"] = plan_.text;
   json["duration_ns"] = ended_ns_ != 0 ? ended_ns_ : source_->clock().Now();
   json["failure"] = source_->failure().reason();

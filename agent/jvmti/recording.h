@@ -110,6 +110,7 @@ class Recording {
   jvmtiEnv* env_ = nullptr;
   const AntTracksVM* vm_ = nullptr;
   std::unique_ptr<io::Sink> sink_;
+  io::RotatingTrace* rotating_ = nullptr;  // the sink, if the trace rotates
   std::shared_ptr<io::StatsFile> stats_;  // nullptr: none; a write that hangs shares it
   io::Aside aside_;                       // writes it
   bool samples_ = false;                  // instead of tracing
