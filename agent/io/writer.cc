@@ -117,13 +117,12 @@ void Writer::AddSymbols() {
 }
 
 void Writer::Add(core::Buffer& buffer) {
-  if (buffer.kind == core::kNextFile) {
-    NextFile();
-    return;
-  }
-  if (buffer.kind == core::kSyncComplete) {
-    SyncPointComplete();
-    return;
+  if (buffer.kind == core::kNextFile || buffer.kind == core::kSyncComplete) {
+    FlushChunk();
+    WriteEncoded(true);
+    if (broken_ || !rotates()) return;
+    if (buffer.kind == core::kNextFile) return NextFile();
+    return rotation_.trace->SyncPointComplete();
   }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
   if (buffer.kind == 0) {
@@ -257,11 +256,8 @@ bool Writer::MakeRoom(size_t bytes) {
   return !rotates() || !policy().bounded() || rotation_.trace->MakeRoom(bytes, policy().files_to_keep());
 }
 
-// Where a sync point's mark is in the queue.
+// Where a sync point's mark is in the queue, and all before it is written.
 void Writer::NextFile() {
-  FlushChunk();
-  WriteEncoded(true);
-  if (broken_ || !rotates()) return;
   const trace::Status status = rotation_.trace->NextFile();
   if (!status.ok()) {
     Written(status, 0, 0);
@@ -281,12 +277,6 @@ void Writer::NextFile() {
   trace::ByteBuffer loss;
   trace::AppendLoss(&loss, source_.clock().Now(), dropped.chunks, dropped.bytes, kBoundReached);
   WriteChunk(trace::ChunkType::kData, std::move(loss));
-}
-
-void Writer::SyncPointComplete() {
-  FlushChunk();
-  WriteEncoded(true);
-  if (rotates()) rotation_.trace->SyncPointComplete();
 }
 
 void Writer::FulfilWishes() {
@@ -324,10 +314,9 @@ void Writer::PollFolds() {
   polled_ = now;
   rotation_.trace->Poll();
   const RotatingTrace::FoldCounts& folds = rotation_.trace->folds();
-  core::OutputCounts& counts = source_.output();
-  counts.folded_files = folds.folded;
-  counts.unfolded_files = folds.unfolded;
-  counts.fold_cpu_ns = folds.cpu_ns;
+  source_.output().folded_files = folds.folded;
+  source_.output().unfolded_files = folds.unfolded;
+  source_.output().fold_cpu_ns = folds.cpu_ns;
 }
 
 }  // namespace anttracks::io

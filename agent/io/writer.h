@@ -98,7 +98,6 @@ class Writer {
   // False: the bound has no room for so many bytes. No file has to go for what is dropped, or comes at the end.
   bool MakeRoom(size_t bytes);
   void NextFile();
-  void SyncPointComplete();
   void FulfilWishes();
   // From here on nothing is written, until the next file.
   void BeginToDrop();

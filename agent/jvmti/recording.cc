@@ -80,7 +80,11 @@ Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
     if (!stats.ok()) return stats.status();
     stats_ = std::move(*stats);
   }
-  MakeSource();
+  if (vm_ != nullptr) {
+    source_ = std::make_unique<Tracer>(env_, *vm_, options(), rotating_);
+  } else {
+    source_ = std::make_unique<Sampler>(env_, options());
+  }
   const io::WriterConfig config{.compression = options().compression,
                                 .threshold = options().threshold,
                                 .compressors = options().compressors};
@@ -101,14 +105,6 @@ Status Recording::ChooseMode() {
   plan_.options.max_bytes = 0;
   plan_.options.keep = false;
   return Sampler::Prepare(env_, options());
-}
-
-void Recording::MakeSource() {
-  if (vm_ != nullptr) {
-    source_ = std::make_unique<Tracer>(env_, *vm_, options(), rotating_);
-  } else {
-    source_ = std::make_unique<Sampler>(env_, options());
-  }
 }
 
 std::string Recording::FallbackNote() const {

@@ -86,7 +86,6 @@ class Recording {
   // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
   trace::Status ChooseMode();
   trace::Status OpenFile();
-  void MakeSource();
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
@@ -99,9 +98,9 @@ class Recording {
   const AntTracksVM* vm_ = nullptr;  // nullptr: samples are taken
   std::unique_ptr<io::Sink> sink_;
   io::RotatingTrace* rotating_ = nullptr;  // the sink, if the trace rotates
-  std::shared_ptr<io::StatsFile> stats_;  // nullptr: none; a write that hangs shares it
-  io::Aside aside_;                       // writes it
-  bool fallback_ = false;                 // to samples, because the JVM is not patched
+  std::shared_ptr<io::StatsFile> stats_;   // nullptr: none; a write that hangs shares it
+  io::Aside aside_;                        // writes it
+  bool fallback_ = false;                  // to samples, because the JVM is not patched
   std::unique_ptr<Source> source_;
   std::unique_ptr<io::Writer> writer_;
   uint64_t ended_ns_ = 0;  // of the session's clock; 0: not yet
