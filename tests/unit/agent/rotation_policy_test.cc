@@ -21,10 +21,6 @@ RotationPolicy Begun(const RotationLimits& limits = kLimits) {
   return policy;
 }
 
-void Fill(RotationPolicy* policy) {
-  while (!policy->IsFull()) policy->Wrote(100);
-}
-
 // Until the bound leaves room for so many bytes only.
 void FillBound(RotationPolicy* policy, uint64_t left = 0) {
   while (policy->HasRoom(left + 1)) policy->Wrote(1);
@@ -65,8 +61,9 @@ TEST_CASE("chunks are a small part of a file, within limits") {
 TEST_CASE(
     "a sync point is wanted when the file has its share, a collection when half of the deviation is left") {
   RotationPolicy policy = Begun();
+  policy.Wrote(policy.share() - 1);
   CHECK(WantsNothing(&policy, kNow));
-  Fill(&policy);
+  policy.Wrote(1);
   CHECK(policy.Wishes(kNow).sync_point);
   CHECK_FALSE(policy.Wishes(kNow).collection);
   while (!policy.NearBound()) policy.Wrote(1);
@@ -186,12 +183,21 @@ TEST_CASE("a file that has begun has room for its share within the size that was
     CHECK_FALSE(policy.MustDeleteForShare());
     policy.FileBegun();
   }
+  policy.Wrote(1);
   CHECK_FALSE(policy.MustDeleteForShare());
-  policy.Wrote(policy.share());
+  policy.Wrote(policy.share() - 1);
   policy.FileBegun();  // the fifth
   CHECK(policy.MustDeleteForShare());
   policy.OldestDeleted();
   CHECK_FALSE(policy.MustDeleteForShare());
+
+  RotationPolicy small = Begun();
+  for (int i = 0; i < 4; i++) small.FileBegun();
+  CHECK(small.MustDeleteForShare());  // five, however small
+
+  RotationPolicy only = Begun();
+  only.WroteSymbols(kLimits.max_bytes + 1);
+  CHECK_FALSE(only.MustDeleteForShare());
 
   RotationPolicy large = Begun();  // one file took all
   large.Wrote(kLimits.max_bytes - large.share() + 1);
@@ -255,6 +261,20 @@ TEST_CASE("nothing is folded without keep, before half of the files, or into an 
   CHECK(keeping.BeginFold() == 1u);
 }
 
+TEST_CASE("folding begins with half of the files, or of the bytes") {
+  const RotationLimits ten{.max_bytes = 1 << 20, .deviation = 0.1, .fold_program = "anttracks"};
+  for (const bool large : {false, true}) {
+    RotationPolicy policy = Begun(ten);
+    for (int files = 2; files <= 5; files++) {
+      policy.FileBegun();
+      CHECK(policy.SyncPointComplete());
+      if (large && files == 3) policy.Wrote(1 << 19);
+      CHECK(policy.BeginFold().has_value() == (files == 5 || (large && files >= 3)));
+      if (policy.folds_into()) policy.EndFold();
+    }
+  }
+}
+
 TEST_CASE("folds go one at a time, oldest first, each once") {
   RotationPolicy policy = Keeping();
   for (int i = 0; i < 3; i++) policy.FileBegun();
@@ -286,7 +306,7 @@ TEST_CASE("a fold has room kept for what it may write, and gives back what it di
     policy.FileBegun();
     CHECK(policy.oldest().origins_bytes == 100);
     CHECK(policy.OldestDeleted());  // was not, and its origins go with it
-    CHECK(policy.HasRoom(1 << 20));
+    CHECK(policy.HasRoom((5 << 18) - RotationPolicy::kReserve));
   }
 }
 
