@@ -22,8 +22,8 @@ size_t Used(const ThreadState& state) { return static_cast<size_t>(state.out - s
 }  // namespace
 
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
-    : SyncPointSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
-                       config.wait_limit}),
+    : SyncPointSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes,
+                       config.when_full, config.wait_limit}),
       vm_(vm),
       stretch_bytes_(config.stretch_bytes),
       report_limit_(config.report_limit),

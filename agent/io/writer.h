@@ -2,9 +2,9 @@
 // The one thread that writes: takes buffers from the queue, puts symbols in front of them, makes chunks, hands
 // them to the sink.
 //
-// A rotated trace: symbols go into their own file, ahead of what uses them. When RotationPolicy wants a sync point
-// the source is told to make one of the next collection; its mark in the queue is where the next file begins. If
-// the bound is reached before, events are dropped until there, and counted.
+// A rotated trace: symbols go into their own file, ahead of what uses them. When RotationPolicy wants a sync
+// point the source is told to make one of the next collection; its mark in the queue is where the next file
+// begins. If the bound is reached before, events are dropped until there, and counted.
 //
 //     idle --Start--> running --queue closed--> LOSS if tracing failed, END --> done
 //                        |----- write error --> queue discards, nothing is written any more --> done

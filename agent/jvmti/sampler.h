@@ -9,8 +9,8 @@
 // sample, so that the next sample of a thread may still be one of the interval before: each is recorded with its own.
 //
 // Thread safety: as Source. The events come in threads that allocate, and in the VM thread within a pause
-// (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the agent is held that
-// a pause may need. One Sampler at a time samples.
+// (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the agent is held
+// that a pause may need. One Sampler at a time samples.
 #pragma once
 
 #include <jvmti.h>

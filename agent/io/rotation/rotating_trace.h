@@ -2,8 +2,8 @@
 // A trace with a bound: does to its files what RotationPolicy decides. What it takes as a sink goes to the
 // current data file.
 //
-// With keep=, a data file is folded before it goes: a process writes what the file knows about the objects of its
-// successor's sync point into PATH.N.origins (fold_process.h). These files count against the bound and are
+// With keep=, a data file is folded before it goes: a process writes what the file knows about the objects of
+// its successor's sync point into PATH.N.origins (fold_process.h). These files count against the bound and are
 // deleted with their data files. Nobody waits: a file that has to go before it is folded goes.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe. Units: bytes.

@@ -188,7 +188,7 @@ TEST_CASE("chunks that are dropped at the bound leave no gap in the numbers") {
     session.Begin(trace::SyncReason::kStart);
     const AntTracksCallbacks callbacks = MakeCallbacks(&session);
     void* slot = nullptr;
-    // The first file is small, so the second one has room, and stays; what came between it and the third is gone.
+    // The first file is small, so the second one has room, and stays; what came before the third was dropped.
     for (int round = 0; round < 830; round++) {
       uint64_t at = vm.heap();
       for (int i = 0; i < 500; i++) at = vm.Put(at, FakeVm::kPoint, 16 + random() % 83);
