@@ -57,12 +57,6 @@ class EventSource {
   // As they stand, a JSON object. Any thread.
   virtual std::string CountersJson() const = 0;
 
-  // Of a trace that rotates; see Session.
-  virtual void WantSyncPoint() {}
-  virtual void NextFileBegun() {}
-  virtual void RequestCollection() {}
-  virtual double SyncPointBytes() const { return 0; }
-
  protected:
   const Clock clock_;
   Failure failure_;

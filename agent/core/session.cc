@@ -15,8 +15,8 @@ constexpr uint64_t kReportNs = 100;
 }  // namespace
 
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
-    : EventSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes, config.when_full,
-                   config.wait_limit}),
+    : SyncPointSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes,
+                       config.when_full, config.wait_limit}),
       vm_(vm),
       stretch_bytes_(config.stretch_bytes),
       pause_limit_(config.pause_limit),
@@ -110,7 +110,7 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
   if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.stayed())) return;
   if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
-    next_file_queued_.store(true, std::memory_order_release);
+    NextFileQueued();
     if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
   sync_points_.Begin({gc.spaces, gc.nspaces});

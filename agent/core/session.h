@@ -26,12 +26,12 @@
 
 #include "agent/core/budget.h"
 #include "agent/core/counter.h"
-#include "agent/core/event_source.h"
 #include "agent/core/gc_events.h"
 #include "agent/core/mutators.h"
 #include "agent/core/object_reader.h"
 #include "agent/core/skipped.h"
 #include "agent/core/symbols.h"
+#include "agent/core/sync_point_source.h"
 #include "agent/core/sync_points.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -59,7 +59,7 @@ struct SessionConfig {
   uint32_t most_id = trace::kMaxId;  // see Symbols
 };
 
-class Session final : public EventSource {
+class Session final : public SyncPointSource {
  public:
   Session(const AntTracksVM& vm, const SessionConfig& config);
   ~Session() override;
@@ -87,19 +87,6 @@ class Session final : public EventSource {
   // When tracing has gone off, before objects move: nobody is in the heap at the return, and nobody goes there any more.
   void LeaveHeap() noexcept;
 
-  // Rotation. The next collection that can be one shall be a sync point and begin a new file. Any thread.
-  void WantSyncPoint() override { sync_wanted_.store(true, std::memory_order_relaxed); }
-  // What was wanted while a new file was under way was wanted of the file before it: so the mark is asked for first.
-  bool sync_point_wanted() const {
-    return !next_file_queued_.load(std::memory_order_acquire) && sync_wanted_.load(std::memory_order_relaxed);
-  }
-  // From the writer, at the mark.
-  void NextFileBegun() override {
-    sync_wanted_.store(false, std::memory_order_relaxed);  // released by the next line
-    next_file_queued_.store(false, std::memory_order_release);
-  }
-  // About how many bytes, before compression, the youngest sync point takes, from the part that was read. 0: not known
-  // yet. Any thread.
   double SyncPointBytes() const override { return sync_points_.EstimatedBytes(); }
   void RequestCollection() override { background().RequestCollection(); }
 
@@ -135,7 +122,6 @@ class Session final : public EventSource {
   trace::SyncReason reason_ = trace::SyncReason::kStart;
   bool kinds_removed_ = false;  // in this collection; of the VM thread
   Counter collections_;
-  std::atomic<bool> sync_wanted_{false}, next_file_queued_{false};
 
   const double budget_percent_;  // at the beginning
   Budget budget_;

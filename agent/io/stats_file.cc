@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "agent/io/descriptor.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/files.h"
 #include "trace/output_file.h"
 
 namespace anttracks::io {
@@ -47,7 +47,7 @@ std::string Normal(const std::string& path) {
 Status StatsFile::CheckName(const std::string& path, const std::string& trace, bool rotates) {
   const std::string file = Normal(trace), name = Normal(path);
   if (name == file) return Status::Error("options file and stats name the same file");
-  if (rotates && RotatingTrace::MayHave(file, name)) {
+  if (rotates && RotationFiles::MayHave(file, name)) {
     return Status::Error("option stats names " + name + ", which may become a file of the trace; choose another");
   }
   return {};

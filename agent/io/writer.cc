@@ -74,7 +74,7 @@ void Writer::Run() {
 }
 
 void Writer::Loop() {
-  if (sink_.rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
+  if (rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
   WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
@@ -82,7 +82,7 @@ void Writer::Loop() {
     source_.HandOver();
     const bool any = AddBuffers(last ? std::chrono::milliseconds(0) : kFlushAfter);
     CheckFiles();
-    PollSink();
+    PollFolds();
     if (any) continue;
     FlushChunk();
     WriteEncoded(true);
@@ -108,7 +108,7 @@ bool Writer::AddBuffers(std::chrono::milliseconds wait) {
 
 void Writer::AddSymbols() {
   if (!source_.symbols_pending()) return;
-  trace::ByteBuffer& out = sink_.rotates() ? symbols_ : chunk_;
+  trace::ByteBuffer& out = rotates() ? symbols_ : chunk_;
   for (const trace::ByteBuffer& block : source_.TakeSymbols()) {
     trace::AppendSegment(&out, SegmentKind::kSymbols, 0, block.span());
     if (symbols_.size() >= sink_.chunk_bytes()) FlushSymbols();
@@ -117,17 +117,12 @@ void Writer::AddSymbols() {
 }
 
 void Writer::Add(core::Buffer& buffer) {
-  if (buffer.kind == core::kNextFile) {
-    NextFile();
-    return;
-  }
-  if (buffer.kind == core::kSyncComplete) {
+  if (buffer.kind == core::kNextFile || buffer.kind == core::kSyncComplete) {
     FlushChunk();
     WriteEncoded(true);
-    has_sync_point_ = !dropping_;
-    if (has_sync_point_) retry_after_ = kRetryAfter;
-    if (has_sync_point_) sink_.SyncPointComplete();
-    return;
+    if (broken_ || !rotates()) return;
+    if (buffer.kind == core::kNextFile) return NextFile();
+    return rotation_.trace->SyncPointComplete();
   }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
   if (buffer.kind == 0) {
@@ -145,17 +140,17 @@ void Writer::WriteEnd() {
   const core::Failure& failure = source_.failure();
   std::string reason = source_.end_reason();
   const uint64_t now = source_.clock().Now();
+  const auto dropped = rotates() ? policy().TakeDropped() : RotationPolicy::Dropped();
   if (failure.failed()) {
     reason = "tracing stopped: " + failure.reason();
-    trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, failure.reason());
-  } else if (dropped_chunks_ != 0) {
-    trace::AppendLoss(&chunk_, now, dropped_chunks_, dropped_bytes_, kBoundReached);
+    trace::AppendLoss(&chunk_, now, dropped.chunks, dropped.bytes, failure.reason());
+  } else if (dropped.chunks != 0) {
+    trace::AppendLoss(&chunk_, now, dropped.chunks, dropped.bytes, kBoundReached);
   }
-  if (dropping_) symbols_.Clear();
-  dropping_ = false;
-  bound_is_lifted_ = true;  // room is kept for what comes now
+  if (dropping()) symbols_.Clear();
+  if (rotates()) policy().End();
   FlushChunk();
-  if (!sink_.rotates()) {
+  if (!rotates()) {
     trace::AppendEnd(&chunk_, now, reason, source_.CountersJson());
     FlushChunk();
     return;
@@ -172,21 +167,14 @@ void Writer::FlushChunk() {
 }
 
 void Writer::FlushSymbols() {
-  if (symbols_.empty() || dropping_) return;
-  if (!bound_is_lifted_ && !MakeRoomForSymbols(FilesToKeep())) {
+  if (symbols_.empty() || dropping()) return;
+  if (!MakeRoom(symbols_.size() + trace::kChunkHeaderBytes)) {
     WriteEncoded(true);
-    if (!dropping_) BeginToDrop();
+    if (!dropping()) BeginToDrop();
     return;
   }
   WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
   symbols_.Clear();
-}
-
-// While the heap of the current data file is not complete the one before has it.
-size_t Writer::FilesToKeep() const { return has_sync_point_ ? 1 : 2; }
-
-bool Writer::MakeRoomForSymbols(size_t keep) {
-  return sink_.MakeRoom(symbols_.size() + trace::kChunkHeaderBytes, keep);
 }
 
 trace::ByteBuffer Writer::Meta() const {
@@ -197,12 +185,8 @@ trace::ByteBuffer Writer::Meta() const {
 
 void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
   if (broken_) return;
-  if (dropping_) {
-    Drop(payload.size());
-    return;
-  }
-  while (compressors_.full()) WriteFront(true);
-  if (dropping_) {
+  while (!dropping() && compressors_.full()) WriteFront(true);
+  if (dropping()) {
     Drop(payload.size());
     return;
   }
@@ -213,7 +197,7 @@ void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
 void Writer::WriteEncoded(bool all) {
   while (WriteFront(all)) {
   }
-  if (sink_.rotates() && !broken_) AskForSpace();
+  if (rotates() && !broken_) FulfilWishes();
 }
 
 // The oldest chunk, if it is done or wait. False: there was none.
@@ -226,10 +210,8 @@ bool Writer::WriteFront(bool wait) {
 }
 
 void Writer::WriteOne(const Encoded& chunk) {
-  if (chunk.status.ok() && !dropping_ && !bound_is_lifted_ && !sink_.MakeRoom(chunk.bytes.size(), FilesToKeep())) {
-    BeginToDrop();
-  }
-  if (dropping_) {
+  if (chunk.status.ok() && !MakeRoom(chunk.bytes.size())) BeginToDrop();
+  if (dropping()) {
     sequence_ = std::min(sequence_, chunk.sequence);  // for the next one that is written
     Drop(chunk.raw_bytes);
     return;
@@ -245,7 +227,8 @@ void Writer::WriteOne(const Encoded& chunk) {
 void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
   if (broken_) return;
   const auto chunk = symbol_chunks_.Encode(type, payload);
-  Written(chunk.ok() ? sink_.WriteSymbols(*chunk) : chunk.status(), payload.size(), chunk.ok() ? chunk->size() : 0);
+  const auto status = chunk.ok() ? rotation_.trace->WriteSymbols(*chunk) : chunk.status();
+  Written(status, payload.size(), chunk.ok() ? chunk->size() : 0);
 }
 
 void Writer::Written(const trace::Status& status, size_t raw, size_t stored) {
@@ -260,88 +243,6 @@ void Writer::Written(const trace::Status& status, size_t raw, size_t stored) {
   counts.chunks++;
 }
 
-// Where a sync point's mark is in the queue.
-void Writer::NextFile() {
-  FlushChunk();
-  WriteEncoded(true);
-  if (broken_) return;
-  const trace::Status status = sink_.NextFile();
-  if (!status.ok()) {
-    Written(status, 0, 0);
-    return;
-  }
-  source_.output().files++;
-  source_.NextFileBegun();
-  has_sync_point_ = false;
-  dropping_ = false;
-  if (!symbols_.empty()) {  // they waited; if there is no room now, with all files but this one gone, there never will be
-    (void)MakeRoomForSymbols(1);
-    WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
-    symbols_.Clear();
-  }
-  WriteChunk(trace::ChunkType::kMeta, Meta());
-  if (dropped_chunks_ == 0) return;
-  trace::ByteBuffer loss;
-  trace::AppendLoss(&loss, source_.clock().Now(), dropped_chunks_, dropped_bytes_, kBoundReached);
-  WriteChunk(trace::ChunkType::kData, std::move(loss));
-  dropped_chunks_ = dropped_bytes_ = 0;
-}
-
-// Tells the session when the data file is full, and asks for a collection when none came in time.
-void Writer::AskForSpace() {
-  const auto now = std::chrono::steady_clock::now();
-  if (!has_sync_point_) {
-    // It has no room if the bound was reached. Another one now and then, but no collection for it: the application
-    // comes first.
-    if (dropping_ && now >= retry_at_) source_.WantSyncPoint();
-    return;
-  }
-  if (dropping_ || sink_.WantsNext()) source_.WantSyncPoint();
-  if (!dropping_ && !sink_.NearBound()) return;
-  if (now - asked_ < kAskAgainAfter) return;
-  asked_ = now;
-  source_.output().requested_collections++;
-  source_.RequestCollection();
-}
-
-// From here on nothing is written.
-void Writer::BeginToDrop() {
-  dropping_ = true;
-  if (has_sync_point_) return;
-  ReportTooSmall();
-  retry_at_ = std::chrono::steady_clock::now() + retry_after_;
-  retry_after_ = std::min(2 * retry_after_, kRetryAtMost);
-}
-
-void Writer::Drop(size_t bytes) {
-  dropped_chunks_++;
-  dropped_bytes_ += bytes;
-  source_.output().dropped_chunks++;
-  source_.output().dropped_bytes += bytes;
-  AskForSpace();
-}
-
-// A file that cannot hold the sync point it begins with is of no use.
-void Writer::ReportTooSmall() {
-  const core::OutputCounts& counts = source_.output();
-  const double raw = source_.SyncPointBytes();
-  if (raw == 0 || said_too_small_) return;
-  said_too_small_ = true;
-  core::LogWarn(sink_.TooSmall(raw * static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes)));
-}
-
-void Writer::PollSink() {
-  const auto now = std::chrono::steady_clock::now();
-  if (broken_ || now - polled_ < kPollAfter) return;
-  polled_ = now;
-  sink_.Poll();
-  const FoldCounts folds = sink_.folds();
-  core::OutputCounts& counts = source_.output();
-  counts.folded_files = folds.folded;
-  counts.unfolded_files = folds.unfolded;
-  counts.fold_cpu_ns = folds.cpu_ns;
-}
-
 // Somebody may have deleted what is being written: nobody will find the rest.
 void Writer::CheckFiles() {
   const auto now = std::chrono::steady_clock::now();
@@ -349,6 +250,73 @@ void Writer::CheckFiles() {
   checked_ = now;
   const trace::Status status = sink_.Check();
   if (!status.ok()) Written(status, 0, 0);
+}
+
+bool Writer::MakeRoom(size_t bytes) {
+  return !rotates() || !policy().bounded() || rotation_.trace->MakeRoom(bytes, policy().files_to_keep());
+}
+
+// Where a sync point's mark is in the queue, and all before it is written.
+void Writer::NextFile() {
+  const trace::Status status = rotation_.trace->NextFile();
+  if (!status.ok()) {
+    Written(status, 0, 0);
+    return;
+  }
+  source_.output().files++;
+  rotation_.source->NextFileBegun();
+  // They waited. If there is no room now, with all files but this one gone, there never will be.
+  if (!symbols_.empty()) {
+    (void)rotation_.trace->MakeRoom(symbols_.size() + trace::kChunkHeaderBytes, 1);
+    WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
+    symbols_.Clear();
+  }
+  WriteChunk(trace::ChunkType::kMeta, Meta());
+  const RotationPolicy::Dropped dropped = policy().TakeDropped();
+  if (dropped.chunks == 0) return;
+  trace::ByteBuffer loss;
+  trace::AppendLoss(&loss, source_.clock().Now(), dropped.chunks, dropped.bytes, kBoundReached);
+  WriteChunk(trace::ChunkType::kData, std::move(loss));
+}
+
+void Writer::FulfilWishes() {
+  const RotationPolicy::Wish wish = policy().Wishes(std::chrono::steady_clock::now());
+  if (wish.sync_point) rotation_.source->WantSyncPoint();
+  if (!wish.collection) return;
+  source_.output().requested_collections++;
+  rotation_.source->RequestCollection();
+}
+
+void Writer::BeginToDrop() {
+  if (policy().BeginToDrop(std::chrono::steady_clock::now())) ReportTooSmall();
+}
+
+void Writer::Drop(size_t bytes) {
+  policy().Drop(bytes);
+  source_.output().dropped_chunks++;
+  source_.output().dropped_bytes += bytes;
+  FulfilWishes();
+}
+
+// A file that cannot hold the sync point it begins with is of no use.
+void Writer::ReportTooSmall() {
+  const core::OutputCounts& counts = source_.output();
+  const double raw = rotation_.source->SyncPointBytes();
+  if (raw == 0 || said_too_small_) return;
+  said_too_small_ = true;
+  const double stored = static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes);
+  core::LogWarn(policy().TooSmall(raw * stored));
+}
+
+void Writer::PollFolds() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!rotates() || broken_ || now - polled_ < kPollAfter) return;
+  polled_ = now;
+  rotation_.trace->Poll();
+  const RotatingTrace::FoldCounts& folds = rotation_.trace->folds();
+  source_.output().folded_files = folds.folded;
+  source_.output().unfolded_files = folds.unfolded;
+  source_.output().fold_cpu_ns = folds.cpu_ns;
 }
 
 }  // namespace anttracks::io

@@ -2,9 +2,9 @@
 // The one thread that writes: takes buffers from the queue, puts symbols in front of them, makes chunks, hands
 // them to the sink.
 //
-// A rotated trace: symbols go into their own file, ahead of what uses them. When the data file has its share the
-// session is told to make the next collection a sync point; its mark in the queue is where the next file begins. If the
-// bound is reached before, events are dropped until there, and counted.
+// A rotated trace: symbols go into their own file, ahead of what uses them. When RotationPolicy wants a sync
+// point the source is told to make one of the next collection; its mark in the queue is where the next file
+// begins. If the bound is reached before, events are dropped until there, and counted.
 //
 //     idle --Start--> running --queue closed--> LOSS if tracing failed, END --> done
 //                        |----- write error --> queue discards, nothing is written any more --> done
@@ -21,8 +21,9 @@
 #include <mutex>
 #include <string>
 
-#include "agent/core/event_source.h"
+#include "agent/core/sync_point_source.h"
 #include "agent/io/compressors.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/sink.h"
 #include "trace/file_writer.h"
 #include "trace/wire.h"
@@ -37,11 +38,12 @@ struct WriterConfig {
 
 class Writer {
  public:
+  // Of a trace that is one file.
   Writer(core::EventSource& source, Sink& sink, const WriterConfig& config)
-      : source_(source),
-        sink_(sink),
-        compressors_(config.compressors, config.compression, config.threshold),
-        symbol_chunks_(config.compression != core::Compression::kOff) {}
+      : Writer(source, sink, config, {}) {}
+  Writer(core::SyncPointSource& source, RotatingTrace& trace, const WriterConfig& config)
+      : Writer(source, trace, config, {&source, &trace}) {}
+  Writer(core::EventSource& source, RotatingTrace& trace, const WriterConfig& config) = delete;
   // Waits for the thread if it runs: only in tests and after Wait.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -55,10 +57,19 @@ class Writer {
   static constexpr std::chrono::milliseconds kFlushAfter{100};
   static constexpr std::chrono::seconds kCheckAfter{1};
   static constexpr std::chrono::milliseconds kPollAfter{10};
-  // Between two requests for a collection.
-  static constexpr std::chrono::milliseconds kAskAgainAfter{50};
-  // Before another sync point is tried when one had no room in its file; doubled each time.
-  static constexpr std::chrono::milliseconds kRetryAfter{250}, kRetryAtMost{30'000};
+
+  // Both or none.
+  struct Rotation {
+    core::SyncPointSource* source = nullptr;
+    RotatingTrace* trace = nullptr;
+  };
+
+  Writer(core::EventSource& source, Sink& sink, const WriterConfig& config, const Rotation& rotation)
+      : source_(source),
+        sink_(sink),
+        rotation_(rotation),
+        compressors_(config.compressors, config.compression, config.threshold),
+        symbol_chunks_(config.compression != core::Compression::kOff) {}
 
   static void* Main(void* self);
   void Run();
@@ -74,22 +85,29 @@ class Writer {
   void WriteEncoded(bool all);
   bool WriteFront(bool wait);
   void WriteOne(const Encoded& chunk);
-  // Data files, the current one included, that no room is taken from.
-  size_t FilesToKeep() const;
-  bool MakeRoomForSymbols(size_t keep);
   void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);
   trace::ByteBuffer Meta() const;
+  void CheckFiles();
+
+  // Of a rotated trace.
+  bool rotates() const { return rotation_.trace != nullptr; }
+  RotationPolicy& policy() { return rotation_.trace->policy(); }
+  // Whether what comes is dropped. Symbols wait meanwhile: what uses them is dropped, too.
+  bool dropping() { return rotates() && policy().dropping(); }
+  // False: the bound has no room for so many bytes. No file has to go for what is dropped, or comes at the end.
+  bool MakeRoom(size_t bytes);
   void NextFile();
-  void AskForSpace();
+  void FulfilWishes();
+  // From here on nothing is written, until the next file.
   void BeginToDrop();
   void Drop(size_t bytes);
   void ReportTooSmall();
-  void CheckFiles();
-  void PollSink();
+  void PollFolds();
 
   core::EventSource& source_;
   Sink& sink_;
+  const Rotation rotation_;  // its trace is the sink, then
   Compressors compressors_;
   uint64_t sequence_ = 0;  // of the next chunk
   trace::ByteBuffer chunk_;
@@ -98,15 +116,8 @@ class Writer {
   trace::ByteBuffer symbols_;
   std::string meta_;
   bool broken_ = false;  // a write failed
-  // Dropped since the bound was reached; LOSS says it at the start of the next file. While dropping, symbols wait:
-  // what uses them is dropped, too.
-  uint64_t dropped_chunks_ = 0, dropped_bytes_ = 0;
-  bool dropping_ = false, said_too_small_ = false;
-  bool has_sync_point_ = true;  // the current data file; the first one begins with the VM's
-  std::chrono::milliseconds retry_after_{kRetryAfter};
-  std::chrono::steady_clock::time_point retry_at_{};
-  bool bound_is_lifted_ = false;  // for the last LOSS, for which room was kept
-  std::chrono::steady_clock::time_point checked_{}, asked_{}, polled_{};
+  bool said_too_small_ = false;
+  std::chrono::steady_clock::time_point checked_{}, polled_{};
 
   pthread_t thread_{};
   bool started_ = false, joined_ = false;

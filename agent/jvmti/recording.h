@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trace of this JVM, of all objects or of samples: its files, its session, its threads and its JVM TI environment.
-// A process makes one after the other.
+// One trace of this JVM: its files, its writer, its JVM TI environment, and its source, which takes all objects
+// or samples. A process makes one after the other.
 //
 //     Create --> made --Begin--> running --End--> ended --Settle--> nothing touches it: may be destroyed
 //                  `--Forget: its files are removed--^
@@ -20,14 +20,12 @@
 #include <vector>
 
 #include "agent/core/options.h"
-#include "agent/core/sample_session.h"
-#include "agent/core/session.h"
 #include "agent/io/aside.h"
-#include "agent/io/sink.h"
 #include "agent/io/stats_file.h"
 #include "agent/io/writer.h"
-#include "agent/jvmti/sampler.h"
+#include "agent/jvmti/source.h"
 #include "trace/status.h"
+#include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::jvmti {
 
@@ -76,7 +74,7 @@ class Recording {
   std::string FallbackNote() const;
 
   const RecordingPlan& plan() const { return plan_; }
-  bool failed() const { return source_->failure().failed(); }
+  bool failed() const { return source_->events().failure().failed(); }
   // Only what is async-signal-safe: another thread may have held any lock.
   void ForkedChild();
 
@@ -87,19 +85,8 @@ class Recording {
   trace::Status Prepare(const jvmtiEventCallbacks& callbacks);
   // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
   trace::Status ChooseMode();
-  // nullptr: the JVM is not patched.
-  static jvmtiExtensionFunction FindExtension(jvmtiEnv* env);
-  trace::Status FindVm();
-  // How much may be queued before threads wait; 0: as much as queue= says.
-  size_t WaitBytes() const;
   trace::Status OpenFile();
-  void MakeSession();
-  Sampler::Config SamplerConfig() const;
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
-  trace::Status StartBackground(JNIEnv* jni);
-  trace::Status BeginTracing(trace::SyncReason reason);
-  trace::Status BeginSampling();
-  bool BackgroundIsGone();
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
   void NeverBegan(std::string_view why);
@@ -108,20 +95,15 @@ class Recording {
   JavaVM* const java_vm_;
   RecordingPlan plan_;
   jvmtiEnv* env_ = nullptr;
-  const AntTracksVM* vm_ = nullptr;
+  const AntTracksVM* vm_ = nullptr;  // nullptr: samples are taken
   std::unique_ptr<io::Sink> sink_;
-  std::shared_ptr<io::StatsFile> stats_;  // nullptr: none; a write that hangs shares it
-  io::Aside aside_;                       // writes it
-  bool samples_ = false;                  // instead of tracing
-  bool fallback_ = false;                 // because the JVM is not patched
-  // One of the two; source_ is that one.
-  std::unique_ptr<core::Session> session_;
-  std::unique_ptr<core::SampleSession> sample_session_;
-  core::EventSource* source_ = nullptr;
-  std::unique_ptr<Sampler> sampler_;
+  io::RotatingTrace* rotating_ = nullptr;  // the sink, if the trace rotates
+  std::shared_ptr<io::StatsFile> stats_;   // nullptr: none; a write that hangs shares it
+  io::Aside aside_;                        // writes it
+  bool fallback_ = false;                  // to samples, because the JVM is not patched
+  std::unique_ptr<Source> source_;
   std::unique_ptr<io::Writer> writer_;
-  jobject background_ = nullptr;  // global reference of the agent's Java thread
-  uint64_t ended_ns_ = 0;         // of the session's clock; 0: not yet
+  uint64_t ended_ns_ = 0;  // of the session's clock; 0: not yet
 };
 
 }  // namespace anttracks::jvmti

@@ -9,6 +9,8 @@
 #include <exception>
 #include <memory>
 
+#include "agent/jvmti/meta.h"
+
 namespace anttracks::jvmti {
 namespace {
 
@@ -102,7 +104,7 @@ Status TellInterval(jvmtiEnv* env, uint64_t bytes) {
 
 }  // namespace
 
-Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
+Status Sampler::Prepare(jvmtiEnv* env, const core::Options& options) {
   jvmtiCapabilities wanted{};
   wanted.can_generate_sampled_object_alloc_events = 1;
   wanted.can_generate_garbage_collection_events = 1;
@@ -113,7 +115,7 @@ Status Sampler::Prepare(jvmtiEnv* env, const Config& config) {
     return Status::Error("this JVM does not let the agent sample allocations (JVM TI error " + std::to_string(error) +
                          "): it takes JDK 11 or newer, and only one agent at a time may sample");
   }
-  return TellInterval(env, config.interval);
+  return TellInterval(env, options.interval);
 }
 
 void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
@@ -121,6 +123,37 @@ void Sampler::SetCallbacks(jvmtiEventCallbacks* callbacks) {
   callbacks->ThreadStart = OnThreadStart;
   callbacks->GarbageCollectionStart = OnCollectionStart;
   callbacks->GarbageCollectionFinish = OnCollectionFinish;
+}
+
+Sampler::Sampler(jvmtiEnv* env, const core::Options& options)
+    : env_(env),
+      session_({.queue_bytes = options.queue_bytes, .when_full = options.when_full}),
+      first_interval_(options.interval),
+      depth_(options.depth),
+      interval_(options.interval) {}
+
+Status Sampler::Begin(JNIEnv* jni, trace::SyncReason, io::Writer& writer, const std::string& options) {
+  Status status = writer.Start(SampleMetaJson(env_, first_interval_, depth_, options.c_str()));
+  if (!status.ok()) return status;
+  session_.Begin();
+  status = Start(jni);
+  if (!status.ok()) Stop(jni);
+  return status;
+}
+
+void Sampler::End(JNIEnv* jni, std::string_view reason) {
+  Stop(jni);
+  session_.Finish(reason);
+}
+
+Status Sampler::Set(const core::Change& change) {
+  if (change.interval) return SetInterval(*change.interval);
+  return Status::Error("a trace of samples has no budget; change its interval, such as interval=64K");
+}
+
+void Sampler::Describe(nlohmann::ordered_json* json) const {
+  (*json)["mode"] = "sample";
+  (*json)["interval"] = interval_.load();
 }
 
 Status Sampler::Enable(jvmtiEventMode mode) {
@@ -171,7 +204,7 @@ bool Sampler::Idle() const { return current.load() != this && inside.load() == 0
 void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
   jvmtiFrameInfo frames[kMostFrames];
   jint count = 0;
-  const jint depth = static_cast<jint>(std::min<size_t>(config_.depth, kMostFrames));
+  const jint depth = static_cast<jint>(std::min<size_t>(depth_, kMostFrames));
   // A thread without Java frames: the VM allocates for itself.
   if (env_->GetStackTrace(nullptr, 0, depth, frames, &count) != JVMTI_ERROR_NONE) count = 0;
   SampleFrame stack[kMostFrames];
@@ -258,7 +291,8 @@ int64_t Sampler::Line(const SampleFrame& frame) {
 // The id in the lower half, the interval and 1 in the upper one. A thread without either began before the first change.
 Sampler::Known Sampler::Recall() {
   void* stored = nullptr;
-  if (env_->GetThreadLocalStorage(nullptr, &stored) != JVMTI_ERROR_NONE || stored == nullptr) return {0, config_.interval};
+  const jvmtiError error = env_->GetThreadLocalStorage(nullptr, &stored);
+  if (error != JVMTI_ERROR_NONE || stored == nullptr) return {0, first_interval_};
   const auto value = reinterpret_cast<uintptr_t>(stored);
   return {static_cast<uint32_t>(value), (value >> 32) - 1};
 }

@@ -8,9 +8,9 @@
 // The interval may be changed while it samples. A thread draws the distance to its next sample point when it begins and at each
 // sample, so that the next sample of a thread may still be one of the interval before: each is recorded with its own.
 //
-// Thread safety: Prepare, Start, SetInterval, Stop and Release from one thread at a time. The events come in threads that allocate, and in
-// the VM thread within a pause (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the
-// agent is held that a pause may need. One Sampler at a time samples; it may be destroyed when it is idle.
+// Thread safety: as Source. The events come in threads that allocate, and in the VM thread within a pause
+// (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the agent is held
+// that a pause may need. One Sampler at a time samples.
 #pragma once
 
 #include <jvmti.h>
@@ -21,36 +21,28 @@
 
 #include "agent/core/sample_session.h"
 #include "agent/core/watch_list.h"
-#include "trace/status.h"
+#include "agent/jvmti/source.h"
 
 namespace anttracks::jvmti {
 
-class Sampler {
+class Sampler final : public Source {
  public:
-  struct Config {
-    uint64_t interval = 512 << 10;  // at first
-    unsigned depth = 16;
-  };
-
-  Sampler(jvmtiEnv* env, core::SampleSession& session, const Config& config)
-      : env_(env), session_(session), config_(config), interval_(config.interval) {}
-  Sampler(const Sampler&) = delete;
-
-  // When the agent is loaded; threads that begin later have their first sample after this interval.
-  static trace::Status Prepare(jvmtiEnv* env, const Config& config);
+  // When the agent is loaded; threads that begin later have their first sample after the options' interval.
+  static trace::Status Prepare(jvmtiEnv* env, const core::Options& options);
   static void SetCallbacks(jvmtiEventCallbacks* callbacks);
 
-  // In the live phase. The session must have begun.
-  trace::Status Start(JNIEnv* jni);
-  trace::Status SetInterval(uint64_t bytes);
-  uint64_t interval() const { return interval_.load(); }
-  // Tells what has died until now; jni may be nullptr: then not. A thread that is about to hand over a sample finds the
-  // session closed.
-  void Stop(JNIEnv* jni) noexcept;
-  // After Stop: no thread is in it any more, and none will be.
-  bool Idle() const;
-  // When it is idle, before it is destroyed: frees its references.
-  void Release(JNIEnv* jni);
+  Sampler(jvmtiEnv* env, const core::Options& options);
+  Sampler(const Sampler&) = delete;
+
+  core::EventSource& events() override { return session_; }
+  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
+                      const std::string& options) override;
+  // A thread that is about to hand over a sample finds the session closed.
+  void End(JNIEnv* jni, std::string_view reason) override;
+  bool Idle() const override;
+  void Release(JNIEnv* jni) override;
+  trace::Status Set(const core::Change& change) override;
+  void Describe(nlohmann::ordered_json* json) const override;
 
   // The event: an object was allocated by this thread.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
@@ -73,6 +65,11 @@ class Sampler {
     bool operator==(const Known&) const = default;
   };
 
+  trace::Status Start(JNIEnv* jni);
+  trace::Status SetInterval(uint64_t bytes);
+  // Tells what has died until now, if there is a jni.
+  void Stop(JNIEnv* jni) noexcept;
+
   Known Recall();
   void Remember(const Known& known);
   void Watch(JNIEnv* jni, jobject object, uint64_t number);
@@ -86,8 +83,9 @@ class Sampler {
   trace::Status Enable(jvmtiEventMode mode);
 
   jvmtiEnv* const env_;
-  core::SampleSession& session_;
-  const Config config_;
+  core::SampleSession session_;
+  const uint64_t first_interval_;
+  const unsigned depth_;  // of stacks
   std::atomic<uint64_t> interval_;
   core::WatchList living_;
   jfieldID thread_id_ = nullptr;  // Thread.tid

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/fault_injection.h"
 #include "tests/unit/agent/fault_run.h"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/trace_file.h"
 #include "tests/unit/agent/fault_injection.h"
 #include "trace/file_writer.h"
@@ -76,9 +76,11 @@ Script::Script(ScriptPlan plan) : plan_(std::move(plan)), vm_(true, kHeapBytes /
   vm_.classes()[kPlugin] = {"Plugin0", 32, -1, false, FakeVm::kObject};
   plugin_ = kPlugin;
   const trace::FileHeader header{1, 2, 3};
+  io::RotatingTrace* rotating = nullptr;
   if (plan_.max_bytes != 0) {
     auto made = io::RotatingTrace::Create(plan_.path, false, header, {plan_.max_bytes, plan_.deviation});
     if (!made.ok()) throw std::runtime_error(made.message());
+    rotating = made->get();
     sink_ = std::move(*made);
   } else {
     auto made = io::TraceFile::Create(plan_.path, false);
@@ -87,7 +89,9 @@ Script::Script(ScriptPlan plan) : plan_(std::move(plan)), vm_(true, kHeapBytes /
     if (!sink_->Write(trace::EncodeFileHeader(header)).ok()) throw std::runtime_error("no header");
   }
   session_ = std::make_unique<Session>(vm_.vm(), plan_.session);
-  writer_ = std::make_unique<io::Writer>(*session_, *sink_, io::WriterConfig{.compressors = 1});
+  const io::WriterConfig config{.compressors = 1};
+  writer_ = rotating != nullptr ? std::make_unique<io::Writer>(*session_, *rotating, config)
+                                : std::make_unique<io::Writer>(*session_, *sink_, config);
 }
 
 Script::~Script() = default;

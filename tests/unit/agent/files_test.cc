@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "agent/io/descriptor.h"
-#include "agent/io/fold_process.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/fold_process.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/stats_file.h"
 #include "tests/unit/agent/recorded.h"
 #include "trace/file_writer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process that folds, in an application that has children of its own.
-#include "agent/io/fold_process.h"
+#include "agent/io/rotation/fold_process.h"
 
 #include <doctest/doctest.h>
 #include <linux/sched.h>

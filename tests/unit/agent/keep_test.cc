@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "agent/core/log.h"
-#include "agent/io/fold_process.h"
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/fold_process.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {
@@ -104,7 +104,7 @@ class Trace {
   // Fills the current file to its share and begins the next one with a sync point.
   void NextFile() {
     const std::vector<uint8_t> bytes(1000, 1);
-    while (!trace_->WantsNext()) {
+    while (!trace_->policy().IsFull()) {
       REQUIRE(trace_->MakeRoom(bytes.size(), 1));
       REQUIRE(trace_->Write(bytes).ok());
       trace_->Poll();
@@ -121,6 +121,10 @@ class Trace {
       REQUIRE(BytesOnDisk() <= limits_.bound());
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  }
+  // The current file leaves no share of the size that was asked for.
+  bool NearlyWhole() {
+    return trace_->policy().current().bytes + trace_->policy().share() > limits_.max_bytes;
   }
   // What kWaits waits for.
   void LetGo() const { std::ofstream(folder_ + "/go").close(); }
@@ -166,7 +170,7 @@ TEST_CASE("with keep each data file is folded into the next one, and the bound h
 TEST_CASE("a file that took nearly all of the bound goes when the next one begins, unfolded") {
   Trace trace(kGood);
   const std::vector<uint8_t> bytes(1000, 1);
-  while (trace->current_bytes() + trace->share() <= trace.limits().max_bytes) REQUIRE(trace->Write(bytes).ok());
+  while (!trace.NearlyWhole()) REQUIRE(trace->Write(bytes).ok());
   REQUIRE(trace->NextFile().ok());
   CHECK(trace.Indexes("") == std::vector<int>{1});
   CHECK(trace->folds().unfolded == 1);
@@ -273,9 +277,7 @@ TEST_CASE("a fold into a file that goes before it ends is stopped, counted, and 
   trace.NextFile();
   trace.PollUntil([&] { return !trace.lines("pids").empty(); });
   const std::vector<uint8_t> bytes(1000, 1);
-  while (trace->current_bytes() + trace->share() <= trace.limits().max_bytes && trace->MakeRoom(bytes.size(), 1)) {
-    REQUIRE(trace->Write(bytes).ok());
-  }
+  while (!trace.NearlyWhole() && trace->MakeRoom(bytes.size(), 1)) REQUIRE(trace->Write(bytes).ok());
   REQUIRE(trace->NextFile().ok());
   REQUIRE(trace.Indexes("") == std::vector<int>{2});
   CHECK_FALSE(Alive(trace.lines("pids").back()));

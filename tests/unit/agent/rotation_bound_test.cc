@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {
@@ -90,8 +90,8 @@ TEST_CASE("the last words have the room that is kept for them, and take no file"
 TEST_CASE("what is said of a bound that is too small names what fills the files: the sync point, or the events beside it") {
   auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
-  const auto share = static_cast<double>((*made)->share());
-  const std::string large = (*made)->TooSmall(share), small = (*made)->TooSmall(share / 4);
+  const auto share = static_cast<double>((*made)->policy().share());
+  const std::string large = (*made)->policy().TooSmall(share), small = (*made)->policy().TooSmall(share / 4);
   CHECK(large.find("a sync point of this heap takes about") != std::string::npos);
   CHECK(small.find("events fill one of") != std::string::npos);
   CHECK(small.find("takes about") == std::string::npos);

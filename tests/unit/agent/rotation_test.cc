@@ -8,8 +8,9 @@
 #include <random>
 #include <thread>
 
-#include "agent/io/rotating_trace.h"
+#include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
+#include "trace/reader.h"
 
 namespace anttracks::core {
 namespace {
@@ -40,13 +41,13 @@ TEST_CASE("whatever is written and however symbols grow, the files stay within t
       if (i % 50 == 0) {
         REQUIRE(trace.MakeRoom(size / 8, 1));
         REQUIRE(trace.WriteSymbols({bytes.data(), size / 8}).ok());
-      } else if (trace.HasRoom(size)) {
+      } else if (trace.policy().HasRoom(size)) {
         REQUIRE(trace.Write({bytes.data(), size}).ok());
       } else {
         refused++;
       }
       // Collections come late now and then.
-      if (trace.WantsNext() && random() % 8 == 0) {
+      if (trace.policy().IsFull() && random() % 8 == 0) {
         REQUIRE(trace.NextFile().ok());
         files++;
       }
@@ -140,7 +141,7 @@ TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
     CHECK(BytesOnDisk(path) > limits.max_bytes);
   };
   for (int i = 0; i < 3; i++) {
-    while (!(*made)->WantsNext()) REQUIRE((*made)->Write(bytes).ok());
+    while (!(*made)->policy().IsFull()) REQUIRE((*made)->Write(bytes).ok());
     REQUIRE((*made)->NextFile().ok());
   }
   fill(2);
@@ -148,61 +149,60 @@ TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
   CHECK(fs::exists(path + ".2"));
   fill(1);
   CHECK_FALSE(fs::exists(path + ".2"));
-  CHECK((*made)->current_bytes() > limits.max_bytes);
+  CHECK((*made)->policy().current().bytes > limits.max_bytes);
 }
 
 TEST_CASE("at the bound there is room for the last words, but not for more symbols") {
   auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {256 << 10, 0.1});
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(1000, 1);
-  while ((*made)->HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
+  while ((*made)->policy().HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
   CHECK_FALSE((*made)->MakeRoom(bytes.size(), 1));
   CHECK((*made)->WriteSymbols(bytes).ok());
   REQUIRE((*made)->NextFile().ok());
   CHECK((*made)->MakeRoom(bytes.size(), 1));
 }
 
-// Data files of a few kilobytes without deviation; keeps the numbers of the chunks.
-struct TightSink : io::Sink {
-  trace::Status Write(std::span<const uint8_t> bytes) override {
-    used += bytes.size();
-    sequence.push_back(trace::GetU64(bytes.data() + trace::chunk_header::kSequence));
-    return {};
-  }
-  trace::Status Close() override { return {}; }
-  size_t chunk_bytes() const override { return 512; }
-  bool rotates() const override { return true; }
-  trace::Status WriteSymbols(std::span<const uint8_t>) override { return {}; }
-  trace::Status NextFile() override {
-    used = 0;
-    return {};
-  }
-  bool MakeRoom(size_t bytes, size_t) override { return used + bytes <= 8192; }
-  size_t used = 0;
+// Of the data files that are left.
+std::vector<uint64_t> Sequence(const std::string& path) {
   std::vector<uint64_t> sequence;
-};
+  auto reader = trace::TraceReader::Open({path});
+  REQUIRE(reader.ok());
+  while ((*reader)->Next() == trace::TraceReader::Item::kChunk) {
+    const trace::Chunk& chunk = (*reader)->chunk();
+    if ((*reader)->files()[chunk.file].is_data()) sequence.push_back(chunk.sequence);
+  }
+  return sequence;
+}
 
 TEST_CASE("chunks that are dropped at the bound leave no gap in the numbers") {
-  FakeVm vm;
-  Session session(vm.vm(), {.buffer_bytes = 1024, .wait_limit = std::chrono::seconds(20)});
-  TightSink sink;
-  io::Writer writer(session, sink, {.compressors = 2});
-  REQUIRE(writer.Start("{}").ok());
-  session.Begin(trace::SyncReason::kStart);
-  const AntTracksCallbacks callbacks = MakeCallbacks(&session);
-  void* slot = nullptr;
   std::minstd_rand random(7);
-  for (int round = 0; round < 1000; round++) {
-    uint64_t at = vm.heap();
-    for (int i = 0; i < 500; i++) at = vm.Put(at, FakeVm::kPoint, 16 + random() % 83);
-    callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
-    if (round % 40 == 39) REQUIRE(session.queue().PushMark(kNextFile));
+  for (int run = 0; run < 5; run++) {
+    FakeVm vm;
+    Session session(vm.vm(), {.buffer_bytes = 1024, .wait_limit = std::chrono::seconds(20)});
+    const std::string path = TemporaryPath();
+    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {48 << 10, 0.25});
+    REQUIRE(made.ok());
+    io::Writer writer(session, **made, {.compressors = 2});
+    REQUIRE(writer.Start("{}").ok());
+    session.Begin(trace::SyncReason::kStart);
+    const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+    void* slot = nullptr;
+    // The first file is small, so the second one has room, and stays; what came before the third was dropped.
+    for (int round = 0; round < 830; round++) {
+      uint64_t at = vm.heap();
+      for (int i = 0; i < 500; i++) at = vm.Put(at, FakeVm::kPoint, 16 + random() % 83);
+      callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
+      if (round % 400 == 30) REQUIRE(session.queue().PushMark(kNextFile));
+    }
+    session.Finish("end");
+    REQUIRE(writer.Wait(std::chrono::seconds(20)));
+    CHECK(session.output().files == 3);
+    CHECK(session.output().dropped_chunks > 10);
+    const std::vector<uint64_t> sequence = Sequence(path);
+    REQUIRE(sequence.size() > 8);
+    for (size_t i = 1; i < sequence.size(); i++) REQUIRE(sequence[i] == sequence[0] + i);
   }
-  session.Finish("end");
-  REQUIRE(writer.Wait(std::chrono::seconds(20)));
-  CHECK(session.output().dropped_chunks > 100);
-  CHECK(sink.sequence.size() > 100);
-  for (size_t i = 0; i < sink.sequence.size(); i++) REQUIRE(sink.sequence[i] == i);
 }
 
 // A heap with a survivor space of one object and an old space of many, and collections at will.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/io/fold_process.h"
+#include "agent/io/rotation/fold_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

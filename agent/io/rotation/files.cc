@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/io/rotation/files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "agent/io/descriptor.h"
+#include "trace/output_file.h"
+
+namespace anttracks::io {
+
+using trace::Status;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The prefix, a number, and perhaps what stands behind that in the name of a file of origins.
+bool IsOfTrace(const std::string& name, const std::string& prefix) {
+  if (name.compare(0, prefix.size(), prefix) != 0) return false;
+  const size_t end = name.find_first_not_of("0123456789", prefix.size());
+  if (end == prefix.size() || name.size() == prefix.size()) return false;
+  if (end == std::string::npos) return true;
+  const std::string_view rest = std::string_view(name).substr(end), suffix = trace::kOriginsSuffix;
+  if (rest.substr(0, suffix.size()) != suffix) return false;
+  // Behind it: of one that is being written. The last one is of older versions.
+  const std::string_view unfinished = rest.substr(suffix.size());
+  return unfinished.empty() || trace::IsUnfinishedSuffix(unfinished) || unfinished == ".tmp";
+}
+
+std::string RealPrefix(const std::string& path) {
+  std::error_code error;
+  const auto real = fs::weakly_canonical(path, error);
+  return (error ? path : real.string()) + ".";
+}
+
+}  // namespace
+
+RotationFiles::RotationFiles(std::string path, bool overwrite)
+    : path_(std::move(path)), real_prefix_(RealPrefix(path_)), overwrite_(overwrite) {}
+
+bool RotationFiles::MayHave(const std::string& path, const std::string& name) {
+  return name == path || IsOfTrace(name, path + ".");
+}
+
+Status RotationFiles::CreateSymbols() {
+  Status status = overwrite_ ? TraceFile::CheckReplaced(path_) : Status();
+  if (status.ok()) status = DeleteEarlier();
+  if (!status.ok()) return status;
+  auto symbols = TraceFile::Create(path_, overwrite_);
+  if (!symbols.ok()) return symbols.status();
+  symbols_ = std::move(*symbols);
+  return {};
+}
+
+// They would be taken for this trace's, count against its bound, and be in the way when it gets to their index.
+// All are looked at before any is deleted.
+Status RotationFiles::DeleteEarlier() {
+  std::error_code error;
+  std::vector<fs::path> earlier;
+  const fs::path path = path_, folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::string prefix = path.filename().string();
+  prefix += '.';
+  // A folder that cannot be read is noticed when the files are made.
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path file = at->path();
+    if (!IsOfTrace(file.filename().string(), prefix)) continue;
+    if (!overwrite_) {
+      return Status::Error(
+          "cannot create trace file " + path_ + ": " + file.string() +
+          " of an earlier trace exists; remove it, choose another name with file= (%p is the process "
+          "id), or give overwrite=yes");
+    }
+    const std::string what = trace::WhyNotReplaced(file, &trace::IsTraceFile);
+    if (!what.empty()) {
+      return Status::Error(
+          "cannot create trace file " + path_ + ": " + file.string() +
+          " has the name of one of its files, but is " + what +
+          ", and overwrite=yes deletes only traces; remove it, or choose another name with file=");
+    }
+    earlier.push_back(file);
+  }
+  for (const fs::path& file : earlier) {
+    if (!fs::remove(file, error) && error) {
+      return Status::Error("cannot delete " + file.string() + " of an earlier trace: " + error.message());
+    }
+  }
+  return {};
+}
+
+Status RotationFiles::CreateData(uint32_t index) {
+  making_file_ = true;
+  auto file = TraceFile::Create(data_path(index), overwrite_);
+  if (file.ok()) current_ = std::move(*file);
+  making_file_ = false;
+  return file.ok() ? Status() : file.status();
+}
+
+Status RotationFiles::DeleteData(uint32_t index) {
+  const std::string path = data_path(index);
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return Status::Error("cannot delete trace file " + path + " to make room: " +
+                       std::generic_category().message(errno) + "; the folder of file= must allow it");
+}
+
+void RotationFiles::DeleteOrigins(uint32_t index) {
+  const std::string path = origins_path(index);
+  unlink(path.c_str());
+  trace::RemoveUnfinished(path);
+}
+
+Status RotationFiles::Check() {
+  const Status status = symbols_->Check();
+  return status.ok() ? current_->Check() : status;
+}
+
+Status RotationFiles::Close() {
+  const Status symbols = symbols_->Close();
+  const Status data = current_ ? current_->Close() : Status();
+  return symbols.ok() ? data : symbols;
+}
+
+void RotationFiles::Remove() {
+  symbols_->Remove();
+  if (current_) current_->Remove();
+}
+
+void RotationFiles::CloseInForkedChild() {
+  symbols_->CloseInForkedChild();
+  current_->CloseInForkedChild();
+  if (making_file_) CloseNumbered(real_prefix_);
+}
+
+}  // namespace anttracks::io

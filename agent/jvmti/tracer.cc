@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jvmti/tracer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "agent/core/callbacks.h"
+#include "agent/jvmti/meta.h"
+
+namespace anttracks::jvmti {
+namespace {
+
+using trace::Status;
+
+using GetVm = jvmtiError(JNICALL*)(jvmtiEnv*, jint, const AntTracksVM**);
+
+void FreeExtension(jvmtiEnv* env, jvmtiExtensionFunctionInfo& info) {
+  const auto free = [env](void* memory) { env->Deallocate(static_cast<unsigned char*>(memory)); };
+  for (jint i = 0; i < info.param_count; i++) free(info.params[i].name);
+  free(info.id);
+  free(info.short_description);
+  free(info.params);
+  free(info.errors);
+}
+
+// nullptr: the JVM is not patched.
+jvmtiExtensionFunction FindExtension(jvmtiEnv* env) {
+  jint count = 0;
+  jvmtiExtensionFunctionInfo* infos = nullptr;
+  if (env->GetExtensionFunctions(&count, &infos) != JVMTI_ERROR_NONE) return nullptr;
+  jvmtiExtensionFunction found = nullptr;
+  for (jint i = 0; i < count; i++) {
+    if (std::strcmp(infos[i].id, ANTTRACKS_EXTENSION_ID) == 0) found = infos[i].func;
+    FreeExtension(env, infos[i]);
+  }
+  env->Deallocate(reinterpret_cast<unsigned char*>(infos));
+  return found;
+}
+
+// How much may be queued before threads wait; 0: as much as queue= says.
+size_t WaitBytes(const core::Options& options) {
+  if (options.max_bytes == 0) return 0;
+  const io::RotationLimits limits{.max_bytes = options.max_bytes, .deviation = options.deviation};
+  return std::clamp<size_t>(limits.backlog(), 4 * options.buffer_bytes, options.queue_bytes);
+}
+
+core::SessionConfig ConfigOf(const core::Options& options) {
+  return {.buffer_bytes = options.buffer_bytes,
+          .queue_bytes = options.queue_bytes,
+          .wait_bytes = WaitBytes(options),
+          .fuzz = options.fuzz,
+          .when_full = options.when_full,
+          .stretch_bytes = options.stretch_bytes,
+          .budget_percent = options.budget_percent,
+          .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
+          .readers = std::thread::hardware_concurrency() > 1 ? options.readers : 0};
+}
+
+}  // namespace
+
+bool Tracer::IsPatched(jvmtiEnv* env) { return FindExtension(env) != nullptr; }
+
+trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env) {
+  const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env)));
+  if (function == nullptr) {
+    return Status::Error(
+        "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
+        "scripts/quickstart (see README), or leave out mode=full to sample");
+  }
+  const AntTracksVM* vm = nullptr;
+  const jvmtiError error = function(env, ANTTRACKS_ABI_VERSION, &vm);
+  if (error != JVMTI_ERROR_NONE || vm == nullptr || vm->version != ANTTRACKS_ABI_VERSION ||
+      vm->size < sizeof(AntTracksVM)) {
+    return Status::Error(
+        "the patched JVM and this agent have different versions of their interface: build both from the same "
+        "sources (scripts/build)");
+  }
+  if (vm->unsupported != nullptr) {
+    return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm->unsupported) +
+                         "; mode=sample takes it as it is");
+  }
+  return vm;
+}
+
+Tracer::Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace)
+    : env_(env), vm_(vm), trace_(trace), session_(vm, ConfigOf(options)) {}
+
+Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options) {
+  // At load the heap did not exist yet: fetch its place and the number of GC workers.
+  const auto vm = FindVm(env_);
+  if (!vm.ok()) return vm.status();
+  if (vm_.gc_workers == 0 || vm_.heap_end == 0) {
+    return Status::Error(
+        "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
+        "(scripts/build)");
+  }
+  if (trace_ != nullptr) trace_->HeapKnown(vm_.heap_end - vm_.heap_start);
+  Status status = writer.Start(MetaJson(env_, vm_, options.c_str()));
+  if (!status.ok()) return status;
+  session_.Begin(reason);
+  const bool attached = reason == trace::SyncReason::kAttach;
+  if (trace_ != nullptr || attached) status = StartBackground(jni);
+  if (status.ok()) status = StartVm();
+  // A large heap is listed beside the program. Whoever asked for the trace hears of it when that is done, or soon after.
+  if (status.ok() && attached) (void)session_.sync_points().WaitForFirst(core::limits::kFirstSight);
+  if (!status.ok()) session_.background().Stop();
+  return status;
+}
+
+Status Tracer::StartVm() {
+  const AntTracksCallbacks callbacks = core::MakeCallbacks(&session_);
+  const int32_t error = vm_.start(&callbacks);
+  if (error == 0) return {};
+  if (error == -1) return Status::Error("this JVM is being traced already, by another copy of the agent");
+  return Status::Error("tracing could not be started (" + std::to_string(error) + ")");
+}
+
+// The thread that reads the old space of sync points and asks the VM for collections.
+Status Tracer::StartBackground(JNIEnv* jni) {
+  if (jni->PushLocalFrame(8) != JNI_OK) return Status::Error("no memory for the agent's thread");
+  const jclass type = jni->FindClass("java/lang/Thread");
+  const jmethodID make = type == nullptr ? nullptr : jni->GetMethodID(type, "<init>", "(Ljava/lang/String;)V");
+  const jstring name = make == nullptr ? nullptr : jni->NewStringUTF("AntTracks");
+  const jobject thread = name == nullptr ? nullptr : jni->NewObject(type, make, name);
+  background_ = thread == nullptr ? nullptr : jni->NewGlobalRef(thread);
+  jni->ExceptionClear();
+  jni->PopLocalFrame(nullptr);
+  if (background_ == nullptr) return Status::Error("cannot make the agent's thread");
+  const auto run = [](jvmtiEnv*, JNIEnv*, void* tracer) {
+    Tracer& self = *static_cast<Tracer*>(tracer);
+    self.session_.background().Loop(self.vm_);
+  };
+  if (env_->RunAgentThread(background_, run, this, JVMTI_THREAD_NORM_PRIORITY) == JVMTI_ERROR_NONE) return {};
+  Release(jni);
+  return Status::Error("JVMTI refuses the agent's thread");
+}
+
+void Tracer::End(JNIEnv*, std::string_view reason) {
+  session_.PrepareStop();
+  vm_.stop();
+  session_.Finish(reason);
+  session_.background().Stop();
+}
+
+bool Tracer::Idle() const {
+  if (background_ == nullptr) return true;
+  jint state = 0;
+  return env_->GetThreadState(background_, &state) == JVMTI_ERROR_NONE &&
+         (state & JVMTI_THREAD_STATE_ALIVE) == 0;
+}
+
+void Tracer::Release(JNIEnv* jni) {
+  if (background_ != nullptr) jni->DeleteGlobalRef(background_);
+  background_ = nullptr;
+}
+
+Status Tracer::Set(const core::Change& change) {
+  if (!change.budget_percent) {
+    return Status::Error("a trace of every object has no interval; give it a budget, such as budget=3%");
+  }
+  if (session_.SetBudget(*change.budget_percent)) return {};
+  return Status::Error("there is no memory for a budget");
+}
+
+}  // namespace anttracks::jvmti

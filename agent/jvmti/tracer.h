@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces every object, by the interface of the patched JVM (vmpatch/abi). For a trace that rotates it has a
+// thread of the JVM's, in which sync points are read and collections asked for.
+//
+// Thread safety: one thread at a time; the session says what the JVM's threads do.
+#pragma once
+
+#include "agent/core/session.h"
+#include "agent/io/rotation/rotating_trace.h"
+#include "agent/jvmti/source.h"
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::jvmti {
+
+class Tracer final : public Source {
+ public:
+  static bool IsPatched(jvmtiEnv* env);
+  // An error if this JVM is not patched, or cannot be traced.
+  static trace::Result<const AntTracksVM*> FindVm(jvmtiEnv* env);
+
+  // trace: nullptr for one that does not rotate.
+  Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace);
+
+  core::EventSource& events() override { return session_; }
+  core::SyncPointSource* rotating() override { return trace_ == nullptr ? nullptr : &session_; }
+  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
+                      const std::string& options) override;
+  void End(JNIEnv* jni, std::string_view reason) override;
+  bool Idle() const override;
+  void Release(JNIEnv* jni) override;
+  trace::Status Set(const core::Change& change) override;
+  void Describe(nlohmann::ordered_json* json) const override { (*json)["mode"] = "full"; }
+
+ private:
+  trace::Status StartBackground(JNIEnv* jni);
+  trace::Status StartVm();
+
+  jvmtiEnv* const env_;
+  const AntTracksVM& vm_;
+  io::RotatingTrace* const trace_;
+  core::Session session_;
+  jobject background_ = nullptr;  // global reference of the agent's Java thread
+};
+
+}  // namespace anttracks::jvmti
