@@ -257,7 +257,7 @@ constexpr Known kKnown[] = {
     {"overwrite", "yes|no", "no", "replace the file if it exists and is a trace", SetOverwrite},
     {"maxsize", "SIZE", "0",
      "most that the trace may take, at least 256K, in files PATH, PATH.0, ...; 0: one file", SetMaxSize, ValidIn::kFull},
-    {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5; only with maxsize",
+    {"dev", "FRACTION", "0.1", "share of maxsize that one file may take, 0.01 to 0.5, and 16K or more; only with maxsize",
      SetDeviation, ValidIn::kFull},
     {"keep", "yes|no", "no", "keep thread and time of live objects when a file is deleted; only with maxsize", SetKeep, ValidIn::kFull},
     {"buffer", "SIZE", "64K", "event buffer of a thread, 1K to 4M", SetBuffer, ValidIn::kFull},
@@ -314,12 +314,18 @@ Status CheckMode(const Options& options, std::string_view sample_only) {
   return {};
 }
 
+// Of a data file: what is kept for last words, and the chunks that are under way, must be a small part of it.
+constexpr double kLeastFileBytes = 16 << 10;
+
 Status CheckTogether(const Options& options, bool deviation_given) {
   if (options.queue_bytes < 4 * options.buffer_bytes) {
     return Status::Error("option queue must be at least four times option buffer");
   }
   if (deviation_given && options.max_bytes == 0) {
     return Status::Error("option dev is only valid with option maxsize");
+  }
+  if (options.max_bytes != 0 && static_cast<double>(options.max_bytes) * options.deviation < kLeastFileBytes) {
+    return Status::Error("option dev: a data file would have less than 16K, dev times maxsize; give a larger dev or maxsize");
   }
   if (options.budget_percent != 0 && options.share != 1) {
     return Status::Error("options budget and share exclude each other: a budget decides the share");

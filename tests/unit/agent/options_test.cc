@@ -162,8 +162,9 @@ TEST_CASE("a bound of the trace is 0, for none, or at least 256K") {
 
 TEST_CASE("a deviation needs a bound, before or behind it") {
   CHECK(ParseOptions("maxsize=1M,dev=0.5")->deviation == 0.5);
-  CHECK(ParseOptions("dev=0.01,maxsize=1M")->deviation == 0.01);
-  for (const char* text : {"dev=0.1", "maxsize=0,dev=0.1"}) {
+  CHECK(ParseOptions("dev=0.01,maxsize=2M")->deviation == 0.01);
+  CHECK(ParseOptions("maxsize=256K").ok());
+  for (const char* text : {"dev=0.1", "maxsize=0,dev=0.1", "dev=0.01,maxsize=1M", "maxsize=256K,dev=0.06"}) {
     const auto options = ParseOptions(text);
     REQUIRE_FALSE(options.ok());
     CHECK(options.message().find("dev") != std::string::npos);
