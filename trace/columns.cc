@@ -5,6 +5,7 @@
 
 #include "trace/format.h"
 #include "trace/object_runs.h"
+#include "trace/segments.h"
 
 namespace anttracks::trace {
 namespace {
@@ -12,8 +13,11 @@ namespace {
 // An object whose kind has no room in its id is never foreseen.
 constexpr uint64_t kNeverForeseen = uint64_t{1} << 63;
 
-bool HoldsObjects(uint8_t kind) {
-  return kind == static_cast<uint8_t>(SegmentKind::kAlloc) || kind == static_cast<uint8_t>(SegmentKind::kSyncObjects);
+// ALLOC has a time and a share ahead of its runs.
+void SkipToRuns(uint8_t kind, WireReader& in) {
+  if (static_cast<SegmentKind>(kind) != SegmentKind::kAlloc) return;
+  in.Uv();
+  in.Uv();
 }
 
 void Room(ByteBuffer* buffer, size_t bytes) {
@@ -36,29 +40,19 @@ bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
   Room(&bits_, payload.size() / 16 + 2 * sizeof(uint64_t));
   Room(&ids_, payload.size() + sizeof(uint16_t));
   Room(&missed_, payload.size() + sizeof(uint32_t));
-  WireReader in(payload);
-  while (!in.AtEnd()) {
-    const size_t begin = in.position();
-    const uint8_t kind = in.U8();
-    in.Uv();
-    const uint64_t length = in.Uv();
-    const size_t head = in.position();
-    const std::span<const uint8_t> segment = in.Take(length);
-    if (!in.ok()) return false;
-    if (!HoldsObjects(kind)) {
-      rest_.Append(payload.subspan(begin, in.position() - begin));
+  SegmentReader segments(payload);
+  Segment segment;
+  for (size_t begin = 0; segments.Next(&segment); begin = segments.offset()) {
+    if (!segment.info().runs) {
+      rest_.Append(payload.subspan(begin, segments.offset() - begin));
       continue;
     }
-    rest_.Append(payload.subspan(begin, head - begin));
-    WireReader objects(segment);
-    if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
-      objects.Uv();
-      objects.Uv();
-      rest_.Append(segment.first(objects.position()));
-    }
-    if (!Runs(objects)) return false;
+    WireReader in(segment.payload);
+    SkipToRuns(segment.kind, in);
+    rest_.Append(payload.subspan(begin, segment.offset + in.position() - begin));
+    if (!Runs(in)) return false;
   }
-  return objects_ != 0;
+  return objects_ != 0 && !segments.malformed();
 }
 
 bool ColumnSplitter::Runs(WireReader& in) {
@@ -206,21 +200,16 @@ Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplit
   Joining j{WireReader(parts[0]), parts[1], WireReader(parts[2]), WireReader(parts[3]), out, raw_bytes};
   while (!j.rest.AtEnd()) {
     const uint8_t* const begin = j.rest.next();
-    const uint8_t kind = j.rest.U8();
-    j.rest.Uv();
-    const uint64_t length = j.rest.Uv();
-    if (!j.rest.ok() || !j.Copy({begin, j.rest.next()}) || length > j.left) return broken;
-    if (!HoldsObjects(kind)) {
-      if (!j.Copy(j.rest.Take(length)) || !j.rest.ok()) return broken;
+    SegmentHead head;
+    if (!ReadSegmentHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || head.length > j.left) return broken;
+    if (!InfoOf(head.kind).runs) {
+      if (!j.Copy(j.rest.Take(head.length)) || !j.rest.ok()) return broken;
       continue;
     }
-    const size_t left_after = j.left - length;
-    if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
-      const uint8_t* const head = j.rest.next();
-      j.rest.Uv();
-      j.rest.Uv();
-      if (!j.rest.ok() || !j.Copy({head, j.rest.next()}) || j.left < left_after) return broken;
-    }
+    const size_t left_after = j.left - head.length;
+    const uint8_t* const before_runs = j.rest.next();
+    SkipToRuns(head.kind, j.rest);
+    if (!j.rest.ok() || !j.Copy({before_runs, j.rest.next()}) || j.left < left_after) return broken;
     if (!JoinRuns(j, predictor_, left_after)) return broken;
   }
   const bool all = j.left == 0 && j.ids.AtEnd() && j.lengths.AtEnd() && (j.objects + 7) / 8 == j.bits.size();

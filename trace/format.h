@@ -45,7 +45,9 @@ inline constexpr uint16_t kChunkSnappy = 1u << 0, kChunkColumns = 1u << 1;
 inline constexpr size_t kPartHeadBytes = 8;
 inline constexpr uint16_t kChunkMustUnderstand = 1u << 15;
 
+// More of each: segments.h.
 enum class SegmentKind : uint8_t {
+  kUnknown = 0,  // stands for all that are not listed here; none has this number
   kAlloc = 1,
   kMoves = 2,
   kSlides = 3,

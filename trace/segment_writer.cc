@@ -17,13 +17,6 @@ void PutSpaces(ByteBuffer* out, std::span<const Space> spaces) {
 
 }  // namespace
 
-void AppendSegment(ByteBuffer* out, SegmentKind kind, uint64_t stream, std::span<const uint8_t> payload) {
-  uint8_t header[kMaxSegmentHeaderBytes];
-  const uint8_t* end = PutSegmentHeader(header, kind, stream, payload.size());
-  out->Append({header, static_cast<size_t>(end - header)});
-  out->Append(payload);
-}
-
 void AppendCollection(ByteBuffer* out, SegmentKind kind, const Collection& gc) {
   ByteBuffer payload;
   payload.Uv(gc.id);

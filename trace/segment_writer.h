@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "trace/format.h"
+#include "trace/segments.h"
 #include "trace/space.h"
 #include "trace/wire.h"
 
@@ -23,14 +24,6 @@ struct Collection {
   std::span<const Space> spaces;
 };
 
-// At most kMaxSegmentHeaderBytes; returns the end.
-inline uint8_t* PutSegmentHeader(uint8_t* p, SegmentKind kind, uint64_t stream, uint64_t length) {
-  *p++ = static_cast<uint8_t>(kind);
-  p = PutUv(p, stream);
-  return PutUv(p, length);
-}
-
-void AppendSegment(ByteBuffer* out, SegmentKind kind, uint64_t stream, std::span<const uint8_t> payload);
 // kGcBegin or kGcEnd.
 void AppendCollection(ByteBuffer* out, SegmentKind kind, const Collection& gc);
 void AppendSyncBegin(ByteBuffer* out, SyncReason reason, uint64_t time, std::span<const Space> spaces);

@@ -21,11 +21,6 @@ namespace {
 
 constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull, GcKind::kRemark};
 
-constexpr const char* kSegmentNames[kSegmentKinds] = {
-    "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
-    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
-    "ORIGINS",      "SAMPLES",  "SAMPLE_DEATHS", "FOUND"};
-
 // Of a trace of samples: the same, and what they stand for.
 class SampledOverview : public Overview {
  public:
@@ -151,9 +146,9 @@ nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overvie
 
 nlohmann::ordered_json SegmentsJson(const PassSummary& summary) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < kSegmentKinds; i++) {
+  for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
-    if (count.segments != 0) json[kSegmentNames[i]] = {{"segments", count.segments}, {"bytes", count.bytes}};
+    if (count.segments != 0) json[trace::kSegments[i].name] = {{"segments", count.segments}, {"bytes", count.bytes}};
   }
   return json;
 }
@@ -437,10 +432,10 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
 
 std::string SegmentsText(const PassSummary& summary) {
   Table table({{"Segments", Table::Align::kLeft}, {"Count"}, {"Raw bytes"}, {"Share"}});
-  for (size_t i = 0; i < kSegmentKinds; i++) {
+  for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
     if (count.segments == 0) continue;
-    table.Add({kSegmentNames[i], Count(count.segments), Count(count.bytes), Percent(count.bytes, summary.raw_bytes)});
+    table.Add({trace::kSegments[i].name, Count(count.segments), Count(count.bytes), Percent(count.bytes, summary.raw_bytes)});
   }
   return table.empty() ? std::string() : "\n" + table.ToString();
 }

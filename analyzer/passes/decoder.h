@@ -20,7 +20,7 @@
 #include "analyzer/model/symbols.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
-#include "trace/reader.h"
+#include "trace/segments.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -130,12 +130,12 @@ class Decoder {
   void SyncBegin(const trace::Segment& segment);
   void SyncEnd(const trace::Segment& segment);
   void SyncAbandoned(const trace::Segment& segment);
-  void CheckFirstEvent(trace::SegmentKind kind);
+  void CheckFirstEvent(const trace::Segment& segment);
   void Origins(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
   void SampleDeaths(const trace::Segment& segment);
-  bool FitsMode(trace::SegmentKind kind);
+  bool FitsMode(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
   bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);

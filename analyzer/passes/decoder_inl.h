@@ -18,9 +18,10 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
                    static_cast<int>(segment.kind));
     return;
   }
-  if (!FitsMode(static_cast<SegmentKind>(segment.kind))) return;
-  if (must_sync_) CheckFirstEvent(static_cast<SegmentKind>(segment.kind));
-  switch (static_cast<SegmentKind>(segment.kind)) {
+  if (!FitsMode(segment)) return;
+  if (must_sync_) CheckFirstEvent(segment);
+  switch (segment.info().kind) {
+    case SegmentKind::kUnknown: unknown_segments_++; return;
     case SegmentKind::kAlloc: return Alloc(segment);
     case SegmentKind::kMoves: return Moves(segment);
     case SegmentKind::kSlides: return Slides(segment);
@@ -41,33 +42,25 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSampleDeaths: return SampleDeaths(segment);
     case SegmentKind::kFound: return Found(segment);
   }
-  unknown_segments_++;
 }
 
 // Samples and every object do not go together.
 template <class Sink>
-bool Decoder<Sink>::FitsMode(trace::SegmentKind kind) {
-  using trace::SegmentKind;
-  const bool of_samples = kind == SegmentKind::kSamples || kind == SegmentKind::kSampleDeaths;
-  const bool of_all = kind < SegmentKind::kGcBegin || (kind > SegmentKind::kGcEnd && kind < SegmentKind::kClassUnload) ||
-                      kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kOrigins || kind == SegmentKind::kFound;
-  if (!of_samples && !of_all) return true;
-  if (of_samples == sampled_) return true;
-  problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(kind),
+bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
+  if (segment.info().traces != (sampled_ ? trace::Traces::kFull : trace::Traces::kSampled)) return true;
+  problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(segment.kind),
                  sampled_ ? "of" : "without");
   return false;
 }
 
 // Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
 template <class Sink>
-void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
-  using trace::SegmentKind;
-  const bool event = kind < SegmentKind::kThreadEnd || kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kFound;
-  if (!event) return;
+void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
+  if (!segment.info().event) return;
   must_sync_ = false;
-  if (kind == SegmentKind::kSyncBegin) return;
+  if (segment.info().kind == trace::SegmentKind::kSyncBegin) return;
   problems_->Add(ProblemKind::kOrder, position_, "the file begins with a segment of kind {} instead of a SYNC_BEGIN",
-                 static_cast<int>(kind));
+                 static_cast<int>(segment.kind));
   Gap();
 }
 

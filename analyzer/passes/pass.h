@@ -18,7 +18,7 @@
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
-#include "trace/reader.h"
+#include "trace/segments.h"
 #include "trace/status.h"
 
 namespace anttracks::analyzer {
@@ -35,8 +35,6 @@ struct Meta {
 
 // The error says what is missing or impossible.
 trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
-
-inline constexpr size_t kSegmentKinds = 20;
 
 struct SegmentCount {
   uint64_t segments = 0;
@@ -55,7 +53,7 @@ struct PassSummary {
   bool has_meta = false;
   uint64_t chunks = 0;
   uint64_t stored_bytes = 0, raw_bytes = 0;  // of DATA chunks
-  std::array<SegmentCount, kSegmentKinds> segments{};  // by kind; 0: kinds that are not known
+  std::array<SegmentCount, trace::kSegments.size()> segments{};  // as trace::kSegments
   uint64_t duration_ns = 0;
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
@@ -231,12 +229,13 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   trace::Segment segment;
   size_t start = 0;
   while (!sink_->done() && segments.Next(&segment)) {
-    SegmentCount& count = summary_.segments[segment.kind < kSegmentKinds ? segment.kind : 0];
+    const trace::SegmentKind kind = segment.info().kind;
+    SegmentCount& count = summary_.segments[static_cast<size_t>(kind)];
     count.segments++;
     count.bytes += segments.offset() - start;
     start = segments.offset();
     const Position position{chunk.file, chunk.offset, segment.offset};
-    const bool origins = segment.kind == static_cast<uint8_t>(trace::SegmentKind::kOrigins);
+    const bool origins = kind == trace::SegmentKind::kOrigins;
     if (in_symbols) {
       SymbolsSegment(segment, position);
     } else if (origins != reader_->files()[chunk.file].is_origins()) {
@@ -256,7 +255,7 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
 template <class Sink>
 void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& position) {
   using trace::SegmentKind;
-  const auto kind = static_cast<SegmentKind>(segment.kind);
+  const SegmentKind kind = segment.info().kind;
   if (has_end_) {
     problems_->Add(ProblemKind::kOrder, position, "segment of kind {} behind the end of the trace",
                    static_cast<int>(segment.kind));
@@ -264,7 +263,7 @@ void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& p
     has_end_ = true;
     end_payload_.assign(segment.payload.begin(), segment.payload.end());
     end_position_ = position;
-  } else if (kind == SegmentKind::kSymbols || segment.kind >= kSegmentKinds) {
+  } else if (kind == SegmentKind::kSymbols || kind == SegmentKind::kUnknown) {
     decoder_.Segment(segment, position);
   } else if (kind != SegmentKind::kThreadEnd) {  // which says nothing before the events are read
     problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in the symbols file",

@@ -3,6 +3,7 @@
 
 #include "analyzer/passes/pass.h"
 #include "analyzer/passes/rebuild.h"
+#include "trace/reader.h"
 
 namespace anttracks::core {
 namespace {

@@ -12,6 +12,7 @@
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace anttracks::testing {
 namespace {
