@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
 
@@ -22,14 +21,6 @@ using trace::ByteBuffer;
 using trace::Status;
 
 constexpr size_t kSegmentBytes = 256 << 10;
-
-std::string MetaText(const Meta& meta) {
-  const nlohmann::json json = {{"agent_version", meta.agent_version}, {"vm_version", meta.vm_version},
-                               {"java_command", meta.java_command},   {"vm_flags", meta.vm_flags},
-                               {"options", meta.options},             {"object_alignment", meta.object_alignment},
-                               {"heap_start", meta.heap_start},       {"heap_end", meta.heap_end}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 class OriginsFile {
  public:
@@ -152,7 +143,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
     return kExitErrors;
   }
   OriginsFile file(session.reader->files()[next]);
-  const std::string meta = MetaText(pass.meta);
+  const std::string meta = trace::EncodeMeta(pass.meta);
   Status status =
       file.Chunk(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()});
   if (status.ok()) status = file.Runs(fold.runs());

@@ -11,10 +11,10 @@
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
-#include "analyzer/model/json_text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/sampled.h"
+#include "trace/json_text.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -148,7 +148,8 @@ nlohmann::ordered_json SegmentsJson(const PassSummary& summary) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
-    if (count.segments != 0) json[trace::kSegments[i].name] = {{"segments", count.segments}, {"bytes", count.bytes}};
+    if (count.segments == 0) continue;
+    json[trace::kSegments[i].name] = {{"segments", count.segments}, {"bytes", count.bytes}};
   }
   return json;
 }
@@ -186,7 +187,7 @@ void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const
   json["losses"] = LossesJson(overview);
   json["ended_cleanly"] = summary.ended;
   json["end_reason"] = overview.end().reason;
-  auto counters = ParseJson<nlohmann::ordered_json>(overview.end().counters);
+  auto counters = trace::ParseJson<nlohmann::ordered_json>(overview.end().counters);
   json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : std::move(counters);
   json["truncated_bytes"] = summary.truncated_bytes;
   json["damage"] = summary.damage;
@@ -435,7 +436,8 @@ std::string SegmentsText(const PassSummary& summary) {
   for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
     if (count.segments == 0) continue;
-    table.Add({trace::kSegments[i].name, Count(count.segments), Count(count.bytes), Percent(count.bytes, summary.raw_bytes)});
+    table.Add({trace::kSegments[i].name, Count(count.segments), Count(count.bytes),
+               Percent(count.bytes, summary.raw_bytes)});
   }
   return table.empty() ? std::string() : "\n" + table.ToString();
 }

@@ -18,23 +18,13 @@
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
+#include "trace/meta.h"
 #include "trace/segments.h"
 #include "trace/status.h"
 
 namespace anttracks::analyzer {
 
-struct Meta {
-  std::string agent_version, vm_version, java_command, vm_flags, options;
-  uint64_t object_alignment = 8;
-  uint64_t heap_start = 0, heap_end = 0;  // bytes
-  // Samples instead of every object: one per interval bytes on average (0: all that the JVM reported), stacks of up to
-  // depth frames. Then nothing is known of the heap.
-  bool sampled = false;
-  uint64_t interval = 0, depth = 0;
-};
-
-// The error says what is missing or impossible.
-trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
+using trace::Meta;
 
 struct SegmentCount {
   uint64_t segments = 0;
@@ -204,7 +194,7 @@ bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
 
 template <class Sink>
 bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
-  trace::Result<Meta> meta = ParseMeta(chunk.payload);
+  trace::Result<Meta> meta = trace::ParseMeta(chunk.payload);
   if (!meta.ok()) return Damaged(ProblemKind::kMalformed, {chunk.file, chunk.offset, 0}, meta.message());
   if (summary_.has_meta &&
       (meta->heap_start != summary_.meta.heap_start || meta->heap_end != summary_.meta.heap_end ||
@@ -215,8 +205,9 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   summary_.has_meta = true;
   symbols_->set_object_alignment(meta->object_alignment);
   decoder_.set_sampled(meta->sampled);
-  decoder_.SetHeapRange(meta->heap_start / 8, meta->heap_end / 8);
-  sink_->Configure(meta->heap_start / 8, meta->heap_end / 8);
+  const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
+  decoder_.SetHeapRange(start, end);
+  sink_->Configure(start, end);
   return true;
 }
 
