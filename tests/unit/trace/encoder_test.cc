@@ -7,7 +7,7 @@
 #include "trace/object_runs.h"
 #include "trace/sample_encoder.h"
 #include "trace/segment_writer.h"
-#include "trace/symbol_encoder.h"
+#include "trace/symbol_records.h"
 
 namespace anttracks::trace {
 namespace {
