@@ -13,13 +13,6 @@ namespace {
 // An object whose kind has no room in its id is never foreseen.
 constexpr uint64_t kNeverForeseen = uint64_t{1} << 63;
 
-// ALLOC has a time and a share ahead of its runs.
-void SkipToRuns(uint8_t kind, WireReader& in) {
-  if (static_cast<SegmentKind>(kind) != SegmentKind::kAlloc) return;
-  in.Uv();
-  in.Uv();
-}
-
 void Room(ByteBuffer* buffer, size_t bytes) {
   if (buffer->size() < bytes) buffer->Resize(bytes);
 }
@@ -59,14 +52,11 @@ bool ColumnSplitter::Runs(WireReader& in) {
   while (!in.AtEnd()) {
     const uint8_t* const begin = in.next();
     RunHead head;
-    if (!ReadRunHead(in, &head)) return false;
-    rest_.Append({begin, in.next()});
+    const uint8_t* ids = nullptr;
+    if (!ReadRun(in, &head, &ids)) return false;
+    rest_.Append({begin, ids});
     if (head.how == How::kSkipped) continue;
-    if (head.objects > in.remaining() || head.lengths > in.remaining()) return false;
-    const std::span<const uint8_t> columns = in.Take(head.column_bytes());
-    if (!in.ok()) return false;
     size_t lengths = 0;
-    const uint8_t* const ids = columns.data();
     for (size_t i = 0; i < head.objects; i++) lengths += LengthsOf(GetU16(ids + i * sizeof(uint16_t)));
     if (lengths != head.lengths) return false;
     Run(ids, head.objects, ids + head.objects * sizeof(uint16_t));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of segments, each with what the rest of the project asks about it, and the head that all of them have.
+// The kinds of segments, each with what the rest of the project asks about it, and the head that all of
+// them have.
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //

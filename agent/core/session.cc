@@ -134,7 +134,7 @@ ThreadState* Session::State(void* thread, void** slot) {
 
 // With room for so many bytes.
 bool Session::OpenSegment(ThreadState& state, size_t bytes, uint32_t share) {
-  bytes += 2 * trace::kMaxUvBytes;
+  bytes += trace::kMaxAllocHeadBytes;
   if (state.buffer == nullptr) state.buffer = queue_.Acquire();
   if (state.buffer != nullptr && state.buffer->capacity < bytes) {
     queue_.Release(state.buffer);
@@ -147,7 +147,7 @@ bool Session::OpenSegment(ThreadState& state, size_t bytes, uint32_t share) {
   Buffer& buffer = *state.buffer;
   buffer.kind = static_cast<uint8_t>(trace::SegmentKind::kAlloc);
   buffer.stream = state.id;
-  state.out = trace::PutUv(trace::PutUv(buffer.data(), clock_.Now()), share % trace::kWholeShare);
+  state.out = trace::PutAllocHead(buffer.data(), {clock_.Now(), share});
   state.limit = buffer.data() + buffer.capacity;
   state.run_end = 0;
   state.share = share;

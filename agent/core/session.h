@@ -30,8 +30,8 @@
 #include "agent/core/skipped_map.h"
 #include "agent/core/symbols.h"
 #include "agent/core/thread_state.h"
-#include "trace/gc_encoders.h"
-#include "trace/segment_writer.h"
+#include "trace/events.h"
+#include "trace/gc_records.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::core {

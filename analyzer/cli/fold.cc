@@ -11,8 +11,8 @@
 #include "analyzer/cli/text.h"
 #include "trace/file_set.h"
 #include "trace/file_writer.h"
+#include "trace/origins.h"
 #include "trace/output_file.h"
-#include "trace/segment_writer.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -42,22 +42,15 @@ class OriginsFile {
   }
 
   Status Runs(const std::vector<OriginRun>& runs) {
-    ByteBuffer records, segment;
-    uint64_t end = 0;
+    trace::OriginEncoder encoder;
+    ByteBuffer segment;
     for (size_t i = 0; i < runs.size(); i++) {
-      const OriginRun& run = runs[i];
-      records.Uv(run.begin - end);
-      records.Uv(run.end - run.begin);
-      records.Uv(run.thread);
-      records.Uv(run.age);
-      end = run.end;
-      if (records.size() < kSegmentBytes && i + 1 < runs.size()) continue;
+      encoder.Run(runs[i]);
+      if (encoder.size() < kSegmentBytes && i + 1 < runs.size()) continue;
       segment.Clear();
-      trace::AppendSegment(&segment, trace::SegmentKind::kOrigins, 0, records.span());
+      encoder.Finish(&segment);
       const Status status = Chunk(trace::ChunkType::kData, segment.span());
       if (!status.ok()) return status;
-      records.Clear();
-      end = 0;
     }
     return {};
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points.
+// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points. trace/ knows what
+// the bytes mean; here is which segment may follow which, and what may be where in the heap.
 //
 // The sink is a template parameter, so that no call for an object is virtual. It derives from SinkBase and
 // hides what it wants to see. A sink with kNeedsHeap gets moves and slides; they can only be decoded by one
@@ -15,11 +16,14 @@
 #include <span>
 
 #include "analyzer/model/events.h"
-#include "analyzer/model/origin_runs.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
+#include "trace/events.h"
 #include "trace/format.h"
+#include "trace/gc_records.h"
 #include "trace/object_runs.h"
+#include "trace/origins.h"
+#include "trace/samples.h"
 #include "trace/segments.h"
 #include "trace/wire.h"
 
@@ -54,7 +58,7 @@ struct SinkBase {
   void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
   void SyncAbandoned(const std::string& /*reason*/) {}
   // From a file of origins, ahead of all events. False if it contradicts the one before.
-  bool Kept(const OriginRun&) { return true; }
+  bool Kept(const trace::OriginRun&) { return true; }
   void ClassUnload(uint64_t /*id*/) {}
   // Of a trace of samples only. collections: that had begun when the death was told.
   void Sample(const SampleEvent&) {}
@@ -107,21 +111,11 @@ class Decoder {
   template <class Begin, class Emit>
   void Runs(trace::WireReader& in, Begin&& begin, Emit&& emit);
   template <class Emit>
-  bool Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit);
+  bool Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit&& emit);
   uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
   uint32_t OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
-  // The place of a record of MOVES or FOUND; the state is that of the format.
-  struct MoveState {
-    uint64_t from_end = 0;
-    uint64_t to_end[2] = {0, 0};
-    uint64_t from = 0, to = 0, lab = 0;
-
-    bool Read(trace::WireReader& in);
-    void Moved(uint32_t words) {
-      from_end = from + words;
-      to_end[lab] = to + words;
-    }
-  };
+  template <class Reader, class Take>
+  void Records(trace::WireReader in, Reader reader, std::string_view what, Take&& take);
   void Moves(const trace::Segment& segment);
   void Found(const trace::Segment& segment);
   void Slides(const trace::Segment& segment);
@@ -138,7 +132,6 @@ class Decoder {
   bool FitsMode(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
-  bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);
   bool SpacesFit(std::vector<Space> spaces);
 
   void At(const trace::WireReader& in) {
@@ -148,13 +141,19 @@ class Decoder {
   void Time(uint64_t time) {
     if (time > last_time_) last_time_ = time;
   }
-  bool Malformed(std::string_view what) {
-    problems_->Add(ProblemKind::kMalformed, position_, "{}", what);
+  template <class... Args>
+  bool Malformed(fmt::format_string<Args...> format, Args&&... args) {
+    problems_->Add(ProblemKind::kMalformed, position_, format, std::forward<Args>(args)...);
     return false;
   }
-  bool InGc(std::string_view what) {
-    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", what);
+  bool IsRead(const trace::Status& status) { return status.ok() || Malformed("{}", status.message()); }
+  bool InGc(const trace::Segment& segment) {
+    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", segment.info().name);
     return in_gc_;
+  }
+  bool InSync(const trace::Segment& segment, std::string_view what) {
+    if (!in_sync_) problems_->Add(ProblemKind::kOrder, position_, "{} {}", segment.info().name, what);
+    return in_sync_;
   }
 
   Symbols* symbols_;
