@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "trace/format.h"
 #include "trace/wire.h"
@@ -94,6 +95,10 @@ struct Segment {
   std::span<const uint8_t> payload;
 
   const SegmentInfo& info() const { return InfoOf(kind); }
+  // For messages: its name, or its number if it has none.
+  std::string label() const {
+    return info().kind == SegmentKind::kUnknown ? "segment of kind " + std::to_string(kind) : info().name;
+  }
 };
 
 // The segments of a DATA chunk's payload.

@@ -14,8 +14,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   position_ = position;
   sink_->set_position(position_);
   if (ended_) {
-    problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} behind the end of the trace",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position_, "{} behind the end of the trace", segment.label());
     return;
   }
   if (!FitsMode(segment)) return;
@@ -48,7 +47,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
 template <class Sink>
 bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
   if (segment.info().traces != (sampled_ ? trace::Traces::kFull : trace::Traces::kSampled)) return true;
-  problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(segment.kind),
+  problems_->Add(ProblemKind::kOrder, position_, "{} in a trace {} samples", segment.label(),
                  sampled_ ? "of" : "without");
   return false;
 }
@@ -59,8 +58,8 @@ void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
   if (!segment.info().event) return;
   must_sync_ = false;
   if (segment.info().kind == trace::SegmentKind::kSyncBegin) return;
-  problems_->Add(ProblemKind::kOrder, position_, "the file begins with a segment of kind {} instead of a SYNC_BEGIN",
-                 static_cast<int>(segment.kind));
+  problems_->Add(ProblemKind::kOrder, position_, "the file begins with {} instead of SYNC_BEGIN",
+                 segment.label());
   Gap();
 }
 

@@ -230,8 +230,8 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
     if (in_symbols) {
       SymbolsSegment(segment, position);
     } else if (origins != reader_->files()[chunk.file].is_origins()) {
-      problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in a file {} origins",
-                     static_cast<int>(segment.kind), origins ? "without" : "of");
+      problems_->Add(ProblemKind::kOrder, position, "{} in a file {} origins", segment.label(),
+                     origins ? "without" : "of");
     } else {
       decoder_.Segment(segment, position);
     }
@@ -248,8 +248,7 @@ void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& p
   using trace::SegmentKind;
   const SegmentKind kind = segment.info().kind;
   if (has_end_) {
-    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} behind the end of the trace",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position, "{} behind the end of the trace", segment.label());
   } else if (kind == SegmentKind::kEnd) {
     has_end_ = true;
     end_payload_.assign(segment.payload.begin(), segment.payload.end());
@@ -257,8 +256,7 @@ void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& p
   } else if (kind == SegmentKind::kSymbols || kind == SegmentKind::kUnknown) {
     decoder_.Segment(segment, position);
   } else if (kind != SegmentKind::kThreadEnd) {  // which says nothing before the events are read
-    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in the symbols file",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position, "{} in the symbols file", segment.label());
   }
 }
 
