@@ -27,26 +27,26 @@ class SampledOverview : public Overview {
   SampledOverview(const Symbols& symbols, Problems& problems, uint64_t interval)
       : Overview(symbols), sampled_(symbols, problems, interval) {}
 
-  void set_position(const Position& position) { sampled_.set_position(position); }
-  void Sample(const SampleEvent& event) { sampled_.Sample(event); }
-  void SampleDied(uint64_t number, uint64_t collections) { sampled_.SampleDied(number, collections); }
-  void GcBegin(const GcEvent& event) {
+  void set_position(const Position& position) override { sampled_.set_position(position); }
+  void Sample(const SampleEvent& event) override { sampled_.Sample(event); }
+  void SampleDied(uint64_t number, uint64_t collections) override { sampled_.SampleDied(number, collections); }
+  void GcBegin(const GcEvent& event) override {
     Overview::GcBegin(event);
     sampled_.GcBegin(event);
   }
-  void GcEnd(const GcEvent& event) {
+  void GcEnd(const GcEvent& event) override {
     Overview::GcEnd(event);
     sampled_.GcEnd(event);
   }
-  void Loss(const LossEvent& event) {
+  void Loss(const LossEvent& event) override {
     Overview::Loss(event);
     sampled_.Loss(event);
   }
-  void End(const EndEvent& event) {
+  void End(const EndEvent& event) override {
     Overview::End(event);
     sampled_.End(event);
   }
-  void Gap() { sampled_.Gap(); }
+  void Gap() override { sampled_.Gap(); }
 
   const Sampled& sampled() const { return sampled_; }
 

@@ -12,7 +12,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   using trace::SegmentKind;
   base_ = position.payload;
   position_ = position;
-  sink_->set_position(position_);
+  sink_->Sink::set_position(position_);
   if (ended_) {
     problems_->Add(ProblemKind::kOrder, position_, "{} behind the end of the trace", segment.label());
     return;
@@ -106,12 +106,12 @@ uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t kind, uint64_t length, u
 // begin(head, word) says whether the run's objects follow; emit(word, shape, how).
 template <class Sink>
 template <class Begin, class Emit>
-void Decoder<Sink>::Runs(trace::WireReader& in, Begin&& begin, Emit&& emit) {
+void Decoder<Sink>::Runs(trace::WireReader& in, Begin begin, Emit emit) {
   const uint64_t base = base_;
   uint64_t word = 0;
   while (!in.AtEnd()) {
     position_.payload = base + in.position();
-    sink_->set_position(position_);
+    sink_->Sink::set_position(position_);
     trace::RunHead head;
     const uint8_t* columns = nullptr;
     if (!trace::ReadRun(in, &head, &columns)) {
@@ -131,23 +131,25 @@ void Decoder<Sink>::Runs(trace::WireReader& in, Begin&& begin, Emit&& emit) {
 // False: it is not known where the objects behind it lie.
 template <class Sink>
 template <class Emit>
-bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit&& emit) {
+bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit) {
   trace::RunReader run(head, columns);
   trace::RunReader::Object object;
   uint32_t shape = 0;
+  uint64_t at = *word;
   while (!run.AtEnd()) {
     if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
-    const uint32_t words = One(*word, object.kind, object.length, &shape);
+    const uint32_t words = One(at, object.kind, object.length, &shape);
     if (words == 0) return false;
-    emit(*word, shape, head.how);
-    *word += words;
+    emit(at, shape, head.how);
+    at += words;
   }
+  *word = at;
   return run.whole() || Malformed("ids and lengths of a run of objects do not fit together");
 }
 
 template <class Sink>
 void Decoder<Sink>::Alloc(const trace::Segment& segment) {
-  if constexpr (!Sink::kNeedsObjects) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
   trace::AllocHead alloc;
   if (!trace::ReadAllocHead(in, &alloc)) {
@@ -156,40 +158,45 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
   }
   Time(alloc.time);
   if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
-  sink_->AllocBegin(segment.stream, alloc.time, alloc.share);
+  sink_->Sink::AllocBegin(segment.stream, alloc.time, alloc.share);
   const auto begin = [&](const trace::RunHead& head, uint64_t word) {
-    sink_->RunBegin(head.how);
+    sink_->Sink::RunBegin(head.how);
     if (head.how != trace::How::kSkipped) return true;
     if (word < heap_start_ || word >= heap_end_ || head.lengths > heap_end_ - word || head.lengths == 0) {
       problems_->Add(ProblemKind::kOutsideHeap, position_, "skipped stretch at {:#x} with {} words is outside the heap, or has none",
                      word * 8, head.lengths);
       return false;
     }
-    sink_->Skipped(word, head.lengths);
+    sink_->Sink::Skipped(word, head.lengths);
     return true;
   };
-  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How how) { sink_->Object(word, shape, how); });
+  Runs(in, begin, [this](uint64_t word, uint32_t shape, trace::How how) {
+    sink_->Sink::Object(word, shape, how);
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
   if (!InSync(segment, "outside a sync point")) return;
-  if constexpr (!Sink::kNeedsObjects) return;
-  if (!sink_->WantsSpace(segment.stream)) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
+  if (!sink_->Sink::WantsSpace(segment.stream)) return;
   trace::WireReader in(segment.payload);
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");
   };
-  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) { sink_->SyncObject(segment.stream, word, shape); });
+  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) {
+    sink_->Sink::SyncObject(segment.stream, word, shape);
+  });
 }
 
 // Records to the end; take(reader) says whether it is known where the next one begins.
 template <class Sink>
 template <class Reader, class Take>
-void Decoder<Sink>::Records(trace::WireReader in, Reader reader, std::string_view what, Take&& take) {
+void Decoder<Sink>::Records(trace::WireReader in, Reader reader, std::string_view what, Take take) {
   while (!in.AtEnd()) {
     At(in);
-    if (reader.Read(in) && !take(reader)) return;
+    if (!reader.Read(in)) break;
+    if (!take(reader)) return;
   }
   if (!in.ok()) Malformed("{} is cut short or overlong", what);
 }
@@ -197,10 +204,10 @@ void Decoder<Sink>::Records(trace::WireReader in, Reader reader, std::string_vie
 template <class Sink>
 void Decoder<Sink>::Moves(const trace::Segment& segment) {
   if (!InGc(segment)) return;
-  if constexpr (!Sink::kNeedsHeap) return;
+  if constexpr (!kNeedsHeap<Sink>) return;
   trace::WireReader in(segment.payload);
   Records(in, trace::MoveReader(), "move", [this](trace::MoveReader& move) {
-    const uint32_t words = sink_->Move(move.from, move.to);
+    const uint32_t words = sink_->Sink::Move(move.from, move.to);
     move.EndsAfter(words);
     return words != 0;
   });
@@ -209,25 +216,25 @@ void Decoder<Sink>::Moves(const trace::Segment& segment) {
 template <class Sink>
 void Decoder<Sink>::Found(const trace::Segment& segment) {
   if (!InGc(segment)) return;
-  if constexpr (!Sink::kNeedsObjects) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
   Records(in, trace::FoundReader(), "found object", [this](trace::FoundReader& found) {
     uint32_t shape = 0;
     const uint32_t words = One(found.to, found.kind, found.length, &shape);
     found.EndsAfter(words);
-    return words != 0 && sink_->Found(found.from, found.to, shape);
+    return words != 0 && sink_->Sink::Found(found.from, found.to, shape);
   });
 }
 
 template <class Sink>
 void Decoder<Sink>::Slides(const trace::Segment& segment) {
   if (!InGc(segment)) return;
-  if constexpr (!Sink::kNeedsHeap) return;
+  if constexpr (!kNeedsHeap<Sink>) return;
   trace::WireReader in(segment.payload);
   Records(in, trace::SlideReader(), "slide", [this](trace::SlideReader& slide) {
     if (slide.count > trace::kMaxRunObjects) return Malformed("slide of more objects than a run may have");
     for (uint64_t i = 0; i < slide.count; i++) {
-      const uint32_t words = sink_->Slide(slide.from, slide.to);
+      const uint32_t words = sink_->Sink::Slide(slide.from, slide.to);
       if (words == 0) return false;
       slide.EndsAfter(words);
     }
@@ -238,13 +245,13 @@ void Decoder<Sink>::Slides(const trace::Segment& segment) {
 template <class Sink>
 void Decoder<Sink>::Fillers(const trace::Segment& segment) {
   if (!InGc(segment)) return;
-  if constexpr (!Sink::kNeedsObjects) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
   Records(in, trace::FillerReader(), "filler", [this](trace::FillerReader& filler) {
     uint32_t shape = 0;
     const uint32_t words = One(filler.at, filler.kind, filler.length, &shape);
     if (words == 0) return false;
-    sink_->Filler(filler.at, shape);
+    sink_->Sink::Filler(filler.at, shape);
     filler.EndsAfter(words);
     return true;
   });
@@ -287,9 +294,9 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
   }
   in_gc_ = begin;
   if (begin) {
-    sink_->GcBegin(event);
+    sink_->Sink::GcBegin(event);
   } else {
-    sink_->GcEnd(event);
+    sink_->Sink::GcEnd(event);
   }
 }
 
@@ -306,7 +313,7 @@ void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
   after_gap_ = false;
   in_sync_ = true;
   sync_reason_ = event.reason;
-  sink_->SyncBegin(event);
+  sink_->Sink::SyncBegin(event);
 }
 
 template <class Sink>
@@ -315,7 +322,7 @@ void Decoder<Sink>::SyncEnd(const trace::Segment& segment) {
   if (!IsRead(trace::ReadSyncEnd(segment.payload, &totals))) return;
   if (!InSync(segment, "without a SYNC_BEGIN")) return;
   in_sync_ = false;
-  sink_->SyncEnd(totals.objects, totals.bytes);
+  sink_->Sink::SyncEnd(totals.objects, totals.bytes);
 }
 
 template <class Sink>
@@ -324,7 +331,7 @@ void Decoder<Sink>::SyncAbandoned(const trace::Segment& segment) {
   if (!IsRead(trace::ReadSyncAbandoned(segment.payload, &reason))) return;
   if (!InSync(segment, "without a SYNC_BEGIN")) return;
   in_sync_ = false;
-  sink_->SyncAbandoned(reason);
+  sink_->Sink::SyncAbandoned(reason);
 }
 
 template <class Sink>
@@ -332,7 +339,7 @@ void Decoder<Sink>::Origins(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   Records(in, trace::OriginReader(), "origin", [this](const trace::OriginReader& origin) {
     if (origin.run.age > trace::kMaxAge) return Malformed("origin of an impossible age");
-    if (!sink_->Kept(origin.run)) Malformed("origins are not in the order of addresses");
+    if (!sink_->Sink::Kept(origin.run)) Malformed("origins are not in the order of addresses");
     return true;
   });
 }
@@ -345,7 +352,7 @@ void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
     problems_->Add(ProblemKind::kUndefined, position_, "class {} is unloaded but is not loaded", id);
     return;
   }
-  sink_->ClassUnload(id);
+  sink_->Sink::ClassUnload(id);
 }
 
 template <class Sink>
@@ -358,7 +365,7 @@ void Decoder<Sink>::Samples(const trace::Segment& segment) {
   }
   Records(in, head, "sample", [this](const trace::SampleReader& reader) {
     Time(reader.sample.time);
-    sink_->Sample(reader.sample);
+    sink_->Sink::Sample(reader.sample);
     return true;
   });
 }
@@ -369,7 +376,7 @@ void Decoder<Sink>::SampleDeaths(const trace::Segment& segment) {
   trace::SampleDeathReader head;
   head.ReadHead(in);
   Records(in, head, "death of a sample", [this](const trace::SampleDeathReader& death) {
-    sink_->SampleDied(death.number, death.collections);
+    sink_->Sink::SampleDied(death.number, death.collections);
     return true;
   });
 }
@@ -380,7 +387,7 @@ void Decoder<Sink>::Loss(const trace::Segment& segment) {
   if (!IsRead(trace::ReadLoss(segment.payload, &event))) return;
   Time(event.time);
   after_gap_ = true;
-  sink_->Loss(event);
+  sink_->Sink::Loss(event);
 }
 
 template <class Sink>
@@ -393,7 +400,7 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
   }
   Time(event.time);
   ended_ = true;
-  sink_->End(event);
+  sink_->Sink::End(event);
 }
 
 }  // namespace anttracks::analyzer

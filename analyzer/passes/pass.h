@@ -99,12 +99,12 @@ class Pass {
 template <class Sink>
 const PassSummary& Pass<Sink>::Run() {
   reader_->Rewind(options_.files);
-  while (!sink_->done()) {
+  while (!sink_->Sink::done()) {
     if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
     if (!Step(reader_->Next())) break;
   }
-  if (sink_->refused() != nullptr) {
-    summary_.fatal = trace::Status::Error(Place(*sink_->refused()) +
+  if (sink_->Sink::refused() != nullptr) {
+    summary_.fatal = trace::Status::Error(Place(*sink_->Sink::refused()) +
                                           ": the trace asks for far more work than its size justifies; it is no honest one");
   }
   if (!summary_.has_meta && summary_.fatal.ok() && !summary_.damaged) {
@@ -207,7 +207,7 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   decoder_.set_sampled(meta->sampled);
   const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
   decoder_.SetHeapRange(start, end);
-  sink_->Configure(start, end);
+  sink_->Sink::Configure(start, end);
   return true;
 }
 
@@ -219,7 +219,7 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   trace::SegmentReader segments(chunk.payload);
   trace::Segment segment;
   size_t start = 0;
-  while (!sink_->done() && segments.Next(&segment)) {
+  while (!sink_->Sink::done() && segments.Next(&segment)) {
     const trace::SegmentKind kind = segment.info().kind;
     SegmentCount& count = summary_.segments[static_cast<size_t>(kind)];
     count.segments++;
