@@ -5,16 +5,13 @@
 
 #include "trace/format.h"
 #include "trace/object_runs.h"
+#include "trace/segments.h"
 
 namespace anttracks::trace {
 namespace {
 
 // An object whose kind has no room in its id is never foreseen.
 constexpr uint64_t kNeverForeseen = uint64_t{1} << 63;
-
-bool HoldsObjects(uint8_t kind) {
-  return kind == static_cast<uint8_t>(SegmentKind::kAlloc) || kind == static_cast<uint8_t>(SegmentKind::kSyncObjects);
-}
 
 void Room(ByteBuffer* buffer, size_t bytes) {
   if (buffer->size() < bytes) buffer->Resize(bytes);
@@ -36,43 +33,30 @@ bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
   Room(&bits_, payload.size() / 16 + 2 * sizeof(uint64_t));
   Room(&ids_, payload.size() + sizeof(uint16_t));
   Room(&missed_, payload.size() + sizeof(uint32_t));
-  WireReader in(payload);
-  while (!in.AtEnd()) {
-    const size_t begin = in.position();
-    const uint8_t kind = in.U8();
-    in.Uv();
-    const uint64_t length = in.Uv();
-    const size_t head = in.position();
-    const std::span<const uint8_t> segment = in.Take(length);
-    if (!in.ok()) return false;
-    if (!HoldsObjects(kind)) {
-      rest_.Append(payload.subspan(begin, in.position() - begin));
+  SegmentReader segments(payload);
+  Segment segment;
+  for (size_t begin = 0; segments.Next(&segment); begin = segments.offset()) {
+    if (!segment.info().runs) {
+      rest_.Append(payload.subspan(begin, segments.offset() - begin));
       continue;
     }
-    rest_.Append(payload.subspan(begin, head - begin));
-    WireReader objects(segment);
-    if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
-      objects.Uv();
-      objects.Uv();
-      rest_.Append(segment.first(objects.position()));
-    }
-    if (!Runs(objects)) return false;
+    WireReader in(segment.payload);
+    SkipToRuns(segment.kind, in);
+    rest_.Append(payload.subspan(begin, segment.offset + in.position() - begin));
+    if (!Runs(in)) return false;
   }
-  return objects_ != 0;
+  return objects_ != 0 && !segments.malformed();
 }
 
 bool ColumnSplitter::Runs(WireReader& in) {
   while (!in.AtEnd()) {
     const uint8_t* const begin = in.next();
     RunHead head;
-    if (!ReadRunHead(in, &head)) return false;
-    rest_.Append({begin, in.next()});
+    const uint8_t* ids = nullptr;
+    if (!ReadRun(in, &head, &ids)) return false;
+    rest_.Append({begin, ids});
     if (head.how == How::kSkipped) continue;
-    if (head.objects > in.remaining() || head.lengths > in.remaining()) return false;
-    const std::span<const uint8_t> columns = in.Take(head.column_bytes());
-    if (!in.ok()) return false;
     size_t lengths = 0;
-    const uint8_t* const ids = columns.data();
     for (size_t i = 0; i < head.objects; i++) lengths += LengthsOf(GetU16(ids + i * sizeof(uint16_t)));
     if (lengths != head.lengths) return false;
     Run(ids, head.objects, ids + head.objects * sizeof(uint16_t));
@@ -206,21 +190,16 @@ Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplit
   Joining j{WireReader(parts[0]), parts[1], WireReader(parts[2]), WireReader(parts[3]), out, raw_bytes};
   while (!j.rest.AtEnd()) {
     const uint8_t* const begin = j.rest.next();
-    const uint8_t kind = j.rest.U8();
-    j.rest.Uv();
-    const uint64_t length = j.rest.Uv();
-    if (!j.rest.ok() || !j.Copy({begin, j.rest.next()}) || length > j.left) return broken;
-    if (!HoldsObjects(kind)) {
-      if (!j.Copy(j.rest.Take(length)) || !j.rest.ok()) return broken;
+    SegmentHead head;
+    if (!ReadSegmentHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || head.length > j.left) return broken;
+    if (!InfoOf(head.kind).runs) {
+      if (!j.Copy(j.rest.Take(head.length)) || !j.rest.ok()) return broken;
       continue;
     }
-    const size_t left_after = j.left - length;
-    if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) {
-      const uint8_t* const head = j.rest.next();
-      j.rest.Uv();
-      j.rest.Uv();
-      if (!j.rest.ok() || !j.Copy({head, j.rest.next()}) || j.left < left_after) return broken;
-    }
+    const size_t left_after = j.left - head.length;
+    const uint8_t* const before_runs = j.rest.next();
+    SkipToRuns(head.kind, j.rest);
+    if (!j.rest.ok() || !j.Copy({before_runs, j.rest.next()}) || j.left < left_after) return broken;
     if (!JoinRuns(j, predictor_, left_after)) return broken;
   }
   const bool all = j.left == 0 && j.ids.AtEnd() && j.lengths.AtEnd() && (j.objects + 7) / 8 == j.bits.size();

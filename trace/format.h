@@ -16,6 +16,8 @@ inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;
 inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
+// The largest reserved range of a heap: 8 TiB.
+inline constexpr uint64_t kMaxHeapWords = uint64_t{1} << 40;
 // Of classes, kinds, sites, methods and threads: a writer defines no larger one, a reader refuses it.
 inline constexpr uint32_t kMaxId = (1u << 26) - 1;
 // Of one run in SLIDES: bounds what a few bytes can stand for.
@@ -45,7 +47,9 @@ inline constexpr uint16_t kChunkSnappy = 1u << 0, kChunkColumns = 1u << 1;
 inline constexpr size_t kPartHeadBytes = 8;
 inline constexpr uint16_t kChunkMustUnderstand = 1u << 15;
 
+// More of each: segments.h.
 enum class SegmentKind : uint8_t {
+  kUnknown = 0,  // stands for all that are not listed here; none has this number
   kAlloc = 1,
   kMoves = 2,
   kSlides = 3,

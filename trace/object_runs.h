@@ -3,7 +3,7 @@
 //
 //     run = head, ids (u16 each), lengths (u32 each)
 //
-// A skipped run has no columns: its objects were not read.
+// A skipped run has no columns: its objects were not read. In ALLOC a head precedes the runs.
 //
 // An id is the kind in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A kind that
 // has no room in 15 bits is an id of kind 0 and an entry of its own in that column, ahead of the length.
@@ -16,9 +16,36 @@
 #include <cstring>
 #include <span>
 
+#include "trace/format.h"
 #include "trace/wire.h"
 
 namespace anttracks::trace {
+
+// Of ALLOC: when the segment was begun, and the share of TLAB stretches that are read, in parts of kWholeShare.
+struct AllocHead {
+  uint64_t time = 0;
+  uint32_t share = kWholeShare;
+};
+inline constexpr size_t kMaxAllocHeadBytes = 2 * kMaxUvBytes;
+
+inline uint8_t* PutAllocHead(uint8_t* p, const AllocHead& head) {
+  p = PutUv(p, head.time);
+  return PutUv(p, head.share % kWholeShare);
+}
+
+// False: cut short, or an impossible share.
+inline bool ReadAllocHead(WireReader& in, AllocHead* head) {
+  head->time = in.Uv();
+  const uint64_t share = in.Uv();
+  head->share = share == 0 ? kWholeShare : static_cast<uint32_t>(share);
+  return in.ok() && share < kWholeShare;
+}
+
+// Past what precedes the runs of a segment, whatever it says.
+inline void SkipToRuns(uint8_t kind, WireReader& in) {
+  AllocHead head;
+  if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) ReadAllocHead(in, &head);
+}
 
 inline constexpr uint16_t kHasLength = 0x8000;
 inline constexpr uint16_t kKindMask = 0x7FFF;
@@ -77,6 +104,15 @@ inline bool ReadRunHead(WireReader& in, RunHead* head) {
   head->objects = objects >> 2;
   head->lengths = in.Uv();
   return in.ok() && (head->how != How::kSkipped || head->objects == 0);
+}
+
+// The head, and where the columns are. False: either is cut short, or a skipped run with objects.
+inline bool ReadRun(WireReader& in, RunHead* head, const uint8_t** columns) {
+  if (!ReadRunHead(in, head)) return false;
+  // Neither is so large then that column_bytes() is not their sum.
+  if (head->how != How::kSkipped && (head->objects > in.remaining() || head->lengths > in.remaining())) return false;
+  *columns = in.Take(head->column_bytes()).data();
+  return in.ok();
 }
 
 // The objects of a run, from its columns.

@@ -209,21 +209,4 @@ TraceReader::Item TraceReader::ReadPayload(const Header& header) {
   return Item::kChunk;
 }
 
-bool SegmentReader::Next(Segment* segment) {
-  if (malformed_ || offset_ == payload_.size()) return false;
-  WireReader in(payload_.subspan(offset_));
-  segment->kind = in.U8();
-  segment->stream = in.Uv();
-  const uint64_t length = in.Uv();
-  const size_t header = in.position();
-  segment->payload = in.Take(length);
-  if (!in.ok()) {
-    malformed_ = true;
-    return false;
-  }
-  segment->offset = offset_ + header;
-  offset_ += in.position();
-  return true;
-}
-
 }  // namespace anttracks::trace

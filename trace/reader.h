@@ -24,13 +24,6 @@
 
 namespace anttracks::trace {
 
-struct Segment {
-  uint8_t kind = 0;
-  uint64_t stream = 0;
-  size_t offset = 0;  // of the payload below in the chunk's raw payload
-  std::span<const uint8_t> payload;
-};
-
 class TraceReader final : public ChunkSource {
  public:
   // A trace's file, or files of a rotated trace in any order; see file_set.h for what need not be named.
@@ -84,22 +77,6 @@ class TraceReader final : public ChunkSource {
   Chunk chunk_;
   Damage damage_;
   Status error_;
-};
-
-// The segments of a DATA chunk's payload.
-class SegmentReader {
- public:
-  explicit SegmentReader(std::span<const uint8_t> payload) : payload_(payload) {}
-
-  // False at the end, or at a segment that reaches beyond the payload: then malformed() is true.
-  bool Next(Segment* segment);
-  bool malformed() const { return malformed_; }
-  size_t offset() const { return offset_; }
-
- private:
-  std::span<const uint8_t> payload_;
-  size_t offset_ = 0;
-  bool malformed_ = false;
 };
 
 }  // namespace anttracks::trace

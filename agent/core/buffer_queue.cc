@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 

@@ -16,7 +16,7 @@
 #include "agent/core/outlet.h"
 #include "agent/core/segment_stream.h"
 #include "agent/core/skipped.h"
-#include "trace/gc_encoders.h"
+#include "trace/gc_records.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::core {

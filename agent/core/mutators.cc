@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "agent/core/run_delay.h"
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 namespace {
@@ -47,12 +47,12 @@ bool Mutators::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, Push
   const bool fits = stream.open() && bytes <= stream.room() && (share == 0 || share == state.share);
   if (fits) return true;
   if (stream.open()) (void)stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, mode, &state.wait);
-  if (!stream.Open(outlet_.queue, bytes + 2 * trace::kMaxUvBytes)) {
+  if (!stream.Open(outlet_.queue, bytes + trace::kMaxAllocHeadBytes)) {
     outlet_.queue.DropUnqueued(1, 0);
     return false;
   }
   state.share = share == 0 ? budget_.share() : share;
-  stream.out = trace::PutUv(trace::PutUv(stream.out, outlet_.clock.Now()), state.share % trace::kWholeShare);
+  stream.out = trace::PutAllocHead(stream.out, {outlet_.clock.Now(), state.share});
   return true;
 }
 

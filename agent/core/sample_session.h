@@ -19,7 +19,8 @@
 
 #include "agent/core/event_source.h"
 #include "agent/core/sample_symbols.h"
-#include "trace/sample_encoder.h"
+#include "trace/events.h"
+#include "trace/samples.h"
 
 namespace anttracks::core {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "trace/symbol_encoder.h"
+#include "trace/symbol_records.h"
 
 namespace anttracks::core {
 namespace {

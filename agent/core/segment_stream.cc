@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/segment_stream.h"
 
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 namespace {

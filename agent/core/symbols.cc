@@ -6,7 +6,7 @@
 #include <new>
 
 #include "trace/format.h"
-#include "trace/symbol_encoder.h"
+#include "trace/symbol_records.h"
 
 namespace anttracks::core {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 namespace {

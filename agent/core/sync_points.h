@@ -28,7 +28,7 @@
 #include "agent/core/outlet.h"
 #include "agent/core/space_lister.h"
 #include "trace/format.h"
-#include "trace/space.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 

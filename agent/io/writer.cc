@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "agent/core/log.h"
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::io {
 

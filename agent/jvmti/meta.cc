@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "agent/io/descriptor.h"
+#include "trace/meta.h"
 
 #ifndef ANTTRACKS_VERSION
 #error "the build defines ANTTRACKS_VERSION"
@@ -52,37 +52,32 @@ std::string VmFlags() {
   return flags;
 }
 
-nlohmann::json Common(jvmtiEnv* env, const char* options) {
-  return {
-      {"agent_version", ANTTRACKS_VERSION},
-      {"vm_version", Property(env, "java.vm.name") + " " + Property(env, "java.vm.version")},
-      {"java_command", Property(env, "sun.java.command")},
-      {"vm_flags", VmFlags()},
-      {"options", options == nullptr ? "" : options},
-  };
-}
-
-// Arguments need not be UTF-8.
-std::string Text(const nlohmann::json& meta) {
-  return meta.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+trace::Meta Common(jvmtiEnv* env, const char* options) {
+  trace::Meta meta;
+  meta.agent_version = ANTTRACKS_VERSION;
+  meta.vm_version = Property(env, "java.vm.name") + " " + Property(env, "java.vm.version");
+  meta.java_command = Property(env, "sun.java.command");
+  meta.vm_flags = VmFlags();
+  meta.options = options == nullptr ? "" : options;
+  return meta;
 }
 
 }  // namespace
 
 std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options) {
-  nlohmann::json meta = Common(env, options);
-  meta["object_alignment"] = vm.object_alignment;
-  meta["heap_start"] = vm.heap_start;
-  meta["heap_end"] = vm.heap_end;
-  return Text(meta);
+  trace::Meta meta = Common(env, options);
+  meta.object_alignment = vm.object_alignment;
+  meta.heap_start = vm.heap_start;
+  meta.heap_end = vm.heap_end;
+  return trace::EncodeMeta(meta);
 }
 
 std::string SampleMetaJson(jvmtiEnv* env, uint64_t interval, unsigned depth, const char* options) {
-  nlohmann::json meta = Common(env, options);
-  meta["mode"] = "sample";
-  meta["interval"] = interval;
-  meta["depth"] = depth;
-  return Text(meta);
+  trace::Meta meta = Common(env, options);
+  meta.sampled = true;
+  meta.interval = interval;
+  meta.depth = depth;
+  return trace::EncodeMeta(meta);
 }
 
 }  // namespace anttracks::jvmti

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
 
@@ -12,8 +11,8 @@
 #include "analyzer/cli/text.h"
 #include "trace/file_set.h"
 #include "trace/file_writer.h"
+#include "trace/origins.h"
 #include "trace/output_file.h"
-#include "trace/segment_writer.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -22,14 +21,6 @@ using trace::ByteBuffer;
 using trace::Status;
 
 constexpr size_t kSegmentBytes = 256 << 10;
-
-std::string MetaText(const Meta& meta) {
-  const nlohmann::json json = {{"agent_version", meta.agent_version}, {"vm_version", meta.vm_version},
-                               {"java_command", meta.java_command},   {"vm_flags", meta.vm_flags},
-                               {"options", meta.options},             {"object_alignment", meta.object_alignment},
-                               {"heap_start", meta.heap_start},       {"heap_end", meta.heap_end}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 class OriginsFile {
  public:
@@ -51,22 +42,15 @@ class OriginsFile {
   }
 
   Status Runs(const std::vector<OriginRun>& runs) {
-    ByteBuffer records, segment;
-    uint64_t end = 0;
+    trace::OriginEncoder encoder;
+    ByteBuffer segment;
     for (size_t i = 0; i < runs.size(); i++) {
-      const OriginRun& run = runs[i];
-      records.Uv(run.begin - end);
-      records.Uv(run.end - run.begin);
-      records.Uv(run.thread);
-      records.Uv(run.age);
-      end = run.end;
-      if (records.size() < kSegmentBytes && i + 1 < runs.size()) continue;
+      encoder.Run(runs[i]);
+      if (encoder.size() < kSegmentBytes && i + 1 < runs.size()) continue;
       segment.Clear();
-      trace::AppendSegment(&segment, trace::SegmentKind::kOrigins, 0, records.span());
+      encoder.Finish(&segment);
       const Status status = Chunk(trace::ChunkType::kData, segment.span());
       if (!status.ok()) return status;
-      records.Clear();
-      end = 0;
     }
     return {};
   }
@@ -152,7 +136,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
     return kExitErrors;
   }
   OriginsFile file(session.reader->files()[next]);
-  const std::string meta = MetaText(pass.meta);
+  const std::string meta = trace::EncodeMeta(pass.meta);
   Status status =
       file.Chunk(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()});
   if (status.ok()) status = file.Runs(fold.runs());

@@ -11,20 +11,15 @@
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
-#include "analyzer/model/json_text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/sampled.h"
+#include "trace/json_text.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull, GcKind::kRemark};
-
-constexpr const char* kSegmentNames[kSegmentKinds] = {
-    "unknown",      "ALLOC",    "MOVES",        "SLIDES",     "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN",
-    "SYNC_OBJECTS", "SYNC_END", "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS",     "END",    "SYNC_ABANDONED",
-    "ORIGINS",      "SAMPLES",  "SAMPLE_DEATHS", "FOUND"};
 
 // Of a trace of samples: the same, and what they stand for.
 class SampledOverview : public Overview {
@@ -32,26 +27,26 @@ class SampledOverview : public Overview {
   SampledOverview(const Symbols& symbols, Problems& problems, uint64_t interval)
       : Overview(symbols), sampled_(symbols, problems, interval) {}
 
-  void set_position(const Position& position) { sampled_.set_position(position); }
-  void Sample(const SampleEvent& event) { sampled_.Sample(event); }
-  void SampleDied(uint64_t number, uint64_t collections) { sampled_.SampleDied(number, collections); }
-  void GcBegin(const GcEvent& event) {
+  void set_position(const Position& position) override { sampled_.set_position(position); }
+  void Sample(const SampleEvent& event) override { sampled_.Sample(event); }
+  void SampleDied(uint64_t number, uint64_t collections) override { sampled_.SampleDied(number, collections); }
+  void GcBegin(const GcEvent& event) override {
     Overview::GcBegin(event);
     sampled_.GcBegin(event);
   }
-  void GcEnd(const GcEvent& event) {
+  void GcEnd(const GcEvent& event) override {
     Overview::GcEnd(event);
     sampled_.GcEnd(event);
   }
-  void Loss(const LossEvent& event) {
+  void Loss(const LossEvent& event) override {
     Overview::Loss(event);
     sampled_.Loss(event);
   }
-  void End(const EndEvent& event) {
+  void End(const EndEvent& event) override {
     Overview::End(event);
     sampled_.End(event);
   }
-  void Gap() { sampled_.Gap(); }
+  void Gap() override { sampled_.Gap(); }
 
   const Sampled& sampled() const { return sampled_; }
 
@@ -151,9 +146,10 @@ nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overvie
 
 nlohmann::ordered_json SegmentsJson(const PassSummary& summary) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < kSegmentKinds; i++) {
+  for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
-    if (count.segments != 0) json[kSegmentNames[i]] = {{"segments", count.segments}, {"bytes", count.bytes}};
+    if (count.segments == 0) continue;
+    json[trace::kSegments[i].name] = {{"segments", count.segments}, {"bytes", count.bytes}};
   }
   return json;
 }
@@ -191,7 +187,7 @@ void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const
   json["losses"] = LossesJson(overview);
   json["ended_cleanly"] = summary.ended;
   json["end_reason"] = overview.end().reason;
-  auto counters = ParseJson<nlohmann::ordered_json>(overview.end().counters);
+  auto counters = trace::ParseJson<nlohmann::ordered_json>(overview.end().counters);
   json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : std::move(counters);
   json["truncated_bytes"] = summary.truncated_bytes;
   json["damage"] = summary.damage;
@@ -437,10 +433,11 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
 
 std::string SegmentsText(const PassSummary& summary) {
   Table table({{"Segments", Table::Align::kLeft}, {"Count"}, {"Raw bytes"}, {"Share"}});
-  for (size_t i = 0; i < kSegmentKinds; i++) {
+  for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
     if (count.segments == 0) continue;
-    table.Add({kSegmentNames[i], Count(count.segments), Count(count.bytes), Percent(count.bytes, summary.raw_bytes)});
+    table.Add({trace::kSegments[i].name, Count(count.segments), Count(count.bytes),
+               Percent(count.bytes, summary.raw_bytes)});
   }
   return table.empty() ? std::string() : "\n" + table.ToString();
 }

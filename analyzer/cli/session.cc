@@ -15,8 +15,8 @@ namespace {
 // Reads as far as the first META.
 class FindMeta : public SinkBase {
  public:
-  void Configure(uint64_t, uint64_t) { found_ = true; }
-  bool done() const { return found_; }
+  void Configure(uint64_t, uint64_t) override { found_ = true; }
+  bool done() const override { return found_; }
 
  private:
   bool found_ = false;

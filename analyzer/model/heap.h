@@ -38,10 +38,7 @@ enum class MoveResult { kOk, kNoObject, kMovedTwice };
 
 class Heap {
  public:
-  // The largest reserved range that a heap can have: 8 TiB.
-  static constexpr uint64_t kMaxWords = uint64_t{1} << 40;
-
-  // [start, end) is the reserved range in words; end - start must be at most kMaxWords.
+  // [start, end) is the reserved range in words; end - start must be at most kMaxHeapWords.
   Heap(const Shapes& shapes, uint64_t start, uint64_t end);
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;

@@ -12,18 +12,11 @@
 #include <vector>
 
 #include "analyzer/model/origins.h"
+#include "trace/origins.h"
 
 namespace anttracks::analyzer {
 
-// The objects in [begin, end) have the same thread and age; the run begins and ends where objects do.
-struct OriginRun {
-  uint64_t begin = 0, end = 0;
-  uint64_t thread = 0;
-  uint64_t age = 0;
-};
-
-// More collections than any program has.
-inline constexpr uint64_t kMaxAge = UINT32_MAX;
+using trace::OriginRun;
 
 class OriginRuns {
  public:

@@ -32,8 +32,7 @@ bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
   return true;
 }
 
-std::string Text(trace::WireReader& in) {
-  std::string_view text = in.Str();
+std::string Text(std::string_view text) {
   if (text.size() <= kMaxTextBytes) return std::string(text);
   size_t end = kMaxTextBytes - 3;
   while (end > kMaxTextBytes - 6 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) end--;  // not within a character
@@ -43,14 +42,13 @@ std::string Text(trace::WireReader& in) {
 }  // namespace
 
 void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
-  trace::WireReader reader(payload);
-  while (reader.ok() && !reader.AtEnd()) {
+  trace::SymbolReader records(payload);
+  while (!records.AtEnd()) {
     Position here = position;
-    here.payload += reader.position();
-    const uint8_t tag = reader.U8();
-    const uint64_t length = reader.Uv();
-    const std::span<const uint8_t> record = reader.Take(length);
-    if (!reader.ok() || !ReadRecord(tag, record, here)) {
+    here.payload += records.position();
+    uint8_t tag = 0;
+    std::span<const uint8_t> record;
+    if (!records.Next(&tag, &record) || !ReadRecord(tag, record, here)) {
       problems_->Add(ProblemKind::kMalformed, here, "symbol record with tag {} is cut short", tag);
     }
   }
@@ -59,96 +57,57 @@ void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
 bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
   using trace::SymbolTag;
   trace::WireReader in(bytes);
+  const auto read = [&]<class Symbol>(Symbol symbol) {
+    if (ReadSymbol(in, &symbol)) Define(symbol, position);
+  };
   switch (static_cast<SymbolTag>(tag)) {
-    case SymbolTag::kClass: ReadClass(in, position); break;
-    case SymbolTag::kMethod: ReadMethod(in, position); break;
-    case SymbolTag::kSite: ReadSite(in, position); break;
-    case SymbolTag::kThread: ReadThread(in, position); break;
-    case SymbolTag::kFields:
-      ReadFields(in, position);
-      break;
-    case SymbolTag::kKind: {
-      const uint64_t id = in.Uv();
-      const uint64_t site = in.Uv();
-      const uint64_t class_id = in.Uv();
-      if (in.ok()) AddKind(id, site, class_id, position);
-      break;
-    }
+    case SymbolTag::kClass: read(trace::ClassSymbol()); break;
+    case SymbolTag::kMethod: read(trace::MethodSymbol()); break;
+    case SymbolTag::kSite: read(trace::SiteSymbol()); break;
+    case SymbolTag::kThread: read(trace::ThreadSymbol()); break;
+    case SymbolTag::kKind: read(trace::KindSymbol()); break;
+    case SymbolTag::kFields: ReadFields(in, position); break;
   }
   return in.ok();
 }
 
-void Symbols::ReadClass(trace::WireReader& in, const Position& position) {
-  const uint64_t id = in.Uv();
-  ClassInfo info;
-  info.name = Text(in);
-  info.flags = in.Uv();
-  info.bytes = in.Uv();
-  info.header_bytes = in.Uv();
-  info.log2_element = in.Uv();
-  info.super = in.Uv();
-  info.loader = in.Uv();
-  info.loader_name = Text(in);
-  if (in.ok()) AddClass(id, std::move(info), position);
+void Symbols::ReadFields(trace::WireReader& in, const Position& position) {
+  trace::FieldsHead head;
+  ReadSymbol(in, &head);
+  std::vector<FieldInfo> fields;
+  trace::FieldSymbol field;
+  for (uint64_t i = 0; i < head.count && ReadSymbol(in, &field); i++) {
+    fields.push_back({Text(field.name), Text(field.signature), field.offset});
+  }
+  if (in.ok()) AddFields(head.class_id, std::move(fields), position);
 }
 
-void Symbols::ReadMethod(trace::WireReader& in, const Position& position) {
-  const uint64_t id = in.Uv();
-  MethodInfo info;
-  info.defined = true;
-  info.class_name = Text(in);
-  info.name = Text(in);
-  info.signature = Text(in);
-  info.source_file = Text(in);
-  if (!in.ok()) return;
-  MethodInfo* slot = Slot(methods_, "method", id, position);
+void Symbols::Define(const trace::MethodSymbol& symbol, const Position& position) {
+  MethodInfo* const slot = Slot(methods_, "method", symbol.id, position);
   if (slot == nullptr) return;
   method_count_ += !slot->defined;
-  *slot = std::move(info);
+  *slot = {true, Text(symbol.class_name), Text(symbol.name), Text(symbol.signature), Text(symbol.source_file)};
 }
 
-void Symbols::ReadSite(trace::WireReader& in, const Position& position) {
-  const uint64_t id = in.Uv();
-  SiteInfo info;
-  info.defined = true;
-  info.method = static_cast<uint32_t>(std::min<uint64_t>(in.Uv(), UINT32_MAX));
-  info.bci = static_cast<int32_t>(in.Sv());
-  info.line = static_cast<int32_t>(in.Sv());
-  info.caller = static_cast<uint32_t>(std::min<uint64_t>(in.Uv(), UINT32_MAX));
-  info.tier = static_cast<uint8_t>(std::min<uint64_t>(in.Uv(), UINT8_MAX));
-  info.flags = static_cast<uint8_t>(in.Uv());
-  if (in.ok()) AddSite(id, info, position);
+void Symbols::Define(const trace::ThreadSymbol& symbol, const Position& position) {
+  ThreadInfo* const slot = Slot(threads_, "thread", symbol.id, position);
+  if (slot != nullptr) *slot = {true, Text(symbol.name), symbol.java_id, symbol.os_id};
 }
 
-void Symbols::ReadThread(trace::WireReader& in, const Position& position) {
-  const uint64_t id = in.Uv();
-  ThreadInfo info;
-  info.defined = true;
-  info.name = Text(in);
-  info.java_id = in.Uv();
-  info.os_id = in.Uv();
-  if (!in.ok()) return;
-  ThreadInfo* slot = Slot(threads_, "thread", id, position);
-  if (slot != nullptr) *slot = std::move(info);
-}
-
-void Symbols::ReadFields(trace::WireReader& in, const Position& position) {
-  const uint64_t class_id = in.Uv();
-  const uint64_t count = in.Uv();
-  std::vector<FieldInfo> fields;
-  for (uint64_t i = 0; i < count && in.ok(); i++) {
-    FieldInfo& field = fields.emplace_back();
-    field.name = Text(in);
-    field.signature = Text(in);
-    field.offset = in.Uv();
-  }
-  if (in.ok()) AddFields(class_id, std::move(fields), position);
-}
-
-void Symbols::AddClass(uint64_t id, ClassInfo info, const Position& position) {
+void Symbols::Define(const trace::ClassSymbol& symbol, const Position& position) {
+  const uint64_t id = symbol.id;
   ClassInfo* slot = Slot(classes_, "class", id, position);
   if (slot == nullptr) return;
+  ClassInfo info;
   info.defined = true;
+  info.name = Text(symbol.name);
+  info.flags = symbol.flags;
+  info.bytes = symbol.bytes;
+  info.header_bytes = symbol.array_header_bytes;
+  info.log2_element = symbol.log2_element_bytes;
+  info.super = symbol.super;
+  info.loader = symbol.loader;
+  info.loader_name = Text(symbol.loader_name);
   const bool array = (info.flags & kClassArray) != 0;
   if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
       (array && info.header_bytes == 0 && (info.flags & kClassSizeUnknown) == 0)) {
@@ -200,7 +159,16 @@ void Symbols::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const 
   info->fields = std::move(fields);
 }
 
-void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& position) {
+void Symbols::Define(const trace::SiteSymbol& symbol, const Position& position) {
+  const uint64_t id = symbol.id;
+  SiteInfo info;
+  info.defined = true;
+  info.method = static_cast<uint32_t>(std::min<uint64_t>(symbol.method, UINT32_MAX));
+  info.bci = static_cast<int32_t>(symbol.bci);
+  info.line = static_cast<int32_t>(symbol.line);
+  info.caller = static_cast<uint32_t>(std::min<uint64_t>(symbol.caller, UINT32_MAX));
+  info.tier = static_cast<uint8_t>(std::min<uint64_t>(symbol.tier, UINT8_MAX));
+  info.flags = static_cast<uint8_t>(symbol.flags);
   if (id < kFirstSite) {
     problems_->Add(ProblemKind::kRedefined, position, "site {} is reserved and cannot be defined", id);
     return;
@@ -224,7 +192,8 @@ void Symbols::AddSite(uint64_t id, const SiteInfo& info, const Position& positio
   *slot = info;
 }
 
-void Symbols::AddKind(uint64_t id, uint64_t site_id, uint64_t class_id, const Position& position) {
+void Symbols::Define(const trace::KindSymbol& symbol, const Position& position) {
+  auto [id, site_id, class_id] = symbol;
   KindInfo* slot = Slot(kinds_, "kind", id, position);
   if (slot == nullptr) return;
   if (site_id >= kFirstSite && !site(site_id).defined) {

@@ -15,6 +15,7 @@
 #include "analyzer/model/shapes.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
+#include "trace/symbol_records.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -148,15 +149,13 @@ class Symbols {
   }
 
   bool ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position);
-  void ReadClass(trace::WireReader& in, const Position& position);
-  void ReadMethod(trace::WireReader& in, const Position& position);
-  void ReadSite(trace::WireReader& in, const Position& position);
-  void ReadThread(trace::WireReader& in, const Position& position);
   void ReadFields(trace::WireReader& in, const Position& position);
-  void AddClass(uint64_t id, ClassInfo info, const Position& position);
+  void Define(const trace::ClassSymbol& symbol, const Position& position);
+  void Define(const trace::MethodSymbol& symbol, const Position& position);
+  void Define(const trace::SiteSymbol& symbol, const Position& position);
+  void Define(const trace::ThreadSymbol& symbol, const Position& position);
+  void Define(const trace::KindSymbol& symbol, const Position& position);
   void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
-  void AddSite(uint64_t id, const SiteInfo& info, const Position& position);
-  void AddKind(uint64_t id, uint64_t site, uint64_t class_id, const Position& position);
   // The place of a definition; nullptr, with a problem, if the id is impossible.
   template <class T>
   T* Slot(PagedTable<T>& table, std::string_view what, uint64_t id, const Position& position) {

@@ -42,12 +42,12 @@ class CountByShape : public SinkBase {
  public:
   explicit CountByShape(const Symbols& symbols) : symbols_(&symbols) {}
 
-  void AllocBegin(uint64_t, uint64_t, uint32_t share) { share_ = share; }
-  void RunBegin(trace::How how) {
+  void AllocBegin(uint64_t, uint64_t, uint32_t share) override { share_ = share; }
+  void RunBegin(trace::How how) override {
     chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
     chosen_ ? estimator_.Begin(share_) : estimator_.End();
   }
-  void Object(uint64_t, uint32_t shape, trace::How) {
+  void Object(uint64_t, uint32_t shape, trace::How) override {
     if (shape >= objects_.size()) Grow(shape);
     objects_[shape]++;
     if (chosen_) {
@@ -56,8 +56,8 @@ class CountByShape : public SinkBase {
       exact_[shape]++;
     }
   }
-  void Skipped(uint64_t, uint64_t words) { estimator_.Skipped(words); }
-  bool Found(uint64_t, uint64_t, uint32_t shape) {
+  void Skipped(uint64_t, uint64_t words) override { estimator_.Skipped(words); }
+  bool Found(uint64_t, uint64_t, uint32_t shape) override {
     if (shape >= objects_.size()) Grow(shape);
     objects_[shape]++;
     estimator_.Found(GroupOf(shape), symbols_->shapes().words(shape));
@@ -132,16 +132,16 @@ class CountByThread : public SinkBase {
 
   explicit CountByThread(const Symbols& symbols) : symbols_(&symbols) {}
 
-  void AllocBegin(uint64_t thread, uint64_t, uint32_t share) {
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t share) override {
     EndRun();
     row_ = &rows_[thread];
     share_ = share;
   }
-  void RunBegin(trace::How how) {
+  void RunBegin(trace::How how) override {
     chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
     chosen_ ? row_->chosen.Begin(share_) : row_->chosen.End();
   }
-  void Object(uint64_t, uint32_t shape, trace::How how) {
+  void Object(uint64_t, uint32_t shape, trace::How how) override {
     const uint32_t words = symbols_->shapes().words(shape);
     (how == trace::How::kOutside ? row_->outside : row_->tlab).Add({1, words});
     if (chosen_) {
@@ -150,7 +150,7 @@ class CountByThread : public SinkBase {
       row_->exact.Add({1, words});
     }
   }
-  void Skipped(uint64_t, uint64_t words) {
+  void Skipped(uint64_t, uint64_t words) override {
     row_->chosen.Skipped(words);
     skipped_words_ += words;
   }
@@ -193,39 +193,43 @@ class Overview : public SinkBase {
  public:
   explicit Overview(const Symbols& symbols) : symbols_(&symbols) {}
 
-  void FileBegin(uint32_t file) {
+  void FileBegin(uint32_t file) override {
     if (file >= files_.size()) files_.resize(file + size_t{1});
     current_ = &files_[file];
     current_->read = true;
   }
-  void AllocBegin(uint64_t, uint64_t time, uint32_t share) { shares_.Add(time, static_cast<double>(share) / trace::kWholeShare); }
-  void Skipped(uint64_t, uint64_t words) { skipped_words_ += words; }
-  bool Found(uint64_t, uint64_t, uint32_t shape) {
+  void AllocBegin(uint64_t, uint64_t time, uint32_t share) override {
+    shares_.Add(time, static_cast<double>(share) / trace::kWholeShare);
+  }
+  void Skipped(uint64_t, uint64_t words) override { skipped_words_ += words; }
+  bool Found(uint64_t, uint64_t, uint32_t shape) override {
     Count(&found_, shape);
     return true;
   }
-  void Object(uint64_t, uint32_t shape, trace::How how) { Count(how == trace::How::kOutside ? &outside_ : &tlab_, shape); }
-  void SyncObject(uint64_t, uint64_t, uint32_t shape) {
+  void Object(uint64_t, uint32_t shape, trace::How how) override {
+    Count(how == trace::How::kOutside ? &outside_ : &tlab_, shape);
+  }
+  void SyncObject(uint64_t, uint64_t, uint32_t shape) override {
     Count(&sync_, shape);
     if (!current_->syncs.empty()) Count(&current_->syncs.back().objects, shape);
   }
-  void Filler(uint64_t, uint32_t shape) { Count(&fillers_, shape); }
-  void GcBegin(const GcEvent& event) { begin_ = event.time; }
-  void GcEnd(const GcEvent& event) {
+  void Filler(uint64_t, uint32_t shape) override { Count(&fillers_, shape); }
+  void GcBegin(const GcEvent& event) override { begin_ = event.time; }
+  void GcEnd(const GcEvent& event) override {
     const auto kind = static_cast<size_t>(event.kind);
     gcs_[kind]++;
     gc_ns_[kind] += event.time > begin_ ? event.time - begin_ : 0;
     if (current_->gcs++ == 0) current_->first_gc = event.id;
     current_->last_gc = event.id;
   }
-  void SyncBegin(const SyncEvent& event) {
+  void SyncBegin(const SyncEvent& event) override {
     syncs_[static_cast<size_t>(SyncState::kIncomplete)]++;
     current_->syncs.push_back({event.reason, event.time, SyncState::kIncomplete, {}});
   }
-  void SyncEnd(uint64_t, uint64_t) { SyncIs(SyncState::kComplete); }
-  void SyncAbandoned(const std::string&) { SyncIs(SyncState::kAbandoned); }
-  void Loss(const LossEvent& event) { losses_.push_back(event); }
-  void End(const EndEvent& event) { end_ = event; }
+  void SyncEnd(uint64_t, uint64_t) override { SyncIs(SyncState::kComplete); }
+  void SyncAbandoned(const std::string&) override { SyncIs(SyncState::kAbandoned); }
+  void Loss(const LossEvent& event) override { losses_.push_back(event); }
+  void End(const EndEvent& event) override { end_ = event; }
 
   const HeapTotals& tlab() const { return tlab_; }
   const HeapTotals& outside() const { return outside_; }
@@ -275,8 +279,7 @@ class Overview : public SinkBase {
 // The number of collections that ended, and the place of each id among them.
 class ListGcs : public SinkBase {
  public:
-  static constexpr bool kNeedsObjects = false;
-  void GcEnd(const GcEvent& event) { ids_.push_back(event.id); }
+  void GcEnd(const GcEvent& event) override { ids_.push_back(event.id); }
   const std::vector<uint64_t>& ids() const { return ids_; }
 
  private:

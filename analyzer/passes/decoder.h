@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points.
+// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points. trace/ knows
+// what the bytes mean; here is which segment may follow which, and what may be where in the heap.
 //
-// The sink is a template parameter, so that no call for an object is virtual. It derives from SinkBase and
-// hides what it wants to see. A sink with kNeedsHeap gets moves and slides; they can only be decoded by one
-// that knows the objects' sizes.
+// A sink derives from SinkBase and overrides what it wants to see. It is a template parameter, and every call
+// names its class (sink_->Sink::Object): none is a virtual one, and those for objects are inlined.
 //
 // Whatever is wrong becomes a problem, and decoding goes on with what can still be trusted: the rest of a
 // segment is skipped if it is not known where its next object lies.
@@ -13,61 +13,82 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "analyzer/model/events.h"
-#include "analyzer/model/origin_runs.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/symbols.h"
+#include "trace/events.h"
 #include "trace/format.h"
+#include "trace/gc_records.h"
 #include "trace/object_runs.h"
-#include "trace/reader.h"
+#include "trace/origins.h"
+#include "trace/samples.h"
+#include "trace/segments.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
 
 struct SinkBase {
-  static constexpr bool kNeedsHeap = false;
-  // Otherwise neither objects nor what is skipped are decoded.
-  static constexpr bool kNeedsObjects = true;
+  virtual ~SinkBase() = default;
+
   // The reserved range of the heap, before anything else.
-  void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
+  virtual void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
   // What follows is from this file with events, by its number in the list of files.
-  void FileBegin(uint32_t /*file*/) {}
+  virtual void FileBegin(uint32_t /*file*/) {}
   // share: of the stretches of TLABs that are read, in parts of kWholeShare.
-  void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/, uint32_t /*share*/) {}
+  virtual void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/, uint32_t /*share*/) {}
   // Of ALLOC; its objects follow.
-  void RunBegin(trace::How /*how*/) {}
-  void Object(uint64_t /*word*/, uint32_t /*shape*/, trace::How /*how*/) {}
-  void Skipped(uint64_t /*word*/, uint64_t /*words*/) {}
+  virtual void RunBegin(trace::How /*how*/) {}
+  virtual void Object(uint64_t /*word*/, uint32_t /*shape*/, trace::How /*how*/) {}
+  virtual void Skipped(uint64_t /*word*/, uint64_t /*words*/) {}
   // Each returns the size of the object, or 0 if there is none, which ends the segment.
-  uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
-  uint32_t Slide(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
+  virtual uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
+  virtual uint32_t Slide(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
   // Moved, or left where it is, out of what was skipped. False ends the segment.
-  bool Found(uint64_t /*from*/, uint64_t /*to*/, uint32_t /*shape*/) { return true; }
-  void Filler(uint64_t /*word*/, uint32_t /*shape*/) {}
-  void GcBegin(const GcEvent&) {}
-  void GcEnd(const GcEvent&) {}
-  void SyncBegin(const SyncEvent&) {}
+  virtual bool Found(uint64_t /*from*/, uint64_t /*to*/, uint32_t /*shape*/) { return true; }
+  virtual void Filler(uint64_t /*word*/, uint32_t /*shape*/) {}
+  virtual void GcBegin(const GcEvent&) {}
+  virtual void GcEnd(const GcEvent&) {}
+  virtual void SyncBegin(const SyncEvent&) {}
   // Whether objects that a sync point lists in that space are to be decoded.
-  bool WantsSpace(uint64_t /*space*/) const { return true; }
-  void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
-  void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
-  void SyncAbandoned(const std::string& /*reason*/) {}
+  virtual bool WantsSpace(uint64_t /*space*/) const { return true; }
+  virtual void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
+  virtual void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
+  virtual void SyncAbandoned(const std::string& /*reason*/) {}
   // From a file of origins, ahead of all events. False if it contradicts the one before.
-  bool Kept(const OriginRun&) { return true; }
-  void ClassUnload(uint64_t /*id*/) {}
+  virtual bool Kept(const trace::OriginRun&) { return true; }
+  virtual void ClassUnload(uint64_t /*id*/) {}
   // Of a trace of samples only. collections: that had begun when the death was told.
-  void Sample(const SampleEvent&) {}
-  void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
-  void Loss(const LossEvent&) {}
-  void End(const EndEvent&) {}
+  virtual void Sample(const SampleEvent&) {}
+  virtual void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
+  virtual void Loss(const LossEvent&) {}
+  virtual void End(const EndEvent&) {}
   // A chunk is missing or damaged: everything until the next sync point may be wrong.
-  void Gap() {}
-  void set_position(const Position&) {}
-  bool done() const { return false; }
+  virtual void Gap() {}
+  virtual void set_position(const Position&) {}
+  virtual bool done() const { return false; }
   // Where the trace began to ask for more work than its size justifies; nullptr: it did not.
-  const Position* refused() const { return nullptr; }
+  virtual const Position* refused() const { return nullptr; }
 };
+
+// Whether the sink, or one between it and SinkBase, overrides the method.
+template <auto kOfBase, auto kOfSink>
+inline constexpr bool kOverrides = !std::is_same_v<decltype(kOfBase), decltype(kOfSink)>;
+// Moves and slides are decoded for these only, which know the objects' sizes.
+template <class Sink>
+inline constexpr bool kNeedsHeap =
+    kOverrides<&SinkBase::Move, &Sink::Move> || kOverrides<&SinkBase::Slide, &Sink::Slide>;
+// Objects and what is skipped are decoded for these only.
+template <class Sink>
+inline constexpr bool kNeedsObjects =
+    kOverrides<&SinkBase::AllocBegin, &Sink::AllocBegin> || kOverrides<&SinkBase::RunBegin, &Sink::RunBegin> ||
+    kOverrides<&SinkBase::Object, &Sink::Object> || kOverrides<&SinkBase::Skipped, &Sink::Skipped> ||
+    kOverrides<&SinkBase::Found, &Sink::Found> || kOverrides<&SinkBase::Filler, &Sink::Filler> ||
+    kOverrides<&SinkBase::SyncObject, &Sink::SyncObject>;
 
 template <class Sink>
 class Decoder {
@@ -88,12 +109,12 @@ class Decoder {
   // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN.
   void BeginFile(uint32_t file, bool must_sync) {
     must_sync_ = must_sync;
-    sink_->FileBegin(file);
+    sink_->Sink::FileBegin(file);
   }
   // A chunk is missing.
   void Gap() {
     after_gap_ = true;
-    sink_->Gap();
+    sink_->Sink::Gap();
   }
 
   uint64_t unknown_segments() const { return unknown_segments_; }
@@ -105,23 +126,13 @@ class Decoder {
   void Alloc(const trace::Segment& segment);
   void SyncObjects(const trace::Segment& segment);
   template <class Begin, class Emit>
-  void Runs(trace::WireReader& in, Begin&& begin, Emit&& emit);
+  void Runs(trace::WireReader& in, Begin begin, Emit emit);
   template <class Emit>
-  bool Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit);
+  bool Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit);
   uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
   uint32_t OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
-  // The place of a record of MOVES or FOUND; the state is that of the format.
-  struct MoveState {
-    uint64_t from_end = 0;
-    uint64_t to_end[2] = {0, 0};
-    uint64_t from = 0, to = 0, lab = 0;
-
-    bool Read(trace::WireReader& in);
-    void Moved(uint32_t words) {
-      from_end = from + words;
-      to_end[lab] = to + words;
-    }
-  };
+  template <class Reader, class Take>
+  void Records(trace::WireReader in, Reader reader, std::string_view what, Take take);
   void Moves(const trace::Segment& segment);
   void Found(const trace::Segment& segment);
   void Slides(const trace::Segment& segment);
@@ -130,31 +141,36 @@ class Decoder {
   void SyncBegin(const trace::Segment& segment);
   void SyncEnd(const trace::Segment& segment);
   void SyncAbandoned(const trace::Segment& segment);
-  void CheckFirstEvent(trace::SegmentKind kind);
+  void CheckFirstEvent(const trace::Segment& segment);
   void Origins(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
   void SampleDeaths(const trace::Segment& segment);
-  bool FitsMode(trace::SegmentKind kind);
+  bool FitsMode(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
-  bool Spaces(trace::WireReader& in, std::vector<Space>* spaces);
   bool SpacesFit(std::vector<Space> spaces);
 
   void At(const trace::WireReader& in) {
     position_.payload = base_ + in.position();
-    sink_->set_position(position_);
+    sink_->Sink::set_position(position_);
   }
   void Time(uint64_t time) {
     if (time > last_time_) last_time_ = time;
   }
-  bool Malformed(std::string_view what) {
-    problems_->Add(ProblemKind::kMalformed, position_, "{}", what);
+  template <class... Args>
+  bool Malformed(fmt::format_string<Args...> format, Args&&... args) {
+    problems_->Add(ProblemKind::kMalformed, position_, format, std::forward<Args>(args)...);
     return false;
   }
-  bool InGc(std::string_view what) {
-    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", what);
+  bool IsRead(const trace::Status& status) { return status.ok() || Malformed("{}", status.message()); }
+  bool InGc(const trace::Segment& segment) {
+    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", segment.info().name);
     return in_gc_;
+  }
+  bool InSync(const trace::Segment& segment, std::string_view what) {
+    if (!in_sync_) problems_->Add(ProblemKind::kOrder, position_, "{} {}", segment.info().name, what);
+    return in_sync_;
   }
 
   Symbols* symbols_;

@@ -12,15 +12,15 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   using trace::SegmentKind;
   base_ = position.payload;
   position_ = position;
-  sink_->set_position(position_);
+  sink_->Sink::set_position(position_);
   if (ended_) {
-    problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} behind the end of the trace",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position_, "{} behind the end of the trace", segment.label());
     return;
   }
-  if (!FitsMode(static_cast<SegmentKind>(segment.kind))) return;
-  if (must_sync_) CheckFirstEvent(static_cast<SegmentKind>(segment.kind));
-  switch (static_cast<SegmentKind>(segment.kind)) {
+  if (!FitsMode(segment)) return;
+  if (must_sync_) CheckFirstEvent(segment);
+  switch (segment.info().kind) {
+    case SegmentKind::kUnknown: unknown_segments_++; return;
     case SegmentKind::kAlloc: return Alloc(segment);
     case SegmentKind::kMoves: return Moves(segment);
     case SegmentKind::kSlides: return Slides(segment);
@@ -41,33 +41,25 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSampleDeaths: return SampleDeaths(segment);
     case SegmentKind::kFound: return Found(segment);
   }
-  unknown_segments_++;
 }
 
 // Samples and every object do not go together.
 template <class Sink>
-bool Decoder<Sink>::FitsMode(trace::SegmentKind kind) {
-  using trace::SegmentKind;
-  const bool of_samples = kind == SegmentKind::kSamples || kind == SegmentKind::kSampleDeaths;
-  const bool of_all = kind < SegmentKind::kGcBegin || (kind > SegmentKind::kGcEnd && kind < SegmentKind::kClassUnload) ||
-                      kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kOrigins || kind == SegmentKind::kFound;
-  if (!of_samples && !of_all) return true;
-  if (of_samples == sampled_) return true;
-  problems_->Add(ProblemKind::kOrder, position_, "segment of kind {} in a trace {} samples", static_cast<int>(kind),
+bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
+  if (segment.info().traces != (sampled_ ? trace::Traces::kFull : trace::Traces::kSampled)) return true;
+  problems_->Add(ProblemKind::kOrder, position_, "{} in a trace {} samples", segment.label(),
                  sampled_ ? "of" : "without");
   return false;
 }
 
 // Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
 template <class Sink>
-void Decoder<Sink>::CheckFirstEvent(trace::SegmentKind kind) {
-  using trace::SegmentKind;
-  const bool event = kind < SegmentKind::kThreadEnd || kind == SegmentKind::kSyncAbandoned || kind == SegmentKind::kFound;
-  if (!event) return;
+void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
+  if (!segment.info().event) return;
   must_sync_ = false;
-  if (kind == SegmentKind::kSyncBegin) return;
-  problems_->Add(ProblemKind::kOrder, position_, "the file begins with a segment of kind {} instead of a SYNC_BEGIN",
-                 static_cast<int>(kind));
+  if (segment.info().kind == trace::SegmentKind::kSyncBegin) return;
+  problems_->Add(ProblemKind::kOrder, position_, "the file begins with {} instead of SYNC_BEGIN",
+                 segment.label());
   Gap();
 }
 
@@ -114,27 +106,21 @@ uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t kind, uint64_t length, u
 // begin(head, word) says whether the run's objects follow; emit(word, shape, how).
 template <class Sink>
 template <class Begin, class Emit>
-void Decoder<Sink>::Runs(trace::WireReader& in, Begin&& begin, Emit&& emit) {
+void Decoder<Sink>::Runs(trace::WireReader& in, Begin begin, Emit emit) {
   const uint64_t base = base_;
   uint64_t word = 0;
   while (!in.AtEnd()) {
     position_.payload = base + in.position();
-    sink_->set_position(position_);
+    sink_->Sink::set_position(position_);
     trace::RunHead head;
-    const bool read = trace::ReadRunHead(in, &head);
-    const bool skipped = head.how == trace::How::kSkipped;
-    if (!read || head.objects > in.remaining() || (!skipped && head.lengths > in.remaining())) {
+    const uint8_t* columns = nullptr;
+    if (!trace::ReadRun(in, &head, &columns)) {
       Malformed("head of a run of objects is cut short, or the run reaches beyond its segment");
-      return;
-    }
-    const std::span<const uint8_t> columns = in.Take(head.column_bytes());
-    if (!in.ok()) {
-      Malformed("run of objects reaches beyond its segment");
       return;
     }
     word += static_cast<uint64_t>(head.distance);
     if (!begin(head, word)) return;
-    if (skipped) {
+    if (head.how == trace::How::kSkipped) {
       word += head.lengths;
       continue;
     }
@@ -145,163 +131,130 @@ void Decoder<Sink>::Runs(trace::WireReader& in, Begin&& begin, Emit&& emit) {
 // False: it is not known where the objects behind it lie.
 template <class Sink>
 template <class Emit>
-bool Decoder<Sink>::Run(const trace::RunHead& head, std::span<const uint8_t> columns, uint64_t* word, Emit&& emit) {
-  trace::RunReader run(head, columns.data());
+bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit) {
+  trace::RunReader run(head, columns);
   trace::RunReader::Object object;
   uint32_t shape = 0;
+  uint64_t at = *word;
   while (!run.AtEnd()) {
     if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
-    const uint32_t words = One(*word, object.kind, object.length, &shape);
+    const uint32_t words = One(at, object.kind, object.length, &shape);
     if (words == 0) return false;
-    emit(*word, shape, head.how);
-    *word += words;
+    emit(at, shape, head.how);
+    at += words;
   }
+  *word = at;
   return run.whole() || Malformed("ids and lengths of a run of objects do not fit together");
 }
 
 template <class Sink>
 void Decoder<Sink>::Alloc(const trace::Segment& segment) {
-  if constexpr (!Sink::kNeedsObjects) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
-  const uint64_t time = in.Uv();
-  const uint64_t share = in.Uv();
-  if (!in.ok() || share >= trace::kWholeShare) {
+  trace::AllocHead alloc;
+  if (!trace::ReadAllocHead(in, &alloc)) {
     Malformed("head of an ALLOC segment is cut short, or has an impossible share");
     return;
   }
-  Time(time);
+  Time(alloc.time);
   if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
-  sink_->AllocBegin(segment.stream, time, share == 0 ? trace::kWholeShare : static_cast<uint32_t>(share));
+  sink_->Sink::AllocBegin(segment.stream, alloc.time, alloc.share);
   const auto begin = [&](const trace::RunHead& head, uint64_t word) {
-    sink_->RunBegin(head.how);
+    sink_->Sink::RunBegin(head.how);
     if (head.how != trace::How::kSkipped) return true;
     if (word < heap_start_ || word >= heap_end_ || head.lengths > heap_end_ - word || head.lengths == 0) {
       problems_->Add(ProblemKind::kOutsideHeap, position_, "skipped stretch at {:#x} with {} words is outside the heap, or has none",
                      word * 8, head.lengths);
       return false;
     }
-    sink_->Skipped(word, head.lengths);
+    sink_->Sink::Skipped(word, head.lengths);
     return true;
   };
-  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How how) { sink_->Object(word, shape, how); });
+  Runs(in, begin, [this](uint64_t word, uint32_t shape, trace::How how) {
+    sink_->Sink::Object(word, shape, how);
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
-  if (!in_sync_) {
-    problems_->Add(ProblemKind::kOrder, position_, "SYNC_OBJECTS outside a sync point");
-    return;
-  }
-  if constexpr (!Sink::kNeedsObjects) return;
-  if (!sink_->WantsSpace(segment.stream)) return;
+  if (!InSync(segment, "outside a sync point")) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
+  if (!sink_->Sink::WantsSpace(segment.stream)) return;
   trace::WireReader in(segment.payload);
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");
   };
-  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) { sink_->SyncObject(segment.stream, word, shape); });
+  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) {
+    sink_->Sink::SyncObject(segment.stream, word, shape);
+  });
 }
 
+// Records to the end; take(reader) says whether it is known where the next one begins.
 template <class Sink>
-bool Decoder<Sink>::MoveState::Read(trace::WireReader& in) {
-  const uint64_t v = in.Uv();
-  lab = v & 1;
-  from = from_end + static_cast<uint64_t>(trace::Unzigzag(v >> 2));
-  to = to_end[lab];
-  if (v & 2) to += static_cast<uint64_t>(in.Sv());
-  return in.ok();
+template <class Reader, class Take>
+void Decoder<Sink>::Records(trace::WireReader in, Reader reader, std::string_view what, Take take) {
+  while (!in.AtEnd()) {
+    At(in);
+    if (!reader.Read(in)) break;
+    if (!take(reader)) return;
+  }
+  if (!in.ok()) Malformed("{} is cut short or overlong", what);
 }
 
 template <class Sink>
 void Decoder<Sink>::Moves(const trace::Segment& segment) {
-  if (!InGc("MOVES")) return;
-  if constexpr (Sink::kNeedsHeap) {
-    trace::WireReader in(segment.payload);
-    MoveState move;
-    while (!in.AtEnd()) {
-      At(in);
-      if (!move.Read(in)) {
-        Malformed("move is cut short or overlong");
-        return;
-      }
-      const uint32_t words = sink_->Move(move.from, move.to);
-      if (words == 0) return;
-      move.Moved(words);
-    }
-  }
+  if (!InGc(segment)) return;
+  if constexpr (!kNeedsHeap<Sink>) return;
+  trace::WireReader in(segment.payload);
+  Records(in, trace::MoveReader(), "move", [this](trace::MoveReader& move) {
+    const uint32_t words = sink_->Sink::Move(move.from, move.to);
+    move.EndsAfter(words);
+    return words != 0;
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::Found(const trace::Segment& segment) {
-  if (!InGc("FOUND")) return;
-  if constexpr (!Sink::kNeedsObjects) return;
+  if (!InGc(segment)) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
-  MoveState move;
-  while (!in.AtEnd()) {
-    At(in);
-    const bool read = move.Read(in);
-    const uint64_t kind = in.Uv();
-    const uint64_t length = in.Uv();
-    if (!read || !in.ok()) {
-      Malformed("found object is cut short or overlong");
-      return;
-    }
+  Records(in, trace::FoundReader(), "found object", [this](trace::FoundReader& found) {
     uint32_t shape = 0;
-    const uint32_t words = One(move.to, kind, length, &shape);
-    if (words == 0 || !sink_->Found(move.from, move.to, shape)) return;
-    move.Moved(words);
-  }
+    const uint32_t words = One(found.to, found.kind, found.length, &shape);
+    found.EndsAfter(words);
+    return words != 0 && sink_->Sink::Found(found.from, found.to, shape);
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::Slides(const trace::Segment& segment) {
-  if (!InGc("SLIDES")) return;
-  if constexpr (Sink::kNeedsHeap) {
-    trace::WireReader in(segment.payload);
-    uint64_t from = 0, to = 0;
-    while (!in.AtEnd()) {
-      At(in);
-      const uint64_t count = in.Uv();
-      from += static_cast<uint64_t>(in.Sv());
-      to += static_cast<uint64_t>(in.Sv());
-      if (!in.ok()) {
-        Malformed("slide is cut short or overlong");
-        return;
-      }
-      if (count > trace::kMaxRunObjects) {
-        Malformed("slide of more objects than a run may have");
-        return;
-      }
-      for (uint64_t i = 0; i < count; i++) {
-        const uint32_t words = sink_->Slide(from, to);
-        if (words == 0) return;
-        from += words;
-        to += words;
-      }
+  if (!InGc(segment)) return;
+  if constexpr (!kNeedsHeap<Sink>) return;
+  trace::WireReader in(segment.payload);
+  Records(in, trace::SlideReader(), "slide", [this](trace::SlideReader& slide) {
+    if (slide.count > trace::kMaxRunObjects) return Malformed("slide of more objects than a run may have");
+    for (uint64_t i = 0; i < slide.count; i++) {
+      const uint32_t words = sink_->Sink::Slide(slide.from, slide.to);
+      if (words == 0) return false;
+      slide.EndsAfter(words);
     }
-  }
+    return true;
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::Fillers(const trace::Segment& segment) {
-  if (!InGc("FILLERS")) return;
-  if constexpr (!Sink::kNeedsObjects) return;
+  if (!InGc(segment)) return;
+  if constexpr (!kNeedsObjects<Sink>) return;
   trace::WireReader in(segment.payload);
-  uint64_t word = 0;
-  while (!in.AtEnd()) {
-    At(in);
-    word += static_cast<uint64_t>(in.Sv());
-    const uint64_t kind = in.Uv();
-    const uint64_t length = in.Uv();
-    if (!in.ok()) {
-      Malformed("filler is cut short or overlong");
-      return;
-    }
+  Records(in, trace::FillerReader(), "filler", [this](trace::FillerReader& filler) {
     uint32_t shape = 0;
-    const uint32_t words = One(word, kind, length, &shape);
-    if (words == 0) return;
-    sink_->Filler(word, shape);
-    word += words;
-  }
+    const uint32_t words = One(filler.at, filler.kind, filler.length, &shape);
+    if (words == 0) return false;
+    sink_->Sink::Filler(filler.at, shape);
+    filler.EndsAfter(words);
+    return true;
+  });
 }
 
 // No object lies in two spaces, nor outside the heap.
@@ -322,42 +275,14 @@ bool Decoder<Sink>::SpacesFit(std::vector<Space> spaces) {
 }
 
 template <class Sink>
-bool Decoder<Sink>::Spaces(trace::WireReader& in, std::vector<Space>* spaces) {
-  const uint64_t count = in.Uv();
-  if (!in.ok() || count > in.remaining() / 5) return Malformed("list of spaces is cut short");
-  for (uint64_t i = 0; i < count; i++) {
-    Space space;
-    const uint64_t kind = in.Uv();
-    const uint64_t collected = in.Uv();
-    space.bottom = in.Uv();
-    space.top = space.bottom + in.Uv();
-    space.end = space.bottom + in.Uv();
-    if (!in.ok()) return Malformed("list of spaces is cut short");
-    if (kind > static_cast<uint64_t>(SpaceKind::kArchive) || collected > static_cast<uint64_t>(Collected::kOptional) ||
-        space.top < space.bottom || space.end < space.top) {
-      return Malformed("space of unknown kind or with top outside its bounds");
-    }
-    space.kind = static_cast<SpaceKind>(kind);
-    space.collected = static_cast<Collected>(collected);
-    spaces->push_back(space);
-  }
-  return SpacesFit(*spaces);
-}
-
-template <class Sink>
 void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
-  trace::WireReader in(segment.payload);
   GcEvent event;
-  event.id = in.Uv();
-  const uint64_t kind = in.Uv();
-  event.cause = in.Str();
-  event.time = in.Uv();
-  if (!in.ok() || kind >= trace::kGcKinds || (static_cast<GcKind>(kind) == GcKind::kUnknown) != sampled_) {
+  if (!IsRead(trace::ReadCollection(segment.payload, &event))) return;
+  if ((event.kind == GcKind::kUnknown) != sampled_) {
     Malformed("collection event is cut short or of unknown kind");
     return;
   }
-  event.kind = static_cast<GcKind>(kind);
-  if (!Spaces(in, &event.spaces)) return;
+  if (!SpacesFit(event.spaces)) return;
   Time(event.time);
   if (begin == in_gc_) {
     problems_->Add(ProblemKind::kOrder, position_, "{} of collection {} {}", begin ? "GC_BEGIN" : "GC_END",
@@ -369,24 +294,16 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
   }
   in_gc_ = begin;
   if (begin) {
-    sink_->GcBegin(event);
+    sink_->Sink::GcBegin(event);
   } else {
-    sink_->GcEnd(event);
+    sink_->Sink::GcEnd(event);
   }
 }
 
 template <class Sink>
 void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
   SyncEvent event;
-  const uint64_t reason = in.Uv();
-  event.time = in.Uv();
-  if (!in.ok() || reason > 2) {
-    Malformed("SYNC_BEGIN is cut short or has an unknown reason");
-    return;
-  }
-  event.reason = static_cast<SyncReason>(reason);
-  if (!Spaces(in, &event.spaces)) return;
+  if (!IsRead(trace::ReadSyncBegin(segment.payload, &event)) || !SpacesFit(event.spaces)) return;
   Time(event.time);
   if ((in_gc_ || in_sync_) && !after_gap_) {
     problems_->Add(ProblemKind::kOrder, position_, "SYNC_BEGIN within a {}",
@@ -395,152 +312,92 @@ void Decoder<Sink>::SyncBegin(const trace::Segment& segment) {
   in_gc_ = false;
   after_gap_ = false;
   in_sync_ = true;
-  sink_->SyncBegin(event);
+  sink_->Sink::SyncBegin(event);
 }
 
 template <class Sink>
 void Decoder<Sink>::SyncEnd(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
-  const uint64_t objects = in.Uv();
-  const uint64_t bytes = in.Uv();
-  if (!in.ok()) {
-    Malformed("SYNC_END is cut short");
-    return;
-  }
-  if (!in_sync_) {
-    problems_->Add(ProblemKind::kOrder, position_, "SYNC_END without a SYNC_BEGIN");
-    return;
-  }
+  trace::SyncTotals totals;
+  if (!IsRead(trace::ReadSyncEnd(segment.payload, &totals))) return;
+  if (!InSync(segment, "without a SYNC_BEGIN")) return;
   in_sync_ = false;
-  sink_->SyncEnd(objects, bytes);
+  sink_->Sink::SyncEnd(totals.objects, totals.bytes);
 }
 
 template <class Sink>
 void Decoder<Sink>::SyncAbandoned(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
-  const std::string reason(in.Str());
-  if (!in.ok()) {
-    Malformed("SYNC_ABANDONED is cut short");
-    return;
-  }
-  if (!in_sync_) {
-    problems_->Add(ProblemKind::kOrder, position_, "SYNC_ABANDONED without a SYNC_BEGIN");
-    return;
-  }
+  std::string reason;
+  if (!IsRead(trace::ReadSyncAbandoned(segment.payload, &reason))) return;
+  if (!InSync(segment, "without a SYNC_BEGIN")) return;
   in_sync_ = false;
-  sink_->SyncAbandoned(reason);
+  sink_->Sink::SyncAbandoned(reason);
 }
 
 template <class Sink>
 void Decoder<Sink>::Origins(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
-  uint64_t end = 0;
-  while (!in.AtEnd()) {
-    At(in);
-    OriginRun run;
-    run.begin = end + in.Uv();
-    run.end = run.begin + in.Uv();
-    run.thread = in.Uv();
-    run.age = in.Uv();
-    if (!in.ok()) {
-      Malformed("origin is cut short or overlong");
-      return;
-    }
-    end = run.end;
-    if (run.age > kMaxAge) {
-      Malformed("origin of an impossible age");
-      return;
-    }
-    if (!sink_->Kept(run)) Malformed("origins are not in the order of addresses");
-  }
+  Records(in, trace::OriginReader(), "origin", [this](const trace::OriginReader& origin) {
+    if (origin.run.age > trace::kMaxAge) return Malformed("origin of an impossible age");
+    if (!sink_->Sink::Kept(origin.run)) Malformed("origins are not in the order of addresses");
+    return true;
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
-  const uint64_t id = in.Uv();
-  if (!in.ok()) {
-    Malformed("CLASS_UNLOAD is cut short");
-    return;
-  }
+  uint64_t id = 0;
+  if (!IsRead(trace::ReadClassUnload(segment.payload, &id))) return;
   if (!symbols_->Unload(id)) {
     problems_->Add(ProblemKind::kUndefined, position_, "class {} is unloaded but is not loaded", id);
     return;
   }
-  sink_->ClassUnload(id);
+  sink_->Sink::ClassUnload(id);
 }
 
 template <class Sink>
 void Decoder<Sink>::Samples(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
-  SampleEvent event;
-  event.interval = in.Uv();
-  event.number = in.Uv();
-  event.time = in.Uv();
-  if (in.ok() && event.interval > UINT32_MAX) {
+  trace::SampleReader head;
+  if (head.ReadHead(in) && head.sample.interval > UINT32_MAX) {
     Malformed("samples of an impossible interval");
     return;
   }
-  while (in.ok() && !in.AtEnd()) {
-    At(in);
-    event.time += in.Uv();
-    event.thread = in.Uv();
-    event.kind = in.Uv();
-    event.words = in.Uv();
-    if (!in.ok()) break;
-    Time(event.time);
-    sink_->Sample(event);
-    event.number++;
-  }
-  if (!in.ok()) Malformed("sample is cut short or overlong");
+  Records(in, head, "sample", [this](const trace::SampleReader& reader) {
+    Time(reader.sample.time);
+    sink_->Sink::Sample(reader.sample);
+    return true;
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::SampleDeaths(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
-  const uint64_t collections = in.Uv();
-  uint64_t number = 0;
-  while (in.ok() && !in.AtEnd()) {
-    At(in);
-    number += static_cast<uint64_t>(in.Sv());
-    if (in.ok()) sink_->SampleDied(number, collections);
-  }
-  if (!in.ok()) Malformed("death of a sample is cut short or overlong");
+  trace::SampleDeathReader head;
+  head.ReadHead(in);
+  Records(in, head, "death of a sample", [this](const trace::SampleDeathReader& death) {
+    sink_->Sink::SampleDied(death.number, death.collections);
+    return true;
+  });
 }
 
 template <class Sink>
 void Decoder<Sink>::Loss(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
   LossEvent event;
-  event.time = in.Uv();
-  event.segments = in.Uv();
-  event.bytes = in.Uv();
-  event.reason = in.Str();
-  if (!in.ok()) {
-    Malformed("LOSS is cut short");
-    return;
-  }
+  if (!IsRead(trace::ReadLoss(segment.payload, &event))) return;
   Time(event.time);
   after_gap_ = true;
-  sink_->Loss(event);
+  sink_->Sink::Loss(event);
 }
 
 template <class Sink>
 void Decoder<Sink>::End(const trace::Segment& segment) {
-  trace::WireReader in(segment.payload);
   EndEvent event;
-  event.time = in.Uv();
-  event.reason = in.Str();
-  event.counters = in.Str();
-  if (!in.ok()) {
-    Malformed("END is cut short");
-    return;
-  }
+  if (!IsRead(trace::ReadEnd(segment.payload, &event))) return;
   // The program may end while the old space is still being listed, or while it is sampled in a pause.
   if (!after_gap_ && !sampled_ && in_gc_) problems_->Add(ProblemKind::kOrder, position_, "END within a collection");
   Time(event.time);
   ended_ = true;
-  sink_->End(event);
+  sink_->Sink::End(event);
 }
 
 }  // namespace anttracks::analyzer

@@ -25,27 +25,27 @@ class Fold : public Rebuild {
   Fold(Symbols& symbols, Problems& problems, uint32_t next, Effort effort)
       : Rebuild(symbols, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}), next_(next), effort_(effort) {}
 
-  void FileBegin(uint32_t file) { in_next_ = file >= next_; }
-  bool Kept(const OriginRun& run) {
+  void FileBegin(uint32_t file) override { in_next_ = file >= next_; }
+  bool Kept(const OriginRun& run) override {
     if (effort_ == Effort::kLittle) kept_.push_back(run);
     return Rebuild::Kept(run);
   }
-  void GcBegin(const GcEvent& event) {
+  void GcBegin(const GcEvent& event) override {
     Rebuild::GcBegin(event);
     if (event.kind == GcKind::kFull || event.kind == GcKind::kMixed) takes_all_ = effort_ == Effort::kLittle;
   }
-  void SyncBegin(const SyncEvent& event);
-  bool WantsSpace(uint64_t space) const;
-  void SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
+  void SyncBegin(const SyncEvent& event) override;
+  bool WantsSpace(uint64_t space) const override;
+  void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override {
     Rebuild::SyncObject(space, word, shape);
     if (known_) Collect(space, word, shape);
   }
-  void SyncEnd(uint64_t objects, uint64_t bytes);
-  void SyncAbandoned(const std::string& reason) {
+  void SyncEnd(uint64_t objects, uint64_t bytes) override;
+  void SyncAbandoned(const std::string& reason) override {
     Rebuild::SyncAbandoned(reason);
     known_ = false;
   }
-  bool done() const { return done_ || takes_all_ || refused() != nullptr; }
+  bool done() const override { return done_ || takes_all_ || refused() != nullptr; }
 
   // It cannot be had with little effort; there is nothing to be known from this pass.
   bool takes_all() const { return takes_all_; }

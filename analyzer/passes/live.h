@@ -21,7 +21,7 @@ inline std::vector<uint64_t> LiveByShape(const Rebuild& rebuild) {
   return objects;
 }
 
-// Hides what it counts and hands it on. It goes on behind the moment, so that one pass gives both.
+// Overrides what it counts and hands it on. It goes on behind the moment, so that one pass gives both.
 class LiveAndAllocated : public Rebuild {
  public:
   // gc: the id of the collection after which objects are counted; none: only what is live() at the end is
@@ -29,24 +29,24 @@ class LiveAndAllocated : public Rebuild {
   LiveAndAllocated(Symbols& symbols, Problems& problems, std::optional<uint64_t> gc)
       : Rebuild(symbols, problems, {}), gc_(gc), allocated_(symbols) {}
 
-  void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) {
+  void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
     allocated_.AllocBegin(thread, time, share);
     Rebuild::AllocBegin(thread, time, share);
   }
-  void RunBegin(trace::How how) { allocated_.RunBegin(how); }
-  void Skipped(uint64_t word, uint64_t words) {
+  void RunBegin(trace::How how) override { allocated_.RunBegin(how); }
+  void Skipped(uint64_t word, uint64_t words) override {
     allocated_.Skipped(word, words);
     Rebuild::Skipped(word, words);
   }
-  bool Found(uint64_t from, uint64_t to, uint32_t shape) {
+  bool Found(uint64_t from, uint64_t to, uint32_t shape) override {
     allocated_.Found(from, to, shape);
     return Rebuild::Found(from, to, shape);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) {
+  void Object(uint64_t word, uint32_t shape, trace::How how) override {
     allocated_.Object(word, shape, how);
     Rebuild::Object(word, shape, how);
   }
-  void GcEnd(const GcEvent& event) {
+  void GcEnd(const GcEvent& event) override {
     Rebuild::GcEnd(event);
     if (!gc_ || found_ || event.id != *gc_) return;
     found_ = gcs().back();

@@ -18,25 +18,13 @@
 #include "analyzer/model/symbols.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
-#include "trace/reader.h"
+#include "trace/meta.h"
+#include "trace/segments.h"
 #include "trace/status.h"
 
 namespace anttracks::analyzer {
 
-struct Meta {
-  std::string agent_version, vm_version, java_command, vm_flags, options;
-  uint64_t object_alignment = 8;
-  uint64_t heap_start = 0, heap_end = 0;  // bytes
-  // Samples instead of every object: one per interval bytes on average (0: all that the JVM reported), stacks of up to
-  // depth frames. Then nothing is known of the heap.
-  bool sampled = false;
-  uint64_t interval = 0, depth = 0;
-};
-
-// The error says what is missing or impossible.
-trace::Result<Meta> ParseMeta(std::span<const uint8_t> payload);
-
-inline constexpr size_t kSegmentKinds = 20;
+using trace::Meta;
 
 struct SegmentCount {
   uint64_t segments = 0;
@@ -55,7 +43,7 @@ struct PassSummary {
   bool has_meta = false;
   uint64_t chunks = 0;
   uint64_t stored_bytes = 0, raw_bytes = 0;  // of DATA chunks
-  std::array<SegmentCount, kSegmentKinds> segments{};  // by kind; 0: kinds that are not known
+  std::array<SegmentCount, trace::kSegments.size()> segments{};  // as trace::kSegments
   uint64_t duration_ns = 0;
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
@@ -111,12 +99,12 @@ class Pass {
 template <class Sink>
 const PassSummary& Pass<Sink>::Run() {
   reader_->Rewind(options_.files);
-  while (!sink_->done()) {
+  while (!sink_->Sink::done()) {
     if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
     if (!Step(reader_->Next())) break;
   }
-  if (sink_->refused() != nullptr) {
-    summary_.fatal = trace::Status::Error(Place(*sink_->refused()) +
+  if (sink_->Sink::refused() != nullptr) {
+    summary_.fatal = trace::Status::Error(Place(*sink_->Sink::refused()) +
                                           ": the trace asks for far more work than its size justifies; it is no honest one");
   }
   if (!summary_.has_meta && summary_.fatal.ok() && !summary_.damaged) {
@@ -206,7 +194,7 @@ bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
 
 template <class Sink>
 bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
-  trace::Result<Meta> meta = ParseMeta(chunk.payload);
+  trace::Result<Meta> meta = trace::ParseMeta(chunk.payload);
   if (!meta.ok()) return Damaged(ProblemKind::kMalformed, {chunk.file, chunk.offset, 0}, meta.message());
   if (summary_.has_meta &&
       (meta->heap_start != summary_.meta.heap_start || meta->heap_end != summary_.meta.heap_end ||
@@ -217,8 +205,9 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   summary_.has_meta = true;
   symbols_->set_object_alignment(meta->object_alignment);
   decoder_.set_sampled(meta->sampled);
-  decoder_.SetHeapRange(meta->heap_start / 8, meta->heap_end / 8);
-  sink_->Configure(meta->heap_start / 8, meta->heap_end / 8);
+  const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
+  decoder_.SetHeapRange(start, end);
+  sink_->Sink::Configure(start, end);
   return true;
 }
 
@@ -230,18 +219,19 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   trace::SegmentReader segments(chunk.payload);
   trace::Segment segment;
   size_t start = 0;
-  while (!sink_->done() && segments.Next(&segment)) {
-    SegmentCount& count = summary_.segments[segment.kind < kSegmentKinds ? segment.kind : 0];
+  while (!sink_->Sink::done() && segments.Next(&segment)) {
+    const trace::SegmentKind kind = segment.info().kind;
+    SegmentCount& count = summary_.segments[static_cast<size_t>(kind)];
     count.segments++;
     count.bytes += segments.offset() - start;
     start = segments.offset();
     const Position position{chunk.file, chunk.offset, segment.offset};
-    const bool origins = segment.kind == static_cast<uint8_t>(trace::SegmentKind::kOrigins);
+    const bool origins = kind == trace::SegmentKind::kOrigins;
     if (in_symbols) {
       SymbolsSegment(segment, position);
     } else if (origins != reader_->files()[chunk.file].is_origins()) {
-      problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in a file {} origins",
-                     static_cast<int>(segment.kind), origins ? "without" : "of");
+      problems_->Add(ProblemKind::kOrder, position, "{} in a file {} origins", segment.label(),
+                     origins ? "without" : "of");
     } else {
       decoder_.Segment(segment, position);
     }
@@ -256,19 +246,17 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
 template <class Sink>
 void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& position) {
   using trace::SegmentKind;
-  const auto kind = static_cast<SegmentKind>(segment.kind);
+  const SegmentKind kind = segment.info().kind;
   if (has_end_) {
-    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} behind the end of the trace",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position, "{} behind the end of the trace", segment.label());
   } else if (kind == SegmentKind::kEnd) {
     has_end_ = true;
     end_payload_.assign(segment.payload.begin(), segment.payload.end());
     end_position_ = position;
-  } else if (kind == SegmentKind::kSymbols || segment.kind >= kSegmentKinds) {
+  } else if (kind == SegmentKind::kSymbols || kind == SegmentKind::kUnknown) {
     decoder_.Segment(segment, position);
   } else if (kind != SegmentKind::kThreadEnd) {  // which says nothing before the events are read
-    problems_->Add(ProblemKind::kOrder, position, "segment of kind {} in the symbols file",
-                   static_cast<int>(segment.kind));
+    problems_->Add(ProblemKind::kOrder, position, "{} in the symbols file", segment.label());
   }
 }
 

@@ -32,12 +32,12 @@ class Quality : public Rebuild {
  public:
   Quality(Symbols& symbols, Problems& problems) : Rebuild(symbols, problems, {}) {}
 
-  void SyncBegin(const SyncEvent& event) {
+  void SyncBegin(const SyncEvent& event) override {
     sync_time_ = event.time;
     Rebuild::SyncBegin(event);
   }
-  void SyncEnd(uint64_t objects, uint64_t bytes);
-  void GcEnd(const GcEvent& event);
+  void SyncEnd(uint64_t objects, uint64_t bytes) override;
+  void GcEnd(const GcEvent& event) override;
 
   const std::vector<QualityRow>& rows() const { return rows_; }
 

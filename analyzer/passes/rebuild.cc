@@ -93,7 +93,7 @@ uint32_t Rebuild::Move(uint64_t from, uint64_t to) {
 }
 
 uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
-  if (from != to) return Move(from, to);
+  if (from != to) return Rebuild::Move(from, to);
   HeapObject object;
   bool again = false;
   if (!Take(from, &object, &again)) return 0;

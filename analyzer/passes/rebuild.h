@@ -73,7 +73,6 @@ struct GcRecord {
 
 class Rebuild : public SinkBase {
  public:
-  static constexpr bool kNeedsHeap = true;
   struct Options {
     bool check_syncs = true;    // compare sync points with a heap that is known
     bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals nor origins are compared
@@ -84,35 +83,35 @@ class Rebuild : public SinkBase {
   Rebuild(Symbols& symbols, Problems& problems, const Options& options)
       : symbols_(&symbols), problems_(&problems), options_(options) {}
 
-  void Configure(uint64_t start_word, uint64_t end_word);
+  void Configure(uint64_t start_word, uint64_t end_word) override;
 
-  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { origin_ = origins_.Intern(thread, epoch()); }
-  void Object(uint64_t word, uint32_t shape, trace::How) {
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) override { origin_ = origins_.Intern(thread, epoch()); }
+  void Object(uint64_t word, uint32_t shape, trace::How) override {
     records_++;
     if (heap_->Insert(word, shape, origin_) != InsertResult::kOk) Refused(word, shape);
   }
-  void Skipped(uint64_t word, uint64_t words) { skipped_.Add({word, word + words, origin_}); }
-  bool Found(uint64_t from, uint64_t to, uint32_t shape);
-  uint32_t Move(uint64_t from, uint64_t to);
-  uint32_t Slide(uint64_t from, uint64_t to);
-  void Filler(uint64_t word, uint32_t shape);
-  void GcBegin(const GcEvent& event);
-  void GcEnd(const GcEvent& event);
-  void SyncBegin(const SyncEvent& event);
-  void SyncObject(uint64_t space, uint64_t word, uint32_t shape);
-  void SyncEnd(uint64_t objects, uint64_t bytes);
-  void SyncAbandoned(const std::string& reason);
+  void Skipped(uint64_t word, uint64_t words) override { skipped_.Add({word, word + words, origin_}); }
+  bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
+  uint32_t Move(uint64_t from, uint64_t to) override;
+  uint32_t Slide(uint64_t from, uint64_t to) override;
+  void Filler(uint64_t word, uint32_t shape) override;
+  void GcBegin(const GcEvent& event) override;
+  void GcEnd(const GcEvent& event) override;
+  void SyncBegin(const SyncEvent& event) override;
+  void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override;
+  void SyncEnd(uint64_t objects, uint64_t bytes) override;
+  void SyncAbandoned(const std::string& reason) override;
   // For the first sync point that is complete.
-  bool Kept(const OriginRun& run) { return kept_.Add(run); }
-  void ClassUnload(uint64_t) { unloaded_in_gc_ = true; }
-  void Loss(const LossEvent& event);
-  void Gap() { Lose(); }
-  void set_position(const Position& position) {
+  bool Kept(const OriginRun& run) override { return kept_.Add(run); }
+  void ClassUnload(uint64_t) override { unloaded_in_gc_ = true; }
+  void Loss(const LossEvent& event) override;
+  void Gap() override { Lose(); }
+  void set_position(const Position& position) override {
     position_ = position;
     records_++;
   }
-  bool done() const { return gcs_.size() >= options_.stop_after || refused_; }
-  const Position* refused() const { return refused_ ? &*refused_ : nullptr; }
+  bool done() const override { return gcs_.size() >= options_.stop_after || refused_; }
+  const Position* refused() const override { return refused_ ? &*refused_ : nullptr; }
 
   const Heap& heap() const { return *heap_; }
   const Symbols& symbols() const { return *symbols_; }

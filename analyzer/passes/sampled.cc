@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/model/json_text.h"
+#include "trace/json_text.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -94,7 +94,7 @@ void Sampled::Loss(const LossEvent& event) {
 }
 
 void Sampled::End(const EndEvent& event) {
-  const auto counters = ParseJson<nlohmann::json>(event.counters);
+  const auto counters = trace::ParseJson<nlohmann::json>(event.counters);
   const auto count = counters.is_object() ? counters.find("samples") : counters.end();
   if (lost_ || count == counters.end() || !count->is_number_unsigned()) return;
   if (count->get<uint64_t>() != last_number_) {

@@ -53,14 +53,14 @@ class Sampled : public SinkBase {
   Sampled(const Symbols& symbols, Problems& problems, uint64_t interval)
       : symbols_(&symbols), problems_(&problems), interval_(interval), least_interval_(interval), most_interval_(interval) {}
 
-  void set_position(const Position& position) { position_ = position; }
-  void Sample(const SampleEvent& event);
-  void SampleDied(uint64_t number, uint64_t collections);
-  void GcBegin(const GcEvent& event);
-  void GcEnd(const GcEvent& event);
-  void Loss(const LossEvent& event);
-  void End(const EndEvent& event);
-  void Gap() { lost_ = true; }
+  void set_position(const Position& position) override { position_ = position; }
+  void Sample(const SampleEvent& event) override;
+  void SampleDied(uint64_t number, uint64_t collections) override;
+  void GcBegin(const GcEvent& event) override;
+  void GcEnd(const GcEvent& event) override;
+  void Loss(const LossEvent& event) override;
+  void End(const EndEvent& event) override;
+  void Gap() override { lost_ = true; }
 
   const std::vector<SampledObject>& samples() const { return samples_; }
   // Those that ended.

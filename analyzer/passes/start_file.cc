@@ -9,7 +9,7 @@ namespace {
 
 class FirstGc : public ListGcs {
  public:
-  bool done() const { return !ids().empty(); }
+  bool done() const override { return !ids().empty(); }
 };
 
 // Collections up to one of them, and whether a sync point was complete before that one ended.
@@ -17,18 +17,20 @@ class UpToGc : public ListGcs {
  public:
   explicit UpToGc(uint64_t gc) : gc_(gc) {}
 
-  void GcEnd(const GcEvent& event) {
+  void GcEnd(const GcEvent& event) override {
     ListGcs::GcEnd(event);
     known_ = known_ || (event.id == gc_ && synced_);
   }
-  void SyncEnd(uint64_t, uint64_t) { synced_ = true; }
-  bool done() const { return !ids().empty() && ids().back() == gc_; }
+  void SyncEnd(uint64_t, uint64_t) override { synced_ = true; }
+  bool done() const override { return !ids().empty() && ids().back() == gc_; }
   bool known() const { return known_; }
 
  private:
   const uint64_t gc_;
   bool synced_ = false, known_ = false;
 };
+
+static_assert(!kNeedsObjects<FirstGc> && !kNeedsObjects<UpToGc>);
 
 template <class Sink>
 void ReadFile(trace::ChunkSource& reader, size_t file, Sink& sink) {

@@ -16,7 +16,7 @@
 #include "trace/file_writer.h"
 #include "trace/format.h"
 #include "trace/reader.h"
-#include "trace/segment_writer.h"
+#include "trace/segments.h"
 
 namespace anttracks::bench {
 namespace {

@@ -37,15 +37,15 @@ class Collect : public analyzer::SinkBase {
  public:
   Collect(const analyzer::Symbols& symbols, uint64_t thread, size_t most)
       : symbols_(symbols), thread_(thread), most_(most) {}
-  void AllocBegin(uint64_t thread, uint64_t, uint32_t) { current_ = thread; }
-  void Object(uint64_t, uint32_t shape_id, trace::How) {
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) override { current_ = thread; }
+  void Object(uint64_t, uint32_t shape_id, trace::How) override {
     by_thread[current_]++;
     if (current_ != thread_) return;
     const analyzer::Shape& shape = symbols_.shapes()[shape_id];
     const analyzer::KindInfo& kind = symbols_.kind(shape.kind);
     objects.push_back({kind.site, kind.class_id, shape.length, shape.words});
   }
-  bool done() const { return objects.size() >= most_; }
+  bool done() const override { return objects.size() >= most_; }
 
   std::map<uint64_t, uint64_t> by_thread;
   std::vector<Allocated> objects;

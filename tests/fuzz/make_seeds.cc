@@ -11,7 +11,7 @@
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "trace/file_writer.h"
 #include "trace/reader.h"
-#include "trace/segment_writer.h"
+#include "trace/segments.h"
 
 namespace anttracks::fuzz {
 namespace {

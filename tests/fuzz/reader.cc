@@ -8,6 +8,7 @@
 
 #include "tests/fuzz/trace_file.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace anttracks::fuzz {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::core {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "analyzer/passes/pass.h"
 #include "analyzer/passes/rebuild.h"
+#include "trace/reader.h"
 
 namespace anttracks::core {
 namespace {
@@ -12,7 +13,7 @@ using analyzer::ProblemKind;
 class Checker : public analyzer::Rebuild {
  public:
   using Rebuild::Rebuild;
-  void End(const analyzer::EndEvent& event) { reason = event.reason; }
+  void End(const analyzer::EndEvent& event) override { reason = event.reason; }
   std::string reason;
 };
 

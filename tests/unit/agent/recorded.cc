@@ -9,6 +9,7 @@
 
 #include "trace/file_writer.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 #include "trace/wire.h"
 
 namespace anttracks::core {

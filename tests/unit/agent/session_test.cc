@@ -142,11 +142,12 @@ TEST_CASE("what mutators did is in the file before the collection begins") {
   const uint64_t next = vm.Put(at, FakeVm::kPoint, 16);
   recording.Tlab(1, &slots[0], at, next);
   const ReadTrace trace = recording.End();
-  std::vector<int> order;
+  std::vector<SegmentKind> order;
   for (const ReadSegment& segment : trace.segments) {
-    if (segment.kind != SegmentKind::kSymbols) order.push_back(static_cast<int>(segment.kind));
+    if (segment.kind != SegmentKind::kSymbols) order.push_back(segment.kind);
   }
-  CHECK(order == std::vector<int>{1, 1, 1, 5, 3, 2, 6, 1, 14});
+  using enum SegmentKind;
+  CHECK(order == std::vector{kAlloc, kAlloc, kAlloc, kGcBegin, kSlides, kMoves, kGcEnd, kAlloc, kEnd});
   CHECK(trace.objects.size() == 4);
 }
 

@@ -12,6 +12,7 @@
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace anttracks::testing {
 namespace {
@@ -534,14 +535,14 @@ TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
   TraceBuilder data = DataFile(1, kChunks0);
   data.Numbers(SegmentKind::kOrigins, 0, kOrigins0);
   folder.Write("app.trace.1", data.Flush().file());
-  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "segment of kind 16 in a file without origins"));
+  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file without origins"));
   folder.Write("app.trace.1", DataFile1().file());
   TraceBuilder origins = OriginsFile(1, kOrigins0);
   origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.1.origins", origins.file());
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 1);
-  CHECK(Has(verify.out, "segment of kind 1 in a file of origins"));
+  CHECK(Has(verify.out, "ALLOC in a file of origins"));
 }
 
 TEST_CASE("OriginsAreNotATraceByThemselves") {

@@ -6,11 +6,11 @@
 #include <random>
 
 #include "analyzer/model/heap.h"
-#include "analyzer/model/json_text.h"
 #include "analyzer/model/paged_table.h"
 #include "analyzer/model/symbols.h"
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/small_trace.h"
+#include "trace/json_text.h"
 
 namespace anttracks::testing {
 namespace {
@@ -254,8 +254,8 @@ TEST_CASE("JSON in a trace may be nested a little") {
   const CommandResult info = Anttracks(b.Flush().file(), {"info", "--json"});
   CHECK(info.code == 0);
   CHECK(nlohmann::json::parse(info.out)["counters"].is_null());
-  CHECK(analyzer::IsShallow("[[\"[[[[\\\"[\"]]", 2));
-  CHECK(!analyzer::IsShallow("[[[]]]", 2));
+  CHECK(trace::IsShallow("[[\"[[[[\\\"[\"]]", 2));
+  CHECK(!trace::IsShallow("[[[]]]", 2));
   TraceBuilder meta;
   meta.Chunk(1, deep);
   CHECK(Has(Anttracks(meta.file(), {"info"}), "META is no JSON object"));

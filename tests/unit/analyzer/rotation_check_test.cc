@@ -221,7 +221,7 @@ TEST_CASE("RotationEventsInTheSymbolsFile") {
   folder.Write("app.trace", b.file());
   const Verdict v = Verify(folder);
   CHECK(v.counts == Counts{{kOrder, 2}});
-  CHECK(v.first == "segment of kind 1 in the symbols file");
+  CHECK(v.first == "ALLOC in the symbols file");
 }
 
 TEST_CASE("RotationEndOfTheProgramWithinASyncPointIsFine") {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/analyzer/rotated_trace.h"
+#include "trace/reader.h"
 
 namespace anttracks::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include "trace/columns.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
-#include "trace/segment_writer.h"
+#include "trace/events.h"
 
 namespace anttracks::trace {
 namespace {

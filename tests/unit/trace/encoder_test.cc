@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/trace/bytes.h"
-#include "trace/gc_encoders.h"
+#include "trace/events.h"
+#include "trace/gc_records.h"
 #include "trace/object_runs.h"
-#include "trace/sample_encoder.h"
-#include "trace/segment_writer.h"
-#include "trace/symbol_encoder.h"
+#include "trace/samples.h"
+#include "trace/symbol_records.h"
 
 namespace anttracks::trace {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-namespace anttracks::analyzer {
+namespace anttracks::trace {
 
 // Whether no bracket lies within more than that many others. Deep values would be copied and printed by recursion.
 inline bool IsShallow(std::string_view json, size_t most = 32) {
@@ -37,4 +37,4 @@ Json ParseJson(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-}  // namespace anttracks::analyzer
+}  // namespace anttracks::trace

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders of MOVES, SLIDES, FILLERS and FOUND. One encoder, one stream; Reset at the start of each segment.
+// Records of MOVES, SLIDES, FILLERS and FOUND, written and read.
 //
-// Each call writes at most kRoom bytes through a pointer and trusts that they are there. Thread safety: none.
-// Units: addresses and sizes are words.
+// Encoders: one encoder, one stream; Reset at the start of each segment. Each call writes at most kRoom bytes
+// through a pointer and trusts that they are there.
+//
+// Readers: one reader, one segment. Read gives the fields of the next record, or false: it is cut short or
+// overlong. Addresses are relative to the end of the object before, whose size is not in the bytes: EndsAfter.
+//
+// Thread safety: none. Units: addresses and sizes are words.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +39,27 @@ class MoveEncoder {
   uint64_t to_end_[2] = {0, 0};
 };
 
+class MoveReader {
+ public:
+  uint64_t from = 0, to = 0;
+
+  bool Read(WireReader& in) {
+    const uint64_t v = in.Uv();
+    lab_ = v & 1;
+    from = from_end_ + static_cast<uint64_t>(Unzigzag(v >> 2));
+    to = to_end_[lab_];
+    if ((v & 2) != 0) to += static_cast<uint64_t>(in.Sv());
+    return in.ok();
+  }
+  void EndsAfter(uint64_t words) {
+    from_end_ = from + words;
+    to_end_[lab_] = to + words;
+  }
+
+ private:
+  uint64_t from_end_ = 0, to_end_[2] = {0, 0}, lab_ = 0;
+};
+
 // A move out of a stretch that was skipped, with what the object is.
 class FoundEncoder {
  public:
@@ -49,6 +75,18 @@ class FoundEncoder {
 
  private:
   MoveEncoder move_;
+};
+
+class FoundReader : public MoveReader {
+ public:
+  uint64_t kind = 0, length = 0;
+
+  bool Read(WireReader& in) {
+    MoveReader::Read(in);
+    kind = in.Uv();
+    length = in.Uv();
+    return in.ok();
+  }
 };
 
 class SlideEncoder {
@@ -88,6 +126,23 @@ class SlideEncoder {
   uint64_t from_end_ = 0, to_end_ = 0;    // end of the run that was written last
 };
 
+// A record is a run of objects; EndsAfter each of them. More than kMaxRunObjects: no encoder wrote it.
+class SlideReader {
+ public:
+  uint64_t count = 0, from = 0, to = 0;
+
+  bool Read(WireReader& in) {
+    count = in.Uv();
+    from += static_cast<uint64_t>(in.Sv());
+    to += static_cast<uint64_t>(in.Sv());
+    return in.ok();
+  }
+  void EndsAfter(uint64_t words) {
+    from += words;
+    to += words;
+  }
+};
+
 class FillerEncoder {
  public:
   static constexpr size_t kRoom = 3 * kMaxUvBytes;
@@ -104,6 +159,19 @@ class FillerEncoder {
 
  private:
   uint64_t end_ = 0;
+};
+
+class FillerReader {
+ public:
+  uint64_t at = 0, kind = 0, length = 0;
+
+  bool Read(WireReader& in) {
+    at += static_cast<uint64_t>(in.Sv());
+    kind = in.Uv();
+    length = in.Uv();
+    return in.ok();
+  }
+  void EndsAfter(uint64_t words) { at += words; }
 };
 
 }  // namespace anttracks::trace

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders of SAMPLES and SAMPLE_DEATHS. What is added collects in a segment until Finish appends it.
+// SAMPLES and SAMPLE_DEATHS. What an encoder is given collects in a segment until Finish appends it. A reader
+// reads one segment: its head, then records to the end; false: cut short or overlong.
 //
 // Thread safety: none. Units: ns since the start of the trace, words; of the interval bytes.
 #pragma once
 
 #include <cstdint>
 
-#include "trace/segment_writer.h"
+#include "trace/segments.h"
 #include "trace/wire.h"
 
 namespace anttracks::trace {
+
+struct SampleEvent {
+  uint64_t interval = 0;  // in bytes, of the sample points of which it is one
+  uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
+};
 
 class SampleEncoder {
  public:
@@ -40,6 +46,27 @@ class SampleEncoder {
   uint64_t time_ = 0;
 };
 
+class SampleReader {
+ public:
+  // After Read; after ReadHead only the interval.
+  SampleEvent sample;
+
+  bool ReadHead(WireReader& in) {
+    sample.interval = in.Uv();
+    sample.number = in.Uv() - 1;
+    sample.time = in.Uv();
+    return in.ok();
+  }
+  bool Read(WireReader& in) {
+    sample.number++;
+    sample.time += in.Uv();
+    sample.thread = in.Uv();
+    sample.kind = in.Uv();
+    sample.words = in.Uv();
+    return in.ok();
+  }
+};
+
 class SampleDeathEncoder {
  public:
   // collections: that have begun. It is the same for all deaths of a segment.
@@ -62,6 +89,20 @@ class SampleDeathEncoder {
  private:
   ByteBuffer payload_;
   uint64_t number_ = 0;
+};
+
+class SampleDeathReader {
+ public:
+  uint64_t collections = 0, number = 0;
+
+  bool ReadHead(WireReader& in) {
+    collections = in.Uv();
+    return in.ok();
+  }
+  bool Read(WireReader& in) {
+    number += static_cast<uint64_t>(in.Sv());
+    return in.ok();
+  }
 };
 
 }  // namespace anttracks::trace

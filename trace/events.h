@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments of one record: collections, sync points, losses, the end.
+//
+// Append* writes a whole segment, Read* reads the payload of one. The error of Read* is one of the bytes: cut
+// short, or a number that means nothing. Whether the event fits those before it is not asked here.
+//
+// Thread safety: as the buffer. Units: times are ns since the start of the trace, addresses words.
+// Ownership: what is read owns its text and spaces.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/format.h"
+#include "trace/segments.h"
+#include "trace/status.h"
+#include "trace/wire.h"
+
+namespace anttracks::trace {
+
+// A contiguous space of the heap: objects lie in [bottom, top), there is room up to end.
+struct Space {
+  SpaceKind kind = SpaceKind::kEden;
+  Collected collected = Collected::kNo;
+  uint64_t bottom = 0, top = 0, end = 0;
+};
+
+// To be written; borrows cause and spaces.
+struct Collection {
+  uint64_t id = 0;
+  GcKind kind = GcKind::kYoung;
+  std::string_view cause;
+  uint64_t time = 0;
+  std::span<const Space> spaces;
+};
+
+struct GcEvent {
+  uint64_t id = 0;
+  GcKind kind = GcKind::kYoung;
+  std::string cause;
+  uint64_t time = 0;
+  std::vector<Space> spaces;
+};
+
+struct SyncEvent {
+  SyncReason reason = SyncReason::kStart;
+  uint64_t time = 0;
+  std::vector<Space> spaces;
+};
+
+// What a sync point listed.
+struct SyncTotals {
+  uint64_t objects = 0, bytes = 0;
+};
+
+struct LossEvent {
+  uint64_t time = 0, segments = 0, bytes = 0;
+  std::string reason;
+};
+
+struct EndEvent {
+  uint64_t time = 0;
+  std::string reason;
+  std::string counters;  // JSON
+};
+
+// kind: kGcBegin or kGcEnd.
+void AppendCollection(ByteBuffer* out, SegmentKind kind, const Collection& gc);
+void AppendSyncBegin(ByteBuffer* out, SyncReason reason, uint64_t time, std::span<const Space> spaces);
+void AppendSyncEnd(ByteBuffer* out, uint64_t objects, uint64_t bytes);
+void AppendSyncAbandoned(ByteBuffer* out, std::string_view reason);
+void AppendClassUnload(ByteBuffer* out, uint64_t class_id);
+void AppendThreadEnd(ByteBuffer* out, uint64_t thread);
+void AppendLoss(ByteBuffer* out, uint64_t time, uint64_t segments, uint64_t bytes, std::string_view reason);
+void AppendEnd(ByteBuffer* out, uint64_t time, std::string_view reason, std::string_view counters);
+
+Status ReadCollection(std::span<const uint8_t> payload, GcEvent* gc);
+Status ReadSyncBegin(std::span<const uint8_t> payload, SyncEvent* sync);
+Status ReadSyncEnd(std::span<const uint8_t> payload, SyncTotals* totals);
+Status ReadSyncAbandoned(std::span<const uint8_t> payload, std::string* reason);
+Status ReadClassUnload(std::span<const uint8_t> payload, uint64_t* class_id);
+Status ReadLoss(std::span<const uint8_t> payload, LossEvent* loss);
+Status ReadEnd(std::span<const uint8_t> payload, EndEvent* end);
+
+}  // namespace anttracks::trace
