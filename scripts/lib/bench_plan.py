@@ -50,6 +50,11 @@ SETTINGS = {
     "javac-xml": Settings(wide="384M"),
     "allocate": Settings(wide="384M", repeat=4),
     "longlived": Settings(narrow="48M", repeat=2),
+    # Their iterations are short: after six of them the compilers are still at work.
+    "xml.validation": Settings(repeat=10),
+    "xml.transform": Settings(repeat=4),
+    "batik": Settings(repeat=4),
+    "jython": Settings(repeat=4),
 }
 
 
