@@ -75,7 +75,8 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
   Worker& worker = workers_[number];
   if (!worker.found.Room(outlet_.queue, number, &wait_)) return false;
   Header header;
-  if (!reader_.ReadHeader(move.to, &header)) return false;
+  const bool plain = reader_.ReadPlain(move.to, &header) && header.words == move.words;
+  if (!plain && !reader_.ReadHeader(move.to, &header)) return false;
   if (header.words != move.words && header.kind.shape.how() == Shape::kArray) {
     header.length = LoadAt<uint32_t>(move.from + vm_.array_length_offset);
     header.words = header.kind.shape.array_words(header.length, vm_.object_alignment);

@@ -23,6 +23,25 @@ Kind ObjectReader::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) 
   return kind;
 }
 
+bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
+  const uint64_t mark = LoadMark(address);
+  if (vm_.klass_bytes != 4 || (mark & kMarkBits) != kUnlocked) return false;
+  const LayoutTable& layouts = symbols_.layouts();
+  const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+  const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
+  const LayoutTable::Entry& entry = layouts.entries()[site < layouts.sites() ? site : 0];
+  if (!entry.Is(klass)) return false;
+  header->site = site;
+  header->klass = klass;
+  header->kind.id = entry.id & trace::kKindMask;
+  header->length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask;
+  header->has_length = entry.is_array != 0;
+  const uint64_t bytes = entry.base_bytes + (uint64_t{header->length} << entry.log2);
+  header->words = ((bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1}) / trace::kWordBytes;
+  header->locked = false;
+  return true;
+}
+
 bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   const uint64_t mark = LoadMark(address);
   const uint64_t klass_at = address + vm_.klass_offset;

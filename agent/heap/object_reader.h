@@ -50,6 +50,8 @@ class ObjectReader {
   // ask_vm: false in a thread that the VM does not know, which must not ask it. False: only the VM could tell, or tracing has
   // failed.
   bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
+  // Most objects, by one look into the table of layouts; without the kind's shape. False: it takes ReadHeader.
+  bool ReadPlain(uint64_t address, Header* header) const;
   // The objects that begin in each of the stretches. False: as above, and scratch means nothing.
   bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
   // The kind of objects of that class (as in their header) that were made at that site; the address is for the message.
