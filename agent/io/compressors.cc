@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-#include "agent/core/clock.h"
+#include "agent/base/clock.h"
 
 namespace anttracks::io {
 namespace {

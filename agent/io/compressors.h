@@ -31,7 +31,7 @@
 #include <span>
 #include <vector>
 
-#include "agent/core/policies.h"
+#include "agent/base/policies.h"
 #include "trace/file_writer.h"
 #include "trace/format.h"
 #include "trace/status.h"

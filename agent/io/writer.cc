@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 #include "trace/events.h"
 
 namespace anttracks::io {

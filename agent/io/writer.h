@@ -21,10 +21,10 @@
 #include <mutex>
 #include <string>
 
-#include "agent/core/sync_point_source.h"
 #include "agent/io/compressors.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/sink.h"
+#include "agent/stream/sync_point_source.h"
 #include "trace/file_writer.h"
 #include "trace/wire.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 #include "agent/io/reply.h"
 
 namespace anttracks::jvmti {

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/core/request.h"
+#include "agent/base/request.h"
 #include "agent/jvmti/recording.h"
 #include "trace/status.h"
 
@@ -36,7 +36,7 @@ class Agent {
  public:
   static Agent& Get();
 
-  // Return codes for Agent_OnLoad and Agent_OnAttach; say why on stderr. Attach also takes requests (core/request.h).
+  // Return codes for Agent_OnLoad and Agent_OnAttach; say why on stderr. Attach also takes requests (base/request.h).
   jint Load(JavaVM* vm, const char* options) noexcept;
   jint Attach(JavaVM* vm, const char* options) noexcept;
   void Unload() noexcept;

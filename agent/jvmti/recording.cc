@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/trace_file.h"
 #include "agent/jvmti/sampler.h"

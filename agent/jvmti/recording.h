@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/core/options.h"
+#include "agent/base/options.h"
 #include "agent/io/aside.h"
 #include "agent/io/stats_file.h"
 #include "agent/io/writer.h"
@@ -50,7 +50,7 @@ class Recording {
   // In the live phase, in a thread of the VM. After an error it has ended, and its files are gone.
   trace::Status Begin(trace::SyncReason reason);
   // What the user should know of how it ended goes to notes. An error: the end of the file could not be written. Takes about
-  // as long as within at most, whatever the disk does; see core/wait_budget.h.
+  // as long as within at most, whatever the disk does; see stream/wait_budget.h.
   trace::Status End(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within,
                     std::vector<std::string>* notes);
   // After an End without the VM, last before the process goes on exiting; see core::ExitGate.

@@ -19,9 +19,9 @@
 #include <span>
 #include <string>
 
-#include "agent/core/sample_session.h"
-#include "agent/core/watch_list.h"
 #include "agent/jvmti/source.h"
+#include "agent/sample/sample_session.h"
+#include "agent/sample/watch_list.h"
 
 namespace anttracks::jvmti {
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "agent/core/options.h"
-#include "agent/core/sync_point_source.h"
+#include "agent/base/options.h"
 #include "agent/io/writer.h"
+#include "agent/stream/sync_point_source.h"
 
 namespace anttracks::jvmti {
 

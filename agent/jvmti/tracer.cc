@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include "agent/core/callbacks.h"
+#include "agent/full/callbacks.h"
 #include "agent/jvmti/meta.h"
 
 namespace anttracks::jvmti {

@@ -5,7 +5,7 @@
 // Thread safety: one thread at a time; the session says what the JVM's threads do.
 #pragma once
 
-#include "agent/core/session.h"
+#include "agent/full/session.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "agent/jvmti/source.h"
 #include "vmpatch/abi/anttracks_abi.h"

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/core/session.h"
+#include "agent/full/session.h"
 #include "analyzer/passes/pass.h"
 #include "trace/reader.h"
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "agent/core/options.h"
-#include "agent/core/request.h"
+#include "agent/base/options.h"
+#include "agent/base/request.h"
 #include "analyzer/attach/request.h"
 
 namespace anttracks::fuzz {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 #include "trace/format.h"
 
 namespace anttracks::io {

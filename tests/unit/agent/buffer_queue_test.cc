@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core/buffer_queue.h"
+#include "agent/stream/buffer_queue.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collections beside a process that exits. Limits that must not be reached are of minutes.
-#include "agent/core/exit_gate.h"
+#include "agent/base/exit_gate.h"
 
 #include <doctest/doctest.h>
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/core/callbacks.h"
-#include "agent/core/session.h"
+#include "agent/full/callbacks.h"
+#include "agent/full/session.h"
 #include "agent/io/sink.h"
 #include "agent/io/writer.h"
 #include "tests/unit/agent/fake_vm.h"

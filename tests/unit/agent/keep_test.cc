@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 #include "agent/io/rotation/fold_process.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core/kind_table.h"
+#include "agent/heap/kind_table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core/log.h"
+#include "agent/base/log.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

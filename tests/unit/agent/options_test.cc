@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core/options.h"
+#include "agent/base/options.h"
 
 #include <doctest/doctest.h>
 

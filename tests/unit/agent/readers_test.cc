@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "agent/core/run_delay.h"
+#include "agent/full/run_delay.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/core/callbacks.h"
-#include "agent/core/session.h"
+#include "agent/full/callbacks.h"
+#include "agent/full/session.h"
 #include "agent/io/trace_file.h"
 #include "agent/io/writer.h"
 #include "tests/unit/agent/fake_vm.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/core/request.h"
+#include "agent/base/request.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "agent/core/sample_session.h"
 #include "agent/io/trace_file.h"
+#include "agent/sample/sample_session.h"
 #include "tests/unit/agent/recorded.h"
 #include "trace/file_writer.h"
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "agent/core/budget.h"
-#include "agent/core/skipped_map.h"
+#include "agent/full/budget.h"
+#include "agent/full/skipped_map.h"
 #include "tests/unit/agent/fake_vm.h"
 #include "tests/unit/agent/recorded.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions when classes come and go, when ids run out, and when memory does.
-#include "agent/core/symbols.h"
+#include "agent/heap/symbols.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "agent/core/sample_symbols.h"
+#include "agent/sample/sample_symbols.h"
 #include "tests/unit/agent/failing_memory.h"
 #include "tests/unit/agent/recorded.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who looks at which weak references, and when.
-#include "agent/core/watch_list.h"
+#include "agent/sample/watch_list.h"
 
 #include <doctest/doctest.h>
 

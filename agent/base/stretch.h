@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace anttracks::core {
+
+// Objects that lie in [start, top): bytes, addresses as numbers.
+struct Stretch {
+  uint64_t start = 0, top = 0;
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/full/mutators.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include "agent/full/run_delay.h"
+#include "trace/events.h"
+
+namespace anttracks::core {
+namespace {
+
+double WaitedOfThisThread() {
+  static thread_local RunDelay delay;
+  return delay.Share();
+}
+
+}  // namespace
+
+Mutators::Mutators(Symbols& symbols, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
+                   const Config& config)
+    : symbols_(symbols),
+      reader_(reader),
+      budget_(budget),
+      skipped_(skipped),
+      outlet_(outlet),
+      report_limit_(config.report_limit),
+      reader_count_(config.readers),
+      readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
+               [this] { return outlet_.queue.fill() < 1; }, config.reader_waited ? config.reader_waited : &WaitedOfThisThread) {}
+
+Mutators::~Mutators() {
+  readers_.Stop();
+  while (threads_ != nullptr) {
+    ThreadState* next = threads_->next;
+    threads_->stream.Release(outlet_.queue);
+    delete threads_;
+    threads_ = next;
+  }
+}
+
+// In a segment of that share; 0: of any.
+bool Mutators::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode) {
+  RunStream& stream = state.stream;
+  const bool fits = stream.open() && bytes <= stream.room() && (share == 0 || share == state.share);
+  if (fits) return true;
+  if (stream.open()) (void)stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, mode, &state.wait);
+  if (!stream.Open(outlet_.queue, bytes + trace::kMaxAllocHeadBytes)) {
+    outlet_.queue.DropUnqueued(1, 0);
+    return false;
+  }
+  state.share = share == 0 ? budget_.share() : share;
+  stream.out = trace::PutAllocHead(stream.out, {outlet_.clock.Now(), state.share});
+  return true;
+}
+
+void Mutators::WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share,
+                        std::span<const uint16_t> ids, std::span<const uint32_t> lengths, PushMode mode) {
+  if (!RoomForRun(state, RunStream::Bytes(ids, lengths), share, mode)) return;
+  state.stream.Put(range, how, ids, lengths);
+  state.counts.objects.Add(ids.size());
+  state.counts.words.Add((range.top - range.start) / trace::kWordBytes);
+}
+
+void Mutators::WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode) {
+  uint16_t id;
+  uint32_t lengths[2];
+  Columns columns{&id, lengths};
+  columns.Put(header.kind.id, header.length, header.has_length);
+  WriteRun(state, {address, address + header.words * trace::kWordBytes}, trace::How::kOutside, 0, {&id, 1}, {lengths, columns.lengths},
+           mode);
+  state.counts.outside.Add(1);
+}
+
+std::unique_ptr<Scratch> Mutators::TakeScratch() {
+  const std::lock_guard lock(scratch_mutex_);
+  if (scratch_.empty()) return std::make_unique<Scratch>();
+  auto taken = std::move(scratch_.back());
+  scratch_.pop_back();
+  return taken;
+}
+
+bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm) {
+  headers->resize(batch.outside.size());
+  for (size_t i = 0; i < batch.outside.size(); i++) {
+    if (!reader_.ReadHeader(batch.outside[i], &(*headers)[i], ask_vm)) return false;
+  }
+  return true;
+}
+
+// The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
+bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode) {
+  Stretch block[kLanes];
+  block[0] = {stretch->start, stretch->start + kMostOfRun};
+  if (!reader_.ReadStretches(state.kinds, block, scratch, true)) return false;
+  block[0].top = scratch.ends[0];
+  WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
+  stretch->start = block[0].top;
+  return true;
+}
+
+// Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has failed.
+bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm) {
+  const uint64_t begin = Clock::ThreadCpu();
+  std::unique_ptr<Scratch> scratch = TakeScratch();
+  std::vector<Header> outside;
+  Stretch stretches[kLanes];
+  std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
+  bool read = true;
+  for (Stretch& stretch : stretches) {  // none that readers have is so long
+    while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, batch, &stretch, *scratch, mode);
+  }
+  read = read && reader_.ReadStretches(state.kinds, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
+  for (unsigned i = 0; read && i < batch.count; i++) {
+    if (scratch->ends[i] != stretches[i].top) {
+      outlet_.failure.Fail("internal error: the objects of a TLAB do not end where it ends");
+      break;
+    }
+    WriteRun(state, stretches[i], batch.how, batch.share, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
+  }
+  for (size_t i = 0; read && i < batch.outside.size(); i++) WriteOutside(state, batch.outside[i], outside[i], mode);
+  {
+    const std::lock_guard lock(scratch_mutex_);
+    scratch_.push_back(std::move(scratch));
+  }
+  const uint64_t took = Clock::ThreadCpu() - begin;
+  state.counts.walk_ns.Add(took);
+  if (read) readers_.pace().Add(took, batch.bytes);
+  return read;
+}
+
+// In a reader.
+bool Mutators::ReadForThread(ThreadState& state, const Batch& batch) {
+  bool read = true;
+  outlet_.failure.Guard([&] {
+    if (outlet_.failure.active()) read = ReadBatch(state, batch, PushMode::kTry, false);
+  });
+  return read;
+}
+
+// In the thread, or when none runs. all: also what readers have not come to.
+void Mutators::ReadNow(ThreadState& state, PushMode mode, bool all) {
+  const Readers::Claim claim(readers_, state, all);
+  for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, true);
+  if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
+  kept_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
+  state.batch.Clear();
+}
+
+void Mutators::HandBatch(ThreadState& state) {
+  state.wait.Refill(report_limit_);
+  const uint64_t bytes = state.batch.bytes;
+  if (readers_.Give(state, &state.batch)) {
+    kept_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  } else {
+    ReadNow(state, PushMode::kBounded, !readers_.any());
+  }
+}
+
+// Read when there are as many as can be read side by side, or when all threads together keep more than a pause may have to
+// read: until the next collection they stay where they are.
+void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
+  if (start == top) return;
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
+  state.counts.tlabs.Add(1);
+  // A thread may allocate before it has its java.lang.Thread.
+  if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
+    symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
+  }
+  const uint32_t share = budget_.share();
+  if (share != trace::kWholeShare && skipped_.may_skip() && !Budget::Choose(share, &state.random)) {
+    return Skip(state, {start, top});
+  }
+  if (state.batch.count != 0 && state.batch.share != share) {
+    state.wait.Refill(report_limit_);
+    ReadNow(state, at_safepoint ? PushMode::kTry : PushMode::kBounded, at_safepoint);
+  }
+  state.batch.share = share;
+  state.batch.Add({start, top});
+  const uint64_t kept = kept_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
+  if (at_safepoint) {
+    ReadNow(state, PushMode::kTry, true);
+  } else if (state.batch.count == kLanes || kept > readers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
+    HandBatch(state);
+  }
+}
+
+void Mutators::Object(void* thread, void** slot, uint64_t address) {
+  ThreadState* const known = State(thread, slot);
+  if (known == nullptr) return;
+  ThreadState& state = *known;
+  // The newest one stays here: a clone gets the header of its original for a moment when it has been reported.
+  if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
+  state.batch.outside.push_back(address);
+}
+
+void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
+  state.counts.skipped_words.Add((stretch.top - stretch.start) / trace::kWordBytes);
+  if (!state.skipped.empty() && state.skipped.back().top == stretch.start) {
+    state.skipped.back().top = stretch.top;
+  } else {
+    state.skipped.push_back(stretch);
+  }
+  skipped_.Mark(stretch);
+}
+
+// At a safepoint, or when no thread runs.
+void Mutators::WriteSkipped(ThreadState& state, PushMode mode) {
+  for (const Stretch& stretch : state.skipped) {
+    if (!RoomForRun(state, trace::kMaxRunHeadBytes, 0, mode)) break;
+    state.stream.PutSkipped(stretch);
+  }
+  skipped_.Stand(state.skipped);
+}
+
+void Mutators::ReadSkipped(ThreadState& state, PushMode mode) {
+  Batch batch;
+  batch.how = trace::How::kLate;
+  for (const Stretch& stretch : state.skipped) {
+    skipped_.Clear(stretch);
+    state.counts.skipped_words.Add(-((stretch.top - stretch.start) / trace::kWordBytes));
+    batch.Add(stretch);
+    if (batch.count < kLanes) continue;
+    ReadBatch(state, batch, mode, true);
+    batch.Clear();
+  }
+  if (!batch.empty()) ReadBatch(state, batch, mode, true);
+}
+
+// What was skipped since the last collection: read, or written as that.
+void Mutators::SettleSkipped(bool read, PushMode mode) {
+  if (!skipped_.may_skip()) return;
+  const std::lock_guard lock(registry_mutex_);
+  const auto settle = [&](ThreadState& state) {
+    if (state.skipped.empty()) return;
+    read ? ReadSkipped(state, mode) : WriteSkipped(state, mode);
+    state.skipped.clear();
+  };
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) settle(*state);
+  for (Orphans& orphans : orphans_) {
+    const auto state = std::make_unique<ThreadState>(orphans.thread);
+    state->skipped = std::move(orphans.skipped);
+    settle(*state);
+    staging_.Add(outlet_.queue, state->stream, trace::SegmentKind::kAlloc, state->id, mode, &state->wait);
+    state->stream.Release(outlet_.queue);
+    exited_.Add(state->counts);
+  }
+  orphans_.clear();
+}
+
+ThreadState* Mutators::State(void* thread, void** slot) {
+  if (*slot != nullptr) [[likely]]
+    return static_cast<ThreadState*>(*slot);
+  std::string name;
+  uint64_t java_id = 0;
+  const uint32_t id = symbols_.DefineThread(thread, &name, &java_id);
+  if (id == 0) {
+    outlet_.failure.Fail(symbols_.ExhaustedText());
+    return nullptr;
+  }
+  auto state = std::make_unique<ThreadState>(id);
+  state->name = std::move(name);
+  state->java_id = java_id;
+  const std::lock_guard lock(registry_mutex_);
+  state->next = threads_;
+  if (threads_ != nullptr) threads_->prev = state.get();
+  threads_ = state.get();
+  *slot = state.get();
+  return state.release();
+}
+
+// Whatever fails, the state leaves the registry.
+void Mutators::ThreadExit(void* thread, void** slot) {
+  const std::unique_ptr<ThreadState> state(static_cast<ThreadState*>(*slot));
+  *slot = nullptr;
+  if (!state) return;
+  state->wait.Refill(report_limit_);
+  outlet_.failure.Guard([&] {
+    if (outlet_.failure.active()) ReadNow(*state, PushMode::kBounded, true);
+  });
+  readers_.Forget(*state);
+  {
+    const std::lock_guard lock(registry_mutex_);
+    (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
+    if (state->next != nullptr) state->next->prev = state->prev;
+    exited_.Add(state->counts);
+    outlet_.failure.Guard([&] {
+      if (!state->skipped.empty()) orphans_.push_back({state->id, std::move(state->skipped)});
+    });
+  }
+  outlet_.failure.Guard([&] {
+    if (outlet_.failure.active()) LastWords(*state, thread);
+  });
+  state->stream.Release(outlet_.queue);
+}
+
+// What is left in the buffer of a thread that ends, and that it ends.
+void Mutators::LastWords(ThreadState& state, void* thread) {
+  symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
+  trace::ByteBuffer last;
+  const bool copied = Staging::Copy(state.stream, trace::SegmentKind::kAlloc, state.id, &last);
+  if (!copied && state.stream.open()) {
+    (void)state.stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, PushMode::kBounded, &state.wait);
+  }
+  trace::AppendThreadEnd(&last, state.id);
+  (void)outlet_.queue.PushSegments(last.span(), PushMode::kBounded, false, &state.wait);
+}
+
+void Mutators::WalkAll() {
+  const std::lock_guard lock(registry_mutex_);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) ReadNow(*state, PushMode::kTry, true);
+}
+
+void Mutators::HandOverAll(PushMode mode, bool read_skipped) {
+  WalkAll();
+  SettleSkipped(read_skipped, mode);
+  const std::lock_guard lock(registry_mutex_);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) {
+    staging_.Add(outlet_.queue, state->stream, trace::SegmentKind::kAlloc, state->id, mode, &state->wait);
+  }
+  staging_.Push(outlet_.queue, mode);
+}
+
+void Mutators::AddCounts(AllocCounts* sum) const {
+  const std::lock_guard lock(registry_mutex_);
+  sum->Add(exited_);
+  for (const ThreadState* state = threads_; state != nullptr; state = state->next) sum->Add(state->counts);
+}
+
+void Mutators::ForgetKinds() {
+  readers_.WaitIdle();
+  const std::lock_guard lock(registry_mutex_);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What application threads report: stretches of their TLABs, objects outside, their end. A thread's stretches are read when
+// there are some, by the thread itself or by readers, and written to the thread's stream.
+//
+// Thread safety: Alloc, Object and ThreadExit in application threads, each with its own state; WalkAll, HandOverAll and
+// ForgetKinds at a safepoint, or when no thread can be in a callback; the rest in any. The registry has a mutex, which is
+// never held while anything waits. Ownership: owns the states, which the VM's slots point to; borrows the rest.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "agent/full/budget.h"
+#include "agent/full/readers.h"
+#include "agent/full/skipped.h"
+#include "agent/full/thread_state.h"
+#include "agent/heap/object_reader.h"
+#include "agent/heap/symbols.h"
+#include "agent/stream/outlet.h"
+
+namespace anttracks::core {
+
+class Mutators {
+ public:
+  struct Config {
+    std::chrono::milliseconds report_limit;  // for which a report may wait for the writer
+    unsigned readers = 0;
+    Readers::Waited reader_waited = {};  // for tests
+  };
+
+  Mutators(Symbols& symbols, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
+           const Config& config);
+  ~Mutators();
+  Mutators(const Mutators&) = delete;
+
+  void Start() { readers_.Start(reader_count_); }
+
+  // The thread allocated the objects in [start, top).
+  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
+  // One, outside its TLAB.
+  void Object(void* thread, void** slot, uint64_t address);
+  void ThreadExit(void* thread, void** slot);
+
+  // Reads what was reported and not yet read.
+  void WalkAll();
+  // Queues what was reported. read_skipped: what was skipped since the last collection is read, else written as that.
+  void HandOverAll(PushMode mode, bool read_skipped);
+  // Forgets what its threads remember of kinds.
+  void ForgetKinds();
+
+  Readers& readers() { return readers_; }
+  const Readers& readers() const { return readers_; }
+  // Those of threads that run may lag behind each other.
+  void AddCounts(AllocCounts* sum) const;
+
+ private:
+  struct Orphans {  // of a thread that has ended
+    uint32_t thread = 0;
+    std::vector<Stretch> skipped;
+  };
+  static constexpr size_t kMostOutside = 32;  // in a batch
+  // Bytes of objects in a run; more than readers take at a time.
+  static constexpr uint64_t kMostOfRun = 4 << 20;
+
+  ThreadState* State(void* thread, void** slot);
+  void LastWords(ThreadState& state, void* thread);
+
+  bool RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode);
+  void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,
+                std::span<const uint32_t> lengths, PushMode mode);
+  void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
+  bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
+  bool ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode);
+  bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
+  bool ReadForThread(ThreadState& state, const Batch& batch);
+  std::unique_ptr<Scratch> TakeScratch();
+  void HandBatch(ThreadState& state);
+  void ReadNow(ThreadState& state, PushMode mode, bool all);
+
+  void Skip(ThreadState& state, const Stretch& stretch);
+  void ReadSkipped(ThreadState& state, PushMode mode);
+  void WriteSkipped(ThreadState& state, PushMode mode);
+  void SettleSkipped(bool read, PushMode mode);
+
+  Symbols& symbols_;
+  ObjectReader& reader_;
+  const Budget& budget_;
+  Skipped& skipped_;
+  const Outlet outlet_;
+  const std::chrono::milliseconds report_limit_;
+  Staging staging_;
+
+  std::mutex scratch_mutex_;
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have walked at a time
+
+  mutable std::mutex registry_mutex_;
+  ThreadState* threads_ = nullptr;
+  AllocCounts exited_;  // of threads that are gone
+  std::vector<Orphans> orphans_;
+
+  std::atomic<uint64_t> kept_bytes_{0};  // of stretches in the batches of all threads
+  const unsigned reader_count_;
+  Readers readers_;  // last: they end first
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/full/readers.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "agent/full/thread_state.h"
+
+namespace anttracks::core {
+namespace {
+
+// When there is no room for what would be read.
+constexpr std::chrono::milliseconds kPause{1};
+
+}  // namespace
+
+void Readers::Start(unsigned threads) {
+  sigset_t most, before;
+  sigfillset(&most);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&most, fault);
+  pthread_sigmask(SIG_BLOCK, &most, &before);
+  for (unsigned i = 0; i < threads; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, &Readers::Main, this) != 0) break;
+    threads_.push_back(thread);
+    any_ = true;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Readers::Stop() {
+  any_ = false;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    work_.notify_all();
+  }
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  threads_.clear();
+}
+
+void* Readers::Main(void* self) {
+  pthread_setname_np(pthread_self(), "anttracks-read");
+  static_cast<Readers*>(self)->Run();
+  return nullptr;
+}
+
+void Readers::Run() {
+  std::unique_lock lock(mutex_);
+  for (int batches = 0; true;) {
+    work_.wait(lock, [this] { return stop_ || !list_.empty(); });
+    if (stop_) return;
+    if (!ready_()) {
+      // Threads that find the readers behind read by themselves, and wait for room.
+      work_.wait_for(lock, kPause, [this] { return stop_; });
+      continue;
+    }
+    ReadOne(lock);
+    if (++batches % kBatchesBetween != 0) continue;
+    lock.unlock();
+    const double waited = waited_();
+    lock.lock();
+    if (waited <= kMostWaited) {
+      rest_ = kShortestRest;
+      continue;
+    }
+    Rest(lock);
+    lock.unlock();
+    (void)waited_();  // what it waited until it ran again says nothing
+    lock.lock();
+  }
+}
+
+// What is given and not read yet its thread finds with the next batch, or a collection does. Each rest that follows
+// another one is longer.
+void Readers::Rest(std::unique_lock<std::mutex>& lock) {
+  rests_.fetch_add(1, std::memory_order_relaxed);
+  out_ = true;
+  work_.wait_for(lock, rest_, [this] { return stop_; });
+  out_ = false;
+  rest_ = std::min(2 * rest_, kLongestRest);
+}
+
+// Nothing here may throw but read_, which does not: no memory is needed.
+void Readers::ReadOne(std::unique_lock<std::mutex>& lock) {
+  ThreadState& state = *list_.front();
+  list_.pop_front();
+  ReadQueue& queue = state.unread;
+  queue.listed = false;
+  queue.claimed = true;
+  reading_++;
+  // Stays where it is: what is given meanwhile goes behind it.
+  const auto batch = queue.given.begin() + static_cast<ptrdiff_t>(queue.refused);
+  const Batch& first = *batch;
+  lock.unlock();
+  const bool read = read_(state, first);
+  lock.lock();
+  reading_--;
+  queue.claimed = false;
+  if (read) {
+    read_count_.fetch_add(1, std::memory_order_relaxed);
+    queue.keep_next = 1;
+    bytes_ -= first.bytes;
+    queue.given.erase(queue.given.begin() + static_cast<ptrdiff_t>(queue.refused));
+  } else {
+    Refused(queue);
+  }
+  List(state);
+  released_.notify_all();
+}
+
+// A thread whose batches are refused again and again keeps them for a while.
+void Readers::Refused(ReadQueue& queue) {
+  refused_count_.fetch_add(1, std::memory_order_relaxed);
+  queue.refused++;
+  queue.keep = queue.keep_next;
+  queue.keep_next = std::min(2 * queue.keep_next, kMostKept);
+}
+
+void Readers::List(ThreadState& state) noexcept {
+  ReadQueue& queue = state.unread;
+  if (queue.claimed || queue.listed || queue.given.size() == queue.refused) return;
+  try {
+    list_.push_back(&state);
+  } catch (const std::bad_alloc&) {
+    return;  // whoever claims the stream next reads it
+  }
+  queue.listed = true;
+  work_.notify_one();
+}
+
+void Readers::Unlist(ThreadState& state) {
+  if (state.unread.listed) list_.erase(std::find(list_.begin(), list_.end(), &state));
+  state.unread.listed = false;
+}
+
+bool Readers::Give(ThreadState& state, Batch* batch) {
+  if (!any()) return false;
+  const std::lock_guard lock(mutex_);
+  ReadQueue& queue = state.unread;
+  if (queue.refused != 0 || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > pace_.BytesIn(ReadPace::kMostGivenNs)) return false;
+  if (queue.keep != 0) {
+    queue.keep--;
+    return false;
+  }
+  queue.given.push_back(std::exchange(*batch, Batch()));
+  bytes_ += queue.given.back().bytes;
+  List(state);
+  return true;
+}
+
+std::deque<Batch> Readers::TakeBatches(ReadQueue& queue, bool all) {
+  std::deque<Batch> batches;
+  if (all) {
+    batches.swap(queue.given);
+  } else {
+    for (; queue.refused != 0; queue.refused--) {
+      batches.push_back(std::move(queue.given.front()));
+      queue.given.pop_front();
+    }
+  }
+  queue.refused = 0;
+  for (const Batch& batch : batches) bytes_ -= batch.bytes;
+  return batches;
+}
+
+Readers::Claim::Claim(Readers& readers, ThreadState& state, bool all) : readers_(readers), state_(state) {
+  std::unique_lock lock(readers_.mutex_);
+  ReadQueue& queue = state_.unread;
+  readers_.released_.wait(lock, [&queue] { return !queue.claimed; });
+  readers_.Unlist(state_);
+  batches_ = readers_.TakeBatches(queue, all);
+  queue.claimed = true;  // last: before, what throws leaves the stream to others
+}
+
+Readers::Claim::~Claim() {
+  const std::lock_guard lock(readers_.mutex_);
+  state_.unread.claimed = false;
+  readers_.List(state_);
+  readers_.released_.notify_all();
+}
+
+void Readers::Forget(ThreadState& state) noexcept {
+  std::unique_lock lock(mutex_);
+  released_.wait(lock, [&state] { return !state.unread.claimed; });
+  Unlist(state);
+  ReadQueue& queue = state.unread;
+  for (const Batch& batch : queue.given) bytes_ -= batch.bytes;
+  queue.given.clear();  // takes no memory: the state goes whatever happens
+  queue.refused = 0;
+}
+
+void Readers::WaitIdle() noexcept {
+  std::unique_lock lock(mutex_);
+  released_.wait(lock, [this] { return reading_ == 0; });
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/full/session.h"
+
+#include <fmt/format.h>
+
+#include "trace/events.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kAdjustNs = 100'000'000;
+// What a report costs beside what is measured: a call, and the way there in the VM.
+constexpr uint64_t kReportNs = 100;
+
+}  // namespace
+
+Session::Session(const AntTracksVM& vm, const SessionConfig& config)
+    : SyncPointSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes,
+                       config.when_full, config.wait_limit}),
+      vm_(vm),
+      stretch_bytes_(config.stretch_bytes),
+      pause_limit_(config.pause_limit),
+      outlet_{clock_, queue_, failure_},
+      symbols_(vm, config.most_id),
+      reader_(vm, symbols_, failure_),
+      budget_percent_(config.budget_percent),
+      gc_events_(vm, reader_, budget_, skipped_, outlet_),
+      sync_points_(vm, reader_, outlet_, {config.first_sight_limit, config.most_in_pause}),
+      mutators_(symbols_, reader_, budget_, skipped_, outlet_, {config.report_limit, config.readers, config.reader_waited}) {
+  budget_.Fix(config.share);
+}
+
+Session::~Session() = default;
+
+void Session::Begin(trace::SyncReason reason) {
+  reason_ = reason;
+  gc_events_.Begin(vm_.gc_workers);
+  mutators_.Start();
+  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("no memory for budget=");
+  if (budget_.share() != trace::kWholeShare && !skipped_.Make(vm_)) failure_.Fail("no memory for share=");
+  failure_.Activate();
+}
+
+// A reader ends its batch, a walk its block; what comes after sees that tracing is off. Needs no memory.
+void Session::LeaveHeap() noexcept {
+  mutators_.readers().WaitIdle();
+  sync_points_.LeaveHeap();
+}
+
+void Session::SetEndReason(std::string_view reason) {
+  const std::lock_guard lock(end_mutex_);
+  end_reason_ = reason;
+}
+
+void Session::Finish(std::string_view reason) noexcept {
+  failure_.Guard([&] {
+    SetEndReason(reason);
+    sync_points_.End();
+    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, false);
+  });
+  failure_.Deactivate();
+  mutators_.readers().Stop();
+  queue_.Close();
+}
+
+void Session::Abandon(std::string_view reason) noexcept {
+  const bool was_active = failure_.active();
+  failure_.Deactivate();
+  queue_.LetIn();
+  mutators_.readers().Stop();
+  failure_.Guard([&] {
+    SetEndReason(reason);
+    if (!was_active) return;
+    trace::ByteBuffer loss;
+    trace::AppendLoss(&loss, clock_.Now(), 0, 0, std::string(reason) + " while threads were running");
+    (void)queue_.PushLoss(loss.span());
+  });
+  queue_.Close();
+}
+
+void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
+  const std::vector<trace::Space> spaces = InWords({gc.spaces, gc.nspaces});
+  trace::Collection collection;
+  collection.id = gc.id;
+  collection.kind = static_cast<trace::GcKind>(gc.kind);
+  collection.cause = gc.cause == nullptr ? "" : gc.cause;
+  collection.time = clock_.Now();
+  collection.spaces = spaces;
+  trace::ByteBuffer segment;
+  trace::AppendCollection(&segment, kind, collection);
+  // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
+  outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd);
+}
+
+void Session::CollectionBegin(const AntTracksGC& gc) {
+  gc_events_.CollectionBegins(pause_limit_);
+  sync_points_.CollectionBegins(gc.kind);
+  // Those have to know all objects: they move them in an order of their own, or free their classes.
+  mutators_.HandOverAll(PushMode::kTry, gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK);
+  collections_.Add(1);
+  PushCollection(trace::SegmentKind::kGcBegin, gc);
+}
+
+void Session::CollectionEnd(const AntTracksGC& gc) {
+  gc_events_.CollectionEnds();
+  skipped_.Forget();
+  if (kinds_removed_) ForgetKinds();
+  PushCollection(trace::SegmentKind::kGcEnd, gc);
+  const bool next_file = sync_point_wanted();
+  if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.stayed())) return;
+  if (!queue_.TellLoss()) failure_.Fail("out of memory");
+  if (next_file) {
+    NextFileQueued();
+    if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
+  }
+  sync_points_.Begin({gc.spaces, gc.nspaces});
+}
+
+void Session::ClassUnload(uint64_t klass) {
+  const uint64_t id = symbols_.Unload(klass);
+  if (id == 0) return;
+  kinds_removed_ = true;
+  trace::ByteBuffer segment;
+  trace::AppendClassUnload(&segment, id);
+  outlet_.PushFrame(segment);
+}
+
+// No application thread is in a callback, the workers' last events are here, and classes are unloaded only by collections
+// that have ended the walk of the background thread and what readers had been given.
+void Session::ForgetKinds() {
+  kinds_removed_ = false;
+  mutators_.ForgetKinds();
+  sync_points_.ForgetKinds();
+  if (!background().busy()) symbols_.Shrink();
+}
+
+bool Session::SetBudget(double percent) {
+  if (percent < 100 && !skipped_.Make(vm_)) return false;
+  budget_.SetPercent(percent);
+  return true;
+}
+
+Budget::Costs Session::CostsSoFar() const {
+  AllocCounts alloc;
+  mutators_.AddCounts(&alloc);
+  return {.process_ns = Clock::ProcessCpu(),
+          .scaled_ns = alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
+          .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs};
+}
+
+// In the writer.
+void Session::HandOver() {
+  const uint64_t now = Clock::Monotonic();
+  if (budget_.percent() == 0 || now - adjusted_ns_ < kAdjustNs) return;
+  adjusted_ns_ = now;
+  budget_.Adjust(CostsSoFar());
+}
+
+std::string Session::end_reason() const {
+  const std::lock_guard lock(end_mutex_);
+  return end_reason_;
+}
+
+std::string Session::CountersJson() const {
+  AllocCounts alloc;
+  mutators_.AddCounts(&alloc);
+  const Readers& readers = mutators_.readers();
+  const GcCounts gc = gc_events_.counts();
+  const SymbolCounts symbols = symbols_.counts();
+  return fmt::format(
+      R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
+      R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"share_ppm":{},)"
+      R"("budget_ppm":{},"spent_ppm":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
+      R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
+      R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
+      R"("batches_read":{},"batches_refused":{},"reader_rests":{},)"
+      R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
+      R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
+      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
+      R"("live_kinds":{},"table_bytes":{}}})",
+      alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
+      alloc.outside.value(), sync_points_.objects(), collections_.value(), gc.moves, gc.slides, gc.fillers,
+      alloc.skipped_words.value() * trace::kWordBytes, gc.found, uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare,
+      static_cast<uint64_t>(budget_.percent() * 10'000), static_cast<uint64_t>(budget_.spent_percent() * 10'000),
+      output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
+      sync_points_.completed(), sync_points_.abandoned(), output_.requested_collections.load(), sync_points_.pause_ns(),
+      output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), readers.batches_read(), readers.batches_refused(), readers.rests(),
+      output_.folded_files.load(), output_.unfolded_files.load(),
+      output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
+      output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
+      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes, symbols.live_kinds, symbols.table_bytes);
+}
+
+}  // namespace anttracks::core

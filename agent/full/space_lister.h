@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes SYNC_OBJECTS: the objects of a sync point's spaces, space by space.
+//
+// Spaces are read in bulk, as objects lie in them one behind the other (ICPE'16, section 3.3); with G1 the VM tells where in
+// them objects are. Objects that the VM hands over one by one can be listed, too.
+//
+// Thread safety: none, it belongs to one thread at a time; EstimatedBytes may be called by any. Ownership: owns what is
+// written until it is queued; borrows the rest. Units: bytes unless a name says words.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agent/heap/kind_table.h"
+#include "agent/heap/object_reader.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/segment_stream.h"
+#include "agent/stream/wait_budget.h"
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::core {
+
+class SpaceLister {
+ public:
+  SpaceLister(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet) : vm_(vm), reader_(reader), outlet_(outlet) {}
+  ~SpaceLister() { Release(); }
+  SpaceLister(const SpaceLister&) = delete;
+
+  // A sync point of these spaces. mode: what happens when the queue is full; limit: how long it may be waited for in all.
+  void Begin(std::span<const AntTracksSpace> spaces, PushMode mode, std::chrono::milliseconds limit);
+  const std::vector<AntTracksSpace>& spaces() const { return spaces_; }
+
+  // False, in all of these: what was listed is lost, or tracing has failed.
+  bool List(uint32_t space, std::span<const uint64_t> addresses);
+  // The next objects of the space, a block at most, from *at on, which is where the next call goes on.
+  bool ListSome(uint32_t space, uint64_t* at);
+  // Queues what was listed.
+  bool Close();
+
+  // The spaces of that kind are not read here, but count as read.
+  void CountAsRead(uint32_t kind);
+  void Release() { stream_.Release(outlet_.queue); }
+  void ForgetKinds() { kinds_.Clear(); }
+  uint64_t objects() const { return objects_; }
+  uint64_t words() const { return words_; }
+  // Of the whole sync point, before compression, from the part that was read. 0: not known yet.
+  double EstimatedBytes() const;
+
+ private:
+  // Objects that were listed one by one, lie one behind the other, and are not in the stream yet.
+  struct Listed {
+    static constexpr size_t kMost = 1000;
+    Stretch range;
+    std::vector<uint16_t> ids;
+    std::vector<uint32_t> lengths;
+  };
+
+  uint64_t ListOne(uint32_t space, uint64_t address);
+  bool WriteListed(uint32_t space);
+  bool WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids, std::span<const uint32_t> lengths);
+  uint64_t ListBlock(uint32_t space, const Stretch& run);
+  uint64_t ListArchive(uint32_t space, const Stretch& run);
+  bool IsArchive(uint32_t space) const;
+
+  const AntTracksVM& vm_;
+  ObjectReader& reader_;
+  const Outlet outlet_;
+  std::vector<AntTracksSpace> spaces_;
+  PushMode mode_ = PushMode::kGiveUp;
+  WaitBudget wait_;
+  RunStream stream_;
+  uint32_t space_ = 0;  // of the stream
+  Listed listed_;
+  KindCache kinds_;
+  Scratch scratch_;
+  uint64_t objects_ = 0, words_ = 0;
+  std::atomic<uint64_t> words_read_{0}, all_words_{0}, bytes_written_{0};
+};
+
+}  // namespace anttracks::core

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an allocation site to the layout of what it allocates: one load for each object that is read, whatever thread
+// reads it.
+//
+// A site nearly always makes one class. The first one that was seen of a site is here, with the id that stands for both
+// in the trace; who meets another class of the site asks KindTable. Only classes of 4 bytes in the header, kinds whose
+// id has room in a column of ids (trace/object_runs.h), no classes of variable size, and sites below kSites.
+//
+// Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An entry's klass is stored last and
+// loaded first; an entry that is in use never changes.
+// Ownership: owns 16 MiB of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/heap/kind_table.h"
+#include "trace/object_runs.h"
+
+namespace anttracks::core {
+
+class LayoutTable {
+ public:
+  static constexpr uint32_t kSites = 1u << 20;
+
+  struct alignas(16) Entry {
+    std::atomic<uint32_t> klass{0};  // 0: none
+    uint16_t id = 0;                 // for the column
+    uint8_t log2 = 0;                // of an element's bytes
+    uint8_t is_array = 0;
+    uint32_t base_bytes = 0;         // of an object of length 0, before alignment
+    uint32_t length_mask = 0;        // all ones of arrays
+
+    bool Is(uint32_t narrow_klass) const { return klass.load(std::memory_order_acquire) == narrow_klass; }
+  };
+  static_assert(sizeof(Entry) == 16);
+
+  LayoutTable() {
+    void* const memory =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    entries_ = static_cast<Entry*>(memory);
+    sites_ = kSites;
+  }
+  ~LayoutTable() {
+    if (sites_ != 0) munmap(entries_, kBytes);
+  }
+  LayoutTable(const LayoutTable&) = delete;
+
+  // For loops. Entry 0 is never in use: it stands for sites from sites() on.
+  const Entry* entries() const { return entries_; }
+  uint32_t sites() const { return sites_; }
+
+  void Put(uint32_t site, uint32_t klass, Kind kind) {
+    if (site == 0 || site >= sites_ || kind.id > trace::kKindMask || kind.shape.how() == Shape::kVariable) return;
+    Entry& entry = entries_[site];
+    uint32_t none = 0;
+    if (!entry.klass.compare_exchange_strong(none, kBeingMade, std::memory_order_relaxed)) return;
+    const bool is_array = kind.shape.how() == Shape::kArray;
+    entry.id = trace::IdOf(kind.id, is_array);
+    entry.log2 = static_cast<uint8_t>(kind.shape.log2_if_array());
+    entry.is_array = is_array;
+    entry.base_bytes = kind.shape.base_bytes();
+    entry.length_mask = is_array ? UINT32_MAX : 0;
+    entry.klass.store(klass, std::memory_order_release);
+  }
+
+  // When the class is unloaded: another one may get its value.
+  void Remove(uint32_t site, uint64_t klass) {
+    if (site < sites_ && entries_[site].klass.load(std::memory_order_relaxed) == klass) {
+      entries_[site].klass.store(0, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr size_t kBytes = kSites * sizeof(Entry);
+  static constexpr uint32_t kBeingMade = UINT32_MAX;  // no object's klass
+
+  Entry none_;
+  Entry* entries_ = &none_;
+  uint32_t sites_ = 0;
+};
+
+}  // namespace anttracks::core

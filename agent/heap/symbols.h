@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Knows which classes, methods, sites, kinds and threads are defined in the trace, asks the VM about new ones,
+// and keeps the records until the writer takes them.
+//
+// Includes the VM interface's plain C structs: a mirror of them would only add conversions.
+//
+// Order: a record is in here before the id that it defines is in any buffer, and the writer takes records after
+// it took buffers, so a definition precedes its first use in the file.
+//
+// Thread safety: full; one mutex, never held during I/O. The VM's describe functions are called under it.
+// Ownership: no pointer into the VM is kept, except a klass as a key until class_unload.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/heap/kind_table.h"
+#include "agent/heap/layout_table.h"
+#include "trace/format.h"
+#include "trace/wire.h"
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::core {
+
+struct SymbolCounts {
+  uint64_t classes = 0, sites = 0, methods = 0, kinds = 0, threads = 0, unknown_sites = 0;
+  uint64_t live_kinds = 0;   // of classes that are loaded
+  uint64_t table_bytes = 0;  // about what the tables take
+};
+
+class Symbols {
+ public:
+  // most_id: of each sort. Ids are not used again: a reader would take what it knows for what is meant.
+  explicit Symbols(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
+
+  const KindTable& kinds() const { return kinds_; }
+  // Of kinds() what walks put there.
+  LayoutTable& layouts() { return layouts_; }
+
+  // klass as in the object's header. Kind 0: the VM does not know the class, or there is no id left.
+  Kind Resolve(uint32_t site, uint64_t klass);
+
+  // A new thread's id, and its definition. 0: there is no id left.
+  uint32_t DefineThread(void* thread, std::string* name, uint64_t* java_id);
+  // Defines the thread again if name or Java id changed since.
+  void RefreshThread(uint32_t id, void* thread, std::string* name, uint64_t* java_id);
+
+  // klass is an address. The class's id, 0 if it was never needed. At a safepoint.
+  uint64_t Unload(uint64_t klass);
+  // Frees what unloaded classes took. At a safepoint, when nobody is in kinds().
+  void Shrink();
+
+  // An id was wanted and there was none left.
+  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }  // by the same thread, or stays true
+  std::string ExhaustedText() const;
+
+  // The writer's side: everything defined since the last call, in blocks of records.
+  std::vector<trace::ByteBuffer> Take();
+  bool pending() const { return pending_.load(std::memory_order_acquire); }
+
+  SymbolCounts counts() const;
+
+ private:
+  struct Class {
+    uint32_t id = 0;
+    Shape shape;
+    std::vector<uint32_t> sites;  // with which it is in kinds_
+  };
+  static constexpr size_t kBlockBytes = 256 << 10;
+
+  uint64_t KlassAddress(uint64_t value) const {
+    return vm_.klass_bytes == 4 ? vm_.narrow_klass_base + (value << vm_.narrow_klass_shift) : value;
+  }
+  uint64_t KlassValue(uint64_t address) const {
+    return vm_.klass_bytes == 4 ? (address - vm_.narrow_klass_base) >> vm_.narrow_klass_shift : address;
+  }
+
+  // The rest with mutex_ held.
+  trace::ByteBuffer* Block();
+  uint32_t NextId(uint32_t* last);
+  Class* DefineClass(uint64_t klass);
+  void DefineFields(uint64_t klass, uint32_t id);
+  bool DefineMethod(uint32_t method);
+  bool DefineSite(uint32_t site);
+  bool AppendSite(uint32_t site, const AntTracksSite& described);
+  bool DescribeThread(void* thread, AntTracksThread* out);
+  // Calls describe(text, bytes) with as much text as it asks for. False: no such id.
+  template <class Describe>
+  bool WithText(Describe&& describe);
+
+  const AntTracksVM& vm_;
+  const uint32_t most_id_;
+  KindTable kinds_;
+  LayoutTable layouts_;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, Class> classes_;  // by klass address
+  std::vector<bool> sites_, methods_;            // defined ones, by id
+  std::vector<trace::ByteBuffer> blocks_;
+  std::vector<char> text_;
+  uint32_t last_class_ = 0, last_kind_ = 0, last_thread_ = 0;
+  SymbolCounts counts_;
+  std::atomic<bool> pending_{false}, exhausted_{false};
+};
+
+}  // namespace anttracks::core

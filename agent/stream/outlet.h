@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of a session put what they record.
+//
+// Thread safety: as of its members. Ownership: borrows them.
+#pragma once
+
+#include "agent/base/clock.h"
+#include "agent/base/failure.h"
+#include "agent/stream/buffer_queue.h"
+#include "trace/wire.h"
+
+namespace anttracks::core {
+
+struct Outlet {
+  const Clock& clock;
+  BufferQueue& queue;
+  Failure& failure;
+
+  // What the segments around it make no sense without; nothing may follow one that is missing. flush: the chunk ends behind
+  // it.
+  void PushFrame(const trace::ByteBuffer& segment, bool flush = false) const {
+    if (failure.failed()) return;
+    if (!queue.PushSegments(segment.span(), PushMode::kForce, flush)) failure.Fail("out of memory");
+  }
+};
+
+}  // namespace anttracks::core
