@@ -94,7 +94,7 @@ LOOP = (PARALLEL, "-Xmx512m", "-Xmn256m")
 
 @test("A program that does nothing but allocate keeps within the budget, by the agent's own reckoning")
 def kept(t):
-    trace, _ = run_traced(t, "FastAllocation", (60_000_000,), LOOP, ",budget=3%", judged=False)
+    trace, _ = run_traced(t, "FastAllocation", (120_000_000,), LOOP, ",budget=3%", judged=False)
     counters = analyze_json("info", trace)["counters"]
     expect(counters["share_ppm"] < 500_000, f"a share of {counters['share_ppm']}: the test tests nothing")
     expect(counters["spent_ppm"] < 30_000, f"{counters['spent_ppm']} ppm spent of 30,000")
