@@ -126,14 +126,21 @@ void SyncPoints::Abandon(std::string_view reason) {
   due_.store(true);
 }
 
+// Waits while the queue is rather full. Of the first one not for ever: somebody waits for it, and must hear that it cannot be
+// written.
+void SyncPoints::Pace() const {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() && outlet_.queue.fill() > kFillForWalk) {
+    if (first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sight_limit) return;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 // False: stopped, or lost.
 bool SyncPoints::ListSpace(uint32_t space, bool concurrent) {
   uint64_t at = lister_.spaces()[space].bottom;
   while (at < lister_.spaces()[space].top) {
-    while (concurrent && !stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() &&
-           outlet_.queue.fill() > kFillForWalk) {
-      std::this_thread::sleep_for(kPause);
-    }
+    if (concurrent) Pace();
     if (concurrent && (stop_.load() || !outlet_.failure.active())) return false;
     if (!lister_.ListSome(space, &at)) return false;
   }

@@ -90,6 +90,7 @@ class SyncPoints {
   void Stop(std::string_view reason);
   void FinishYoung();
   void Finish();
+  void Pace() const;
   void ListInPause();
   void ListInBackground();
   bool ListSpaces(bool young, bool concurrent);
