@@ -40,6 +40,7 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   const bool first = reason != trace::SyncReason::kRotation;
   lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sight_limit);
   first_.store(first);
+  impatient_ = false;
   stop_.store(false);
   hurry_.store(Hurry::kNot);
   young_done_.store(false);
@@ -128,10 +129,12 @@ void SyncPoints::Abandon(std::string_view reason) {
 
 // Waits while the queue is rather full. Of the first one not for ever: somebody waits for it, and must hear that it cannot be
 // written.
-void SyncPoints::Pace() const {
+void SyncPoints::Pace() {
+  if (impatient_) return;
   const auto begin = std::chrono::steady_clock::now();
   while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() && outlet_.queue.fill() > kFillForWalk) {
-    if (first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sight_limit) return;
+    impatient_ = first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sight_limit;
+    if (impatient_) return;
     std::this_thread::sleep_for(kPause);
   }
 }

@@ -90,7 +90,7 @@ class SyncPoints {
   void Stop(std::string_view reason);
   void FinishYoung();
   void Finish();
-  void Pace() const;
+  void Pace();
   void ListInPause();
   void ListInBackground();
   bool ListSpaces(bool young, bool concurrent);
@@ -104,6 +104,7 @@ class SyncPoints {
   // Belongs to the VM thread during a pause, then to the background thread until it is idle again; the atomics are what the
   // two say to each other.
   SpaceLister lister_;
+  bool impatient_ = false;               // waits no more for a queue that is less full
   std::atomic<bool> stop_{false};        // the walk shall end
   std::atomic<Hurry> hurry_{Hurry::kNot};
   std::atomic<bool> young_done_{true};   // the young spaces are listed
