@@ -129,19 +129,25 @@ TEST_CASE("a collection that comes before the walk's thread lists what it needs 
   }
 }
 
+// The walk stands still at an object that cannot be read for a while; meanwhile the call.
+template <class Call>
+void WhileHeldUp(Attached& attached, Call&& call) {
+  const uint64_t marked = attached.old + 1000 * 24;
+  const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
+  attached.StartThread();
+  std::thread unmark([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    FakeVm::SetMark(marked, before);
+  });
+  call();
+  unmark.join();
+}
+
 TEST_CASE("a collection that moves old objects waits for the walk") {
   for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_MIXED, ANTTRACKS_GC_REMARK}) {
     CAPTURE(kind);
     Attached attached;
-    const uint64_t marked = attached.old + 1000 * 24;
-    const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
-    attached.StartThread();
-    std::thread unmark([&] {
-      std::this_thread::sleep_for(milliseconds(20));
-      FakeVm::SetMark(marked, before);
-    });
-    attached.Collect(kind);
-    unmark.join();
+    WhileHeldUp(attached, [&] { attached.Collect(kind); });
     const ReadTrace trace = attached.End();
     CheckListed(trace);
     CHECK(Index(trace, SegmentKind::kSyncEnd) < Index(trace, SegmentKind::kGcBegin));
@@ -150,16 +156,8 @@ TEST_CASE("a collection that moves old objects waits for the walk") {
 
 TEST_CASE("the end of tracing waits for the walk, since a trace is worth nothing without it") {
   Attached attached;
-  const uint64_t marked = attached.old + 1000 * 24;
-  const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
-  attached.StartThread();
-  std::thread unmark([&] {
-    std::this_thread::sleep_for(milliseconds(20));
-    FakeVm::SetMark(marked, before);
-  });
-  attached.recording.session().PrepareStop();
+  WhileHeldUp(attached, [&] { attached.recording.session().PrepareStop(); });
   CHECK_FALSE(attached.background().busy());
-  unmark.join();
   CheckListed(attached.End());
 }
 
