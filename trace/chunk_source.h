@@ -49,7 +49,7 @@ class ChunkSource {
   // Starts again. wanted: which of files() are read; empty: all.
   virtual void Rewind(std::vector<bool> wanted) = 0;
 
-  // In the order in which they are read: the symbols file, if there is one, then data files by their index. What was cut off
+  // In the order in which they are read: the definitions file, if there is one, then data files by their index. What was cut off
   // of them is known when all are read.
   virtual const std::vector<FileInfo>& files() const = 0;
   virtual uint64_t total_bytes() const = 0;

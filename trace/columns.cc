@@ -10,7 +10,7 @@
 namespace anttracks::trace {
 namespace {
 
-// An object whose kind has no room in its id is never foreseen.
+// An object whose site-class pair has no room in its id is never foreseen.
 constexpr uint64_t kNeverForeseen = uint64_t{1} << 63;
 
 void Room(ByteBuffer* buffer, size_t bytes) {

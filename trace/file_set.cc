@@ -90,10 +90,10 @@ Result<TraceFile> OpenOne(const std::string& path) {
   return file;
 }
 
-// Paths of what has the name of a data file of this symbols file, by the number in the name.
-Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& symbols) {
+// Paths of what has the name of a data file of this definitions file, by the number in the name.
+Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& definitions) {
   namespace fs = std::filesystem;
-  const fs::path path(symbols);
+  const fs::path path(definitions);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::map<uint64_t, std::string> found;
   std::error_code error;
@@ -102,15 +102,15 @@ Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& symbols
     std::string base;
     uint64_t index = 0;
     if (!SplitDataPath(name, &base, &index) || base != path.filename().string()) continue;
-    found[index] = symbols + name.substr(base.size());
+    found[index] = definitions + name.substr(base.size());
   }
   if (error) return Status::Error(folder.string() + ": " + error.message());
   return found;
 }
 
-// Adds the data files of the symbols file. vanished: a file was listed but was gone when it was to be opened.
-Status AddDataFiles(const FileInfo& symbols, FileSet* set, bool* vanished) {
-  auto listed = ListDataFiles(symbols.path);
+// Adds the data files of the definitions file. vanished: a file was listed but was gone when it was to be opened.
+Status AddDataFiles(const FileInfo& definitions, FileSet* set, bool* vanished) {
+  auto listed = ListDataFiles(definitions.path);
   if (!listed.ok()) return Status::Error(listed.message());
   for (const auto& [index, path] : *listed) {
     TraceFile data;
@@ -122,8 +122,8 @@ Status AddDataFiles(const FileInfo& symbols, FileSet* set, bool* vanished) {
       set->warnings.push_back(path + ": ends within its header (process killed?), it holds no events");
     } else if (!status.ok()) {
       set->warnings.push_back(status.message() + " (file left out)");
-    } else if (!data.info.is_data() || data.info.trace_id != symbols.trace_id) {
-      set->warnings.push_back(path + ": is no data file of the trace of " + symbols.path + " (file left out)");
+    } else if (!data.info.is_data() || data.info.trace_id != definitions.trace_id) {
+      set->warnings.push_back(path + ": is no data file of the trace of " + definitions.path + " (file left out)");
     } else {
       set->files.push_back(std::move(data));
     }
@@ -132,40 +132,40 @@ Status AddDataFiles(const FileInfo& symbols, FileSet* set, bool* vanished) {
 }
 
 Status FindDataFiles(FileSet* set) {
-  const FileInfo symbols = set->files[0].info;  // a copy: the list grows
-  const std::string& path = symbols.path;
+  const FileInfo definitions = set->files[0].info;  // a copy: the list grows
+  const std::string& path = definitions.path;
   for (int i = 0; i < kMaxListings; i++) {
     set->files.resize(1);
     set->warnings.clear();
     bool vanished = false;
-    Status status = AddDataFiles(symbols, set, &vanished);
+    Status status = AddDataFiles(definitions, set, &vanished);
     if (!status.ok()) return status;
     if (!vanished) break;
   }
   if (set->files.size() > 1) return {};
-  std::string what = path + ": is the symbols file of a rotated trace, but there is no data file beside it (" + path +
+  std::string what = path + ": is the definitions file of a rotated trace, but there is no data file beside it (" + path +
                      ".0, " + path + ".1, ...): it holds no events";
   for (const std::string& warning : set->warnings) what += "\n  " + warning;
   return Status::Error(what);
 }
 
-Status FindSymbolsFile(FileSet* set) {
+Status FindDefinitionsFile(FileSet* set) {
   const std::string data = set->files[0].info.path;
   std::string path;
   uint64_t index = 0;
-  const std::string why = data + ": is a data file of a rotated trace and needs its symbols file";
+  const std::string why = data + ": is a data file of a rotated trace and needs its definitions file";
   const std::string remedy = ". It holds the classes, sites and threads of all data files: keep it beside them";
   if (!SplitDataPath(data, &path, &index)) return Status::Error(why + remedy + ", or name it too");
-  auto symbols = OpenOne(path);
-  if (!symbols.ok()) return Status::Error(why + "; " + symbols.message() + remedy);
-  if (!symbols->info.is_symbols()) return Status::Error(why + "; " + path + " is none" + remedy);
-  set->files.insert(set->files.begin(), std::move(*symbols));
+  auto definitions = OpenOne(path);
+  if (!definitions.ok()) return Status::Error(why + "; " + definitions.message() + remedy);
+  if (!definitions->info.is_definitions()) return Status::Error(why + "; " + path + " is none" + remedy);
+  set->files.insert(set->files.begin(), std::move(*definitions));
   return {};
 }
 
 // Those of the first data file.
 void AddOrigins(FileSet* set) {
-  const size_t at = set->files[0].info.is_symbols() ? 1 : 0;
+  const size_t at = set->files[0].info.is_definitions() ? 1 : 0;
   if (at >= set->files.size() || !set->files[at].info.is_data()) return;
   const FileInfo& data = set->files[at].info;
   TraceFile origins;
@@ -188,7 +188,7 @@ Status CheckSameTrace(const FileSet& set) {
     if (info.trace_id != before.trace_id) {
       return Status::Error(info.path + ": belongs to another trace than " + before.path);
     }
-    if (info.is_symbols() == before.is_symbols() && info.index == before.index) {
+    if (info.is_definitions() == before.is_definitions() && info.index == before.index) {
       return Status::Error(info.path + ": has the same place in the trace as " + before.path);
     }
   }
@@ -220,12 +220,12 @@ bool InputFile::Size(uint64_t* bytes) const {
   return true;
 }
 
-bool SplitDataPath(const std::string& path, std::string* symbols, uint64_t* index) {
+bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index) {
   const size_t dot = path.rfind('.');
   if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits) return false;
   const std::string digits = path.substr(dot + 1);
   if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
-  *symbols = path.substr(0, dot);
+  *definitions = path.substr(0, dot);
   *index = std::stoull(digits);
   return true;
 }
@@ -240,29 +240,29 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   if (set.files.empty()) return Status::Error("no trace file given");
   for (const TraceFile& file : set.files) {
     if (file.info.is_origins()) {
-      return Status::Error(file.info.path + ": holds origins for a data file; name that one, or the symbols file");
+      return Status::Error(file.info.path + ": holds origins for a data file; name that one, or the definitions file");
     }
-    if (set.files.size() > 1 && !file.info.is_symbols() && !file.info.is_data()) {
+    if (set.files.size() > 1 && !file.info.is_definitions() && !file.info.is_data()) {
       return Status::Error(file.info.path + ": is a whole trace by itself; name one trace at a time");
     }
   }
   std::stable_sort(set.files.begin(), set.files.end(), [](const TraceFile& a, const TraceFile& b) {
-    if (a.info.is_symbols() != b.info.is_symbols()) return a.info.is_symbols();
+    if (a.info.is_definitions() != b.info.is_definitions()) return a.info.is_definitions();
     return a.info.index < b.info.index;
   });
   Status status;
   if (set.files[0].info.is_data()) {
-    status = FindSymbolsFile(&set);
-  } else if (set.files[0].info.is_symbols() && set.files.size() == 1) {
+    status = FindDefinitionsFile(&set);
+  } else if (set.files[0].info.is_definitions() && set.files.size() == 1) {
     status = FindDataFiles(&set);
   }
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
   AddOrigins(&set);
-  // Of a running program: what defines a symbol was written before what uses it, so the symbols file's size is
+  // Of a running program: what defines a definition was written before what uses it, so the definitions file's size is
   // taken after those of the data files.
   FileInfo& first = set.files[0].info;
-  if (first.is_symbols() && !set.files[0].file->Size(&first.bytes)) {
+  if (first.is_definitions() && !set.files[0].file->Size(&first.bytes)) {
     return Status::Error(first.path + ": " + std::strerror(errno));
   }
   return set;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files a trace consists of: opens those that the user named and finds the others of a rotated trace.
 //
-// A symbols file stands for all its data files: they are found by listing its folder. A data file that is named
-// without its symbols file finds it by its name. Files that are named are taken as they are named. The first data
+// A definitions file stands for all its data files: they are found by listing its folder. A data file that is named
+// without its definitions file finds it by its name. Files that are named are taken as they are named. The first data
 // file brings its file of origins with it, if there is one; those of the others say nothing that the events do not.
 //
 // Thread safety: none. Ownership: a FileSet owns its open files, so that a file which the agent deletes later
@@ -31,13 +31,13 @@ struct FileInfo {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t index = 0;
-  uint32_t flags = 0;            // kFileSymbols, kFileData, kFileOrigins
+  uint32_t flags = 0;            // kFileDefinitions, kFileData, kFileOrigins
   uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
 
-  bool is_symbols() const { return (flags & kFileSymbols) != 0; }
-  bool is_origins() const { return !is_symbols() && (flags & kFileOrigins) != 0; }
-  bool is_data() const { return !is_symbols() && !is_origins() && (flags & kFileData) != 0; }
-  bool has_events() const { return !is_symbols() && !is_origins(); }
+  bool is_definitions() const { return (flags & kFileDefinitions) != 0; }
+  bool is_origins() const { return !is_definitions() && (flags & kFileOrigins) != 0; }
+  bool is_data() const { return !is_definitions() && !is_origins() && (flags & kFileData) != 0; }
+  bool has_events() const { return !is_definitions() && !is_origins(); }
 };
 
 // A file open for reading.
@@ -63,17 +63,17 @@ struct TraceFile {
 };
 
 struct FileSet {
-  // The symbols file first if there is one, then the first data file's origins if there are any, then data files by
+  // The definitions file first if there is one, then the first data file's origins if there are any, then data files by
   // their index. Never empty.
   std::vector<TraceFile> files;
-  // Files beside a symbols file that have the name of a data file and were left out, and why.
+  // Files beside a definitions file that have the name of a data file and were left out, and why.
   std::vector<std::string> warnings;
 };
 
 // The error says what a file is when it is no trace, or which file of a rotated trace is missing.
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths);
 
-// Takes the path of a data file apart: that of its symbols file, and the index. False if it does not end in a number.
-bool SplitDataPath(const std::string& path, std::string* symbols, uint64_t* index);
+// Takes the path of a data file apart: that of its definitions file, and the index. False if it does not end in a number.
+bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index);
 
 }  // namespace anttracks::trace

@@ -22,7 +22,7 @@ struct FileHeader {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t file_index = 0;
-  uint32_t flags = 0;  // kFileSymbols, kFileData, or 0: the trace is one file
+  uint32_t flags = 0;  // kFileDefinitions, kFileData, or 0: the trace is one file
 };
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);

@@ -31,10 +31,10 @@ inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kT
                         kFileIndex = 40, kFlags = 44, kCrc = 60;
 }
 // flags of the file header.
-inline constexpr uint32_t kFileSymbols = 1, kFileData = 2, kFileOrigins = 4;
+inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileOrigins = 4;
 // Behind the name of a data file: the file with the origins of its sync point's objects.
 inline constexpr char kOriginsSuffix[] = ".origins";
-inline constexpr uint32_t kSymbolsFileIndex = 0xFFFFFFFF;
+inline constexpr uint32_t kDefinitionsFileIndex = 0xFFFFFFFF;
 // Byte offsets within a chunk header.
 namespace chunk_header {
 inline constexpr size_t kType = 4, kFlags = 6, kStoredLength = 8, kRawLength = 12, kSequence = 16,
@@ -61,7 +61,7 @@ enum class SegmentKind : uint8_t {
   kSyncEnd = 9,
   kClassUnload = 10,
   kThreadEnd = 11,
-  kSymbols = 12,
+  kDefinitions = 12,
   kLoss = 13,
   kEnd = 14,
   kSyncAbandoned = 15,
@@ -73,7 +73,7 @@ enum class SegmentKind : uint8_t {
 // The share of TLAB stretches that are read, in parts of this; ALLOC has 0 for the whole.
 inline constexpr uint32_t kWholeShare = 1 << 16;
 
-enum class SymbolTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
+enum class DefinitionTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;
 
 inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3;

@@ -67,9 +67,9 @@ class FoundEncoder {
 
   void Reset() { move_.Reset(); }
 
-  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t kind, uint32_t length) {
+  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t site_class, uint32_t length) {
     p = move_.Move(p, from, to, old, words);
-    p = PutUv(p, kind);
+    p = PutUv(p, site_class);
     return PutUv(p, length);
   }
 
@@ -79,11 +79,11 @@ class FoundEncoder {
 
 class FoundReader : public MoveReader {
  public:
-  uint64_t kind = 0, length = 0;
+  uint64_t site_class = 0, length = 0;
 
   bool Read(WireReader& in) {
     MoveReader::Read(in);
-    kind = in.Uv();
+    site_class = in.Uv();
     length = in.Uv();
     return in.ok();
   }
@@ -149,9 +149,9 @@ class FillerEncoder {
 
   void Reset() { end_ = 0; }
 
-  uint8_t* Filler(uint8_t* p, uint64_t at, uint32_t kind, uint32_t length, uint64_t words) {
+  uint8_t* Filler(uint8_t* p, uint64_t at, uint32_t site_class, uint32_t length, uint64_t words) {
     p = PutSv(p, static_cast<int64_t>(at - end_));
-    p = PutUv(p, kind);
+    p = PutUv(p, site_class);
     p = PutUv(p, length);
     end_ = at + words;
     return p;
@@ -163,11 +163,11 @@ class FillerEncoder {
 
 class FillerReader {
  public:
-  uint64_t at = 0, kind = 0, length = 0;
+  uint64_t at = 0, site_class = 0, length = 0;
 
   bool Read(WireReader& in) {
     at += static_cast<uint64_t>(in.Sv());
-    kind = in.Uv();
+    site_class = in.Uv();
     length = in.Uv();
     return in.ok();
   }

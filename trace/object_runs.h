@@ -5,8 +5,8 @@
 //
 // A skipped run has no columns: its objects were not read. In ALLOC a head precedes the runs.
 //
-// An id is the kind in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A kind that
-// has no room in 15 bits is an id of kind 0 and an entry of its own in that column, ahead of the length.
+// An id is the site-class pair in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A site-class pair that
+// has no room in 15 bits is an id of site-class pair 0 and an entry of its own in that column, ahead of the length.
 //
 // Thread safety: none. Ownership: RunReader borrows the bytes. Units: words.
 #pragma once
@@ -48,13 +48,13 @@ inline void SkipToRuns(uint8_t kind, WireReader& in) {
 }
 
 inline constexpr uint16_t kHasLength = 0x8000;
-inline constexpr uint16_t kKindMask = 0x7FFF;
+inline constexpr uint16_t kSiteClassMask = 0x7FFF;
 
-constexpr bool IsWide(uint16_t id) { return (id & kKindMask) == 0; }
+constexpr bool IsWide(uint16_t id) { return (id & kSiteClassMask) == 0; }
 // Entries that the object takes in the column of lengths.
 constexpr size_t LengthsOf(uint16_t id) { return static_cast<size_t>(id >> 15) + (IsWide(id) ? 1 : 0); }
-constexpr uint16_t IdOf(uint32_t kind, bool has_length) {
-  return static_cast<uint16_t>((kind <= kKindMask ? kind : 0) | (has_length ? kHasLength : 0));
+constexpr uint16_t IdOf(uint32_t site_class, bool has_length) {
+  return static_cast<uint16_t>((site_class <= kSiteClassMask ? site_class : 0) | (has_length ? kHasLength : 0));
 }
 
 // How the objects of a run became known.
@@ -126,7 +126,7 @@ class RunReader {
         lengths_end_(ids_end_ + head.lengths * sizeof(uint32_t)) {}
 
   struct Object {
-    uint32_t kind = 0;
+    uint32_t site_class = 0;
     uint32_t length = 0;
     bool has_length = false;
   };
@@ -139,11 +139,11 @@ class RunReader {
   bool Next(Object* object) {
     const uint16_t id = GetU16(id_);
     id_ += sizeof id;
-    object->kind = id & kKindMask;
+    object->site_class = id & kSiteClassMask;
     object->has_length = (id & kHasLength) != 0;
     object->length = 0;
-    if (object->kind != 0 && !object->has_length) return true;
-    if (object->kind == 0 && !Length(&object->kind)) return false;
+    if (object->site_class != 0 && !object->has_length) return true;
+    if (object->site_class == 0 && !Length(&object->site_class)) return false;
     return !object->has_length || Length(&object->length);
   }
 

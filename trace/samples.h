@@ -14,13 +14,13 @@ namespace anttracks::trace {
 
 struct SampleEvent {
   uint64_t interval = 0;  // in bytes, of the sample points of which it is one
-  uint64_t number = 0, time = 0, thread = 0, kind = 0, words = 0;
+  uint64_t number = 0, time = 0, thread = 0, site_class = 0, words = 0;
 };
 
 class SampleEncoder {
  public:
   // Samples of a segment have one interval and consecutive numbers; time never goes back.
-  void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t kind, uint64_t words) {
+  void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t site_class, uint64_t words) {
     if (payload_.empty()) {
       payload_.Uv(interval);
       payload_.Uv(number);
@@ -29,7 +29,7 @@ class SampleEncoder {
     }
     payload_.Uv(time - time_);
     payload_.Uv(thread);
-    payload_.Uv(kind);
+    payload_.Uv(site_class);
     payload_.Uv(words);
     time_ = time;
   }
@@ -61,7 +61,7 @@ class SampleReader {
     sample.number++;
     sample.time += in.Uv();
     sample.thread = in.Uv();
-    sample.kind = in.Uv();
+    sample.site_class = in.Uv();
     sample.words = in.Uv();
     return in.ok();
   }

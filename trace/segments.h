@@ -4,7 +4,7 @@
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //
-// Payloads: object_runs.h, gc_records.h, events.h, origins.h, samples.h, symbol_records.h.
+// Payloads: object_runs.h, gc_records.h, events.h, origins.h, samples.h, definition_records.h.
 //
 // Thread safety: none. Ownership: readers borrow the bytes, and so do the segments that they return.
 #pragma once
@@ -45,7 +45,7 @@ inline constexpr std::array<SegmentInfo, 20> kSegments = {{
     {SegmentKind::kSyncEnd, "SYNC_END", Traces::kFull, true, false},
     {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kAll, true, false},
     {SegmentKind::kThreadEnd, "THREAD_END", Traces::kAll, false, false},
-    {SegmentKind::kSymbols, "SYMBOLS", Traces::kAll, false, false},
+    {SegmentKind::kDefinitions, "DEFINITIONS", Traces::kAll, false, false},
     {SegmentKind::kLoss, "LOSS", Traces::kAll, false, false},
     {SegmentKind::kEnd, "END", Traces::kAll, false, false},
     {SegmentKind::kSyncAbandoned, "SYNC_ABANDONED", Traces::kFull, true, false},

@@ -19,7 +19,7 @@ constexpr uint64_t kMinBuffer = 1 << 10, kMaxBuffer = 4 << 20;
 constexpr uint64_t kMinStretch = 4 << 10, kMaxStretch = 1 << 30;
 constexpr uint64_t kMinQueue = 64 << 10, kMaxQueue = uint64_t{4} << 30;
 constexpr unsigned kMaxCompressors = 64;
-constexpr unsigned kMaxReaders = 16;
+constexpr unsigned kMaxWalkers = 16;
 constexpr uint64_t kMaxInterval = 1 << 30;
 constexpr unsigned kMaxDepth = 256;
 constexpr double kMinBudget = 0.5, kMinShare = 1.0 / 64;
@@ -217,10 +217,10 @@ Status SetShare(std::string_view value, Options* options) {
   return {};
 }
 
-Status SetReaders(std::string_view value, Options* options) {
+Status SetWalkers(std::string_view value, Options* options) {
   const auto number = ParseNumber(value);
-  if (!number || *number > kMaxReaders) return Bad("readers", value, "a number from 0 to 16");
-  options->readers = static_cast<unsigned>(*number);
+  if (!number || *number > kMaxWalkers) return Bad("walkers", value, "a number from 0 to 16");
+  options->walkers = static_cast<unsigned>(*number);
   return {};
 }
 
@@ -267,7 +267,7 @@ constexpr Known kKnown[] = {
      "CPU time that tracing may take: reads a share of what is allocated, the live heap stays exact; 0.5% to 100%", SetBudget,
      ValidIn::kFull},
     {"share", "FRACTION", "1", "share of TLAB stretches that are read, chosen by chance, 0.015625 to 1", SetShare, ValidIn::kFull},
-    {"readers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetReaders, ValidIn::kFull},
+    {"walkers", "N", "1", "threads that read TLABs instead of those that filled them, 0 to 16", SetWalkers, ValidIn::kFull},
     {"queue", "SIZE", "32M", "most memory that waits to be written, 64K to 4G, at least four buffers",
      SetQueue},
     {"full", "block|drop", "block", "when the queue is full: wait for up to 10 s, or drop events at once",

@@ -32,7 +32,7 @@ struct Options {
   uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   double budget_percent = 0;          // of the program's CPU time; 0: no budget
   double share = 1;                   // of TLAB stretches that are read, without a budget
-  unsigned readers = 1;               // threads that read what others have allocated
+  unsigned walkers = 1;               // threads that read what others have allocated
   size_t queue_bytes = 32 << 20;
   WhenFull when_full = WhenFull::kBlock;
   Compression compression = Compression::kFull;

@@ -77,9 +77,9 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
   Header header;
   const bool plain = reader_.ReadPlain(move.to, &header) && header.words == move.words;
   if (!plain && !reader_.ReadHeader(move.to, &header)) return false;
-  if (header.words != move.words && header.kind.shape.how() == Shape::kArray) {
+  if (header.words != move.words && header.site_class.layout.how() == ObjectLayout::kArray) {
     header.length = LoadAt<uint32_t>(move.from + vm_.array_length_offset);
-    header.words = header.kind.shape.array_words(header.length, vm_.object_alignment);
+    header.words = header.site_class.layout.array_words(header.length, vm_.object_alignment);
   }
   if (header.words != move.words) {
     outlet_.failure.Fail(
@@ -88,7 +88,7 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
   }
   uint8_t*& out = worker.found.out();
   out = worker.found.encoder.Found(out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, old, move.words,
-                                   header.kind.id, header.length);
+                                   header.site_class.id, header.length);
   worker.found_count.Add(1);
   return true;
 }
@@ -117,7 +117,7 @@ void GcEvents::Fillers(uint32_t number, std::span<const AntTracksFiller> fillers
       return;
     }
     uint8_t*& out = worker.fillers.out();
-    out = worker.fillers.encoder.Filler(out, filler.address / trace::kWordBytes, header.kind.id, header.length, header.words);
+    out = worker.fillers.encoder.Filler(out, filler.address / trace::kWordBytes, header.site_class.id, header.length, header.words);
   }
   worker.filler_count.Add(fillers.size());
 }

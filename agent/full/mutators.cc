@@ -19,20 +19,20 @@ double WaitedOfThisThread() {
 
 }  // namespace
 
-Mutators::Mutators(Symbols& symbols, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
+Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
                    const Config& config)
-    : symbols_(symbols),
+    : definitions_(definitions),
       reader_(reader),
       budget_(budget),
       skipped_(skipped),
       outlet_(outlet),
       report_limit_(config.report_limit),
-      reader_count_(config.readers),
-      readers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
-               [this] { return outlet_.queue.fill() < 1; }, config.reader_waited ? config.reader_waited : &WaitedOfThisThread) {}
+      walker_count_(config.walkers),
+      walkers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
+               [this] { return outlet_.queue.fill() < 1; }, config.walker_waited ? config.walker_waited : &WaitedOfThisThread) {}
 
 Mutators::~Mutators() {
-  readers_.Stop();
+  walkers_.Stop();
   while (threads_ != nullptr) {
     ThreadState* next = threads_->next;
     threads_->stream.Release(outlet_.queue);
@@ -68,7 +68,7 @@ void Mutators::WriteOutside(ThreadState& state, uint64_t address, const Header& 
   uint16_t id;
   uint32_t lengths[2];
   Columns columns{&id, lengths};
-  columns.Put(header.kind.id, header.length, header.has_length);
+  columns.Put(header.site_class.id, header.length, header.has_length);
   WriteRun(state, {address, address + header.words * trace::kWordBytes}, trace::How::kOutside, 0, {&id, 1}, {lengths, columns.lengths},
            mode);
   state.counts.outside.Add(1);
@@ -94,7 +94,7 @@ bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, boo
 bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode) {
   Stretch block[kLanes];
   block[0] = {stretch->start, stretch->start + kMostOfRun};
-  if (!reader_.ReadStretches(state.kinds, block, scratch, true)) return false;
+  if (!reader_.ReadStretches(state.site_classes, block, scratch, true)) return false;
   block[0].top = scratch.ends[0];
   WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
   stretch->start = block[0].top;
@@ -109,10 +109,10 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
   Stretch stretches[kLanes];
   std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
   bool read = true;
-  for (Stretch& stretch : stretches) {  // none that readers have is so long
+  for (Stretch& stretch : stretches) {  // none that walkers have is so long
     while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
-  read = read && reader_.ReadStretches(state.kinds, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
+  read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
   for (unsigned i = 0; read && i < batch.count; i++) {
     if (scratch->ends[i] != stretches[i].top) {
       outlet_.failure.Fail("internal error: the objects of a TLAB do not end where it ends");
@@ -127,7 +127,7 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
   }
   const uint64_t took = Clock::ThreadCpu() - begin;
   state.counts.walk_ns.Add(took);
-  if (read) readers_.pace().Add(took, batch.bytes);
+  if (read) walkers_.pace().Add(took, batch.bytes);
   return read;
 }
 
@@ -140,9 +140,9 @@ bool Mutators::ReadForThread(ThreadState& state, const Batch& batch) {
   return read;
 }
 
-// In the thread, or when none runs. all: also what readers have not come to.
+// In the thread, or when none runs. all: also what walkers have not come to.
 void Mutators::ReadNow(ThreadState& state, PushMode mode, bool all) {
-  const Readers::Claim claim(readers_, state, all);
+  const Walkers::Claim claim(walkers_, state, all);
   for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, true);
   if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
   kept_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
@@ -152,10 +152,10 @@ void Mutators::ReadNow(ThreadState& state, PushMode mode, bool all) {
 void Mutators::HandBatch(ThreadState& state) {
   state.wait.Refill(report_limit_);
   const uint64_t bytes = state.batch.bytes;
-  if (readers_.Give(state, &state.batch)) {
+  if (walkers_.Give(state, &state.batch)) {
     kept_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   } else {
-    ReadNow(state, PushMode::kBounded, !readers_.any());
+    ReadNow(state, PushMode::kBounded, !walkers_.any());
   }
 }
 
@@ -169,7 +169,7 @@ void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bo
   state.counts.tlabs.Add(1);
   // A thread may allocate before it has its java.lang.Thread.
   if (state.java_id == 0 && std::has_single_bit(state.counts.tlabs.value())) {
-    symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
+    definitions_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   }
   const uint32_t share = budget_.share();
   if (share != trace::kWholeShare && skipped_.may_skip() && !Budget::Choose(share, &state.random)) {
@@ -184,7 +184,7 @@ void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bo
   const uint64_t kept = kept_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
   if (at_safepoint) {
     ReadNow(state, PushMode::kTry, true);
-  } else if (state.batch.count == kLanes || kept > readers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
+  } else if (state.batch.count == kLanes || kept > walkers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
     HandBatch(state);
   }
 }
@@ -257,9 +257,9 @@ ThreadState* Mutators::State(void* thread, void** slot) {
     return static_cast<ThreadState*>(*slot);
   std::string name;
   uint64_t java_id = 0;
-  const uint32_t id = symbols_.DefineThread(thread, &name, &java_id);
+  const uint32_t id = definitions_.DefineThread(thread, &name, &java_id);
   if (id == 0) {
-    outlet_.failure.Fail(symbols_.ExhaustedText());
+    outlet_.failure.Fail(definitions_.ExhaustedText());
     return nullptr;
   }
   auto state = std::make_unique<ThreadState>(id);
@@ -282,7 +282,7 @@ void Mutators::ThreadExit(void* thread, void** slot) {
   outlet_.failure.Guard([&] {
     if (outlet_.failure.active()) ReadNow(*state, PushMode::kBounded, true);
   });
-  readers_.Forget(*state);
+  walkers_.Forget(*state);
   {
     const std::lock_guard lock(registry_mutex_);
     (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
@@ -300,7 +300,7 @@ void Mutators::ThreadExit(void* thread, void** slot) {
 
 // What is left in the buffer of a thread that ends, and that it ends.
 void Mutators::LastWords(ThreadState& state, void* thread) {
-  symbols_.RefreshThread(state.id, thread, &state.name, &state.java_id);
+  definitions_.RefreshThread(state.id, thread, &state.name, &state.java_id);
   trace::ByteBuffer last;
   const bool copied = Staging::Copy(state.stream, trace::SegmentKind::kAlloc, state.id, &last);
   if (!copied && state.stream.open()) {
@@ -331,10 +331,10 @@ void Mutators::AddCounts(AllocCounts* sum) const {
   for (const ThreadState* state = threads_; state != nullptr; state = state->next) sum->Add(state->counts);
 }
 
-void Mutators::ForgetKinds() {
-  readers_.WaitIdle();
+void Mutators::ForgetSiteClasses() {
+  walkers_.WaitIdle();
   const std::lock_guard lock(registry_mutex_);
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->kinds.Clear();
+  for (ThreadState* state = threads_; state != nullptr; state = state->next) state->site_classes.Clear();
 }
 
 }  // namespace anttracks::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What application threads report: stretches of their TLABs, objects outside, their end. A thread's stretches are read when
-// there are some, by the thread itself or by readers, and written to the thread's stream.
+// there are some, by the thread itself or by walkers, and written to the thread's stream.
 //
 // Thread safety: Alloc, Object and ThreadExit in application threads, each with its own state; WalkAll, HandOverAll and
-// ForgetKinds at a safepoint, or when no thread can be in a callback; the rest in any. The registry has a mutex, which is
+// ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest in any. The registry has a mutex, which is
 // never held while anything waits. Ownership: owns the states, which the VM's slots point to; borrows the rest.
 #pragma once
 
@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "agent/full/budget.h"
-#include "agent/full/readers.h"
+#include "agent/full/walkers.h"
 #include "agent/full/skipped.h"
 #include "agent/full/thread_state.h"
 #include "agent/heap/object_reader.h"
-#include "agent/heap/symbols.h"
+#include "agent/heap/definitions.h"
 #include "agent/stream/outlet.h"
 
 namespace anttracks::core {
@@ -29,16 +29,16 @@ class Mutators {
  public:
   struct Config {
     std::chrono::milliseconds report_limit;  // for which a report may wait for the writer
-    unsigned readers = 0;
-    Readers::Waited reader_waited = {};  // for tests
+    unsigned walkers = 0;
+    Walkers::Waited walker_waited = {};  // for tests
   };
 
-  Mutators(Symbols& symbols, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
+  Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
            const Config& config);
   ~Mutators();
   Mutators(const Mutators&) = delete;
 
-  void Start() { readers_.Start(reader_count_); }
+  void Start() { walkers_.Start(walker_count_); }
 
   // The thread allocated the objects in [start, top).
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
@@ -50,11 +50,11 @@ class Mutators {
   void WalkAll();
   // Queues what was reported. read_skipped: what was skipped since the last collection is read, else written as that.
   void HandOverAll(PushMode mode, bool read_skipped);
-  // Forgets what its threads remember of kinds.
-  void ForgetKinds();
+  // Forgets what its threads remember of site-class pairs.
+  void ForgetSiteClasses();
 
-  Readers& readers() { return readers_; }
-  const Readers& readers() const { return readers_; }
+  Walkers& walkers() { return walkers_; }
+  const Walkers& walkers() const { return walkers_; }
   // Those of threads that run may lag behind each other.
   void AddCounts(AllocCounts* sum) const;
 
@@ -64,7 +64,7 @@ class Mutators {
     std::vector<Stretch> skipped;
   };
   static constexpr size_t kMostOutside = 32;  // in a batch
-  // Bytes of objects in a run; more than readers take at a time.
+  // Bytes of objects in a run; more than walkers take at a time.
   static constexpr uint64_t kMostOfRun = 4 << 20;
 
   ThreadState* State(void* thread, void** slot);
@@ -87,7 +87,7 @@ class Mutators {
   void WriteSkipped(ThreadState& state, PushMode mode);
   void SettleSkipped(bool read, PushMode mode);
 
-  Symbols& symbols_;
+  Definitions& definitions_;
   ObjectReader& reader_;
   const Budget& budget_;
   Skipped& skipped_;
@@ -104,8 +104,8 @@ class Mutators {
   std::vector<Orphans> orphans_;
 
   std::atomic<uint64_t> kept_bytes_{0};  // of stretches in the batches of all threads
-  const unsigned reader_count_;
-  Readers readers_;  // last: they end first
+  const unsigned walker_count_;
+  Walkers walkers_;  // last: they end first
 };
 
 }  // namespace anttracks::core

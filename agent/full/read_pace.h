@@ -13,7 +13,7 @@ namespace anttracks::core {
 
 class ReadPace {
  public:
-  // What the pause may have to read of what threads have kept, and of what was given to readers. In the pause it takes
+  // What the pause may have to read of what threads have kept, and of what was given to walkers. In the pause it takes
   // somewhat longer than measured: it is read by one thread, from another processor's cache.
   static constexpr uint64_t kMostKeptNs = 300'000, kMostGivenNs = 200'000;
 

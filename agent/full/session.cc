@@ -21,12 +21,12 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       stretch_bytes_(config.stretch_bytes),
       pause_limit_(config.pause_limit),
       outlet_{clock_, queue_, failure_},
-      symbols_(vm, config.most_id),
-      reader_(vm, symbols_, failure_),
+      definitions_(vm, config.most_id),
+      reader_(vm, definitions_, failure_),
       budget_percent_(config.budget_percent),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
       sync_points_(vm, reader_, outlet_, {config.first_sight_limit, config.most_in_pause}),
-      mutators_(symbols_, reader_, budget_, skipped_, outlet_, {config.report_limit, config.readers, config.reader_waited}) {
+      mutators_(definitions_, reader_, budget_, skipped_, outlet_, {config.report_limit, config.walkers, config.walker_waited}) {
   budget_.Fix(config.share);
 }
 
@@ -43,7 +43,7 @@ void Session::Begin(trace::SyncReason reason) {
 
 // A reader ends its batch, a walk its block; what comes after sees that tracing is off. Needs no memory.
 void Session::LeaveHeap() noexcept {
-  mutators_.readers().WaitIdle();
+  mutators_.walkers().WaitIdle();
   sync_points_.LeaveHeap();
 }
 
@@ -59,7 +59,7 @@ void Session::Finish(std::string_view reason) noexcept {
     if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, false);
   });
   failure_.Deactivate();
-  mutators_.readers().Stop();
+  mutators_.walkers().Stop();
   queue_.Close();
 }
 
@@ -67,7 +67,7 @@ void Session::Abandon(std::string_view reason) noexcept {
   const bool was_active = failure_.active();
   failure_.Deactivate();
   queue_.LetIn();
-  mutators_.readers().Stop();
+  mutators_.walkers().Stop();
   failure_.Guard([&] {
     SetEndReason(reason);
     if (!was_active) return;
@@ -104,7 +104,7 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
 void Session::CollectionEnd(const AntTracksGC& gc) {
   gc_events_.CollectionEnds();
   skipped_.Forget();
-  if (kinds_removed_) ForgetKinds();
+  if (classes_unloaded_) ForgetSiteClasses();
   PushCollection(trace::SegmentKind::kGcEnd, gc);
   const bool next_file = sync_point_wanted();
   if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.stayed())) return;
@@ -117,21 +117,21 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
 }
 
 void Session::ClassUnload(uint64_t klass) {
-  const uint64_t id = symbols_.Unload(klass);
+  const uint64_t id = definitions_.Unload(klass);
   if (id == 0) return;
-  kinds_removed_ = true;
+  classes_unloaded_ = true;
   trace::ByteBuffer segment;
   trace::AppendClassUnload(&segment, id);
   outlet_.PushFrame(segment);
 }
 
 // No application thread is in a callback, the workers' last events are here, and classes are unloaded only by collections
-// that have ended the walk of the background thread and what readers had been given.
-void Session::ForgetKinds() {
-  kinds_removed_ = false;
-  mutators_.ForgetKinds();
-  sync_points_.ForgetKinds();
-  if (!background().busy()) symbols_.Shrink();
+// that have ended the walk of the background thread and what walkers had been given.
+void Session::ForgetSiteClasses() {
+  classes_unloaded_ = false;
+  mutators_.ForgetSiteClasses();
+  sync_points_.ForgetSiteClasses();
+  if (!background().busy()) definitions_.Shrink();
 }
 
 bool Session::SetBudget(double percent) {
@@ -164,20 +164,20 @@ std::string Session::end_reason() const {
 std::string Session::CountersJson() const {
   AllocCounts alloc;
   mutators_.AddCounts(&alloc);
-  const Readers& readers = mutators_.readers();
+  const Walkers& walkers = mutators_.walkers();
   const GcCounts gc = gc_events_.counts();
-  const SymbolCounts symbols = symbols_.counts();
+  const DefinitionCounts definitions = definitions_.counts();
   return fmt::format(
       R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
       R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"share_ppm":{},)"
       R"("budget_ppm":{},"spent_ppm":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
       R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
       R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
-      R"("batches_read":{},"batches_refused":{},"reader_rests":{},)"
+      R"("batches_read":{},"batches_refused":{},"walker_rests":{},)"
       R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
       R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"kinds":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
-      R"("live_kinds":{},"table_bytes":{}}})",
+      R"("threads":{},"site_classes":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
+      R"("live_site_classes":{},"table_bytes":{}}})",
       alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
       alloc.outside.value(), sync_points_.objects(), collections_.value(), gc.moves, gc.slides, gc.fillers,
       alloc.skipped_words.value() * trace::kWordBytes, gc.found, uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare,
@@ -185,11 +185,11 @@ std::string Session::CountersJson() const {
       output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
       sync_points_.completed(), sync_points_.abandoned(), output_.requested_collections.load(), sync_points_.pause_ns(),
       output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), readers.batches_read(), readers.batches_refused(), readers.rests(),
+      queue_.blocked_ns(), alloc.walk_ns.value(), walkers.batches_read(), walkers.batches_refused(), walkers.rests(),
       output_.folded_files.load(), output_.unfolded_files.load(),
       output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
-      output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), symbols.threads, symbols.kinds,
-      symbols.sites, symbols.unknown_sites, symbols.methods, symbols.classes, symbols.live_kinds, symbols.table_bytes);
+      output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), definitions.threads, definitions.site_classes,
+      definitions.sites, definitions.unknown_sites, definitions.methods, definitions.classes, definitions.live_site_classes, definitions.table_bytes);
 }
 
 }  // namespace anttracks::core

@@ -5,7 +5,7 @@
 //     callbacks --> Session --+-> Mutators   application threads: allocation
 //                             +-> GcEvents   GC workers: moves, fillers
 //                             `-> SyncPoints the VM thread, and the agent's own: the heap as it stands
-//     Mutators, GcEvents, SyncPoints --> ObjectReader --> Symbols; --> Outlet (queue, failure, clock) --> writer
+//     Mutators, GcEvents, SyncPoints --> ObjectReader --> Definitions; --> Outlet (queue, failure, clock) --> writer
 //
 // Thread safety: mutators() as it says; Collection* and ClassUnload in the VM thread at a safepoint, where no application
 // thread is in a callback; gc_events() as it says. Everything else is atomic or lives in Failure and BufferQueue.
@@ -31,7 +31,7 @@
 #include "agent/full/skipped.h"
 #include "agent/full/sync_points.h"
 #include "agent/heap/object_reader.h"
-#include "agent/heap/symbols.h"
+#include "agent/heap/definitions.h"
 #include "agent/stream/sync_point_source.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -47,8 +47,8 @@ struct SessionConfig {
   uint32_t stretch_bytes = 64 << 10;
   double budget_percent = 0;  // of the program's CPU time; 0: no budget
   uint32_t share = trace::kWholeShare;  // of the stretches that are read, without a budget
-  unsigned readers = 0;  // threads that read what others have allocated
-  Readers::Waited reader_waited = {};  // for tests
+  unsigned walkers = 0;  // threads that read what others have allocated
+  Walkers::Waited walker_waited = {};  // for tests
   // How long the host may wait for the writer; see wait_budget.h.
   std::chrono::milliseconds wait_limit = limits::kHangs;
   std::chrono::milliseconds report_limit = limits::kReport;
@@ -56,7 +56,7 @@ struct SessionConfig {
   std::chrono::milliseconds first_sight_limit = limits::kFirstSight;
   // When tracing is attached to a program: bytes outside eden that are listed in the pause; what is more, after it.
   uint64_t most_in_pause = 32 << 20;
-  uint32_t most_id = trace::kMaxId;  // see Symbols
+  uint32_t most_id = trace::kMaxId;  // see Definitions
 };
 
 class Session final : public SyncPointSource {
@@ -98,9 +98,9 @@ class Session final : public SyncPointSource {
   Background& background() { return sync_points_.background(); }
 
   uint32_t stretch_bytes() const { return stretch_bytes_; }
-  Symbols& symbols() { return symbols_; }
-  bool symbols_pending() const override { return symbols_.pending(); }
-  std::vector<trace::ByteBuffer> TakeSymbols() override { return symbols_.Take(); }
+  Definitions& definitions() { return definitions_; }
+  bool definitions_pending() const override { return definitions_.pending(); }
+  std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
 
   std::string end_reason() const override;
   // Counters of threads that run may lag behind each other.
@@ -108,7 +108,7 @@ class Session final : public SyncPointSource {
 
  private:
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
-  void ForgetKinds();
+  void ForgetSiteClasses();
   void SetEndReason(std::string_view reason);
   Budget::Costs CostsSoFar() const;
 
@@ -116,11 +116,11 @@ class Session final : public SyncPointSource {
   const uint32_t stretch_bytes_;
   const std::chrono::milliseconds pause_limit_;
   const Outlet outlet_;
-  Symbols symbols_;
+  Definitions definitions_;
   ObjectReader reader_;
 
   trace::SyncReason reason_ = trace::SyncReason::kStart;
-  bool kinds_removed_ = false;  // in this collection; of the VM thread
+  bool classes_unloaded_ = false;  // in this collection; of the VM thread
   Counter collections_;
 
   const double budget_percent_;  // at the beginning
@@ -133,7 +133,7 @@ class Session final : public SyncPointSource {
 
   GcEvents gc_events_;
   SyncPoints sync_points_;
-  Mutators mutators_;  // last: its readers end first
+  Mutators mutators_;  // last: its walkers end first
 };
 
 }  // namespace anttracks::core

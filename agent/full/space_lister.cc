@@ -73,7 +73,7 @@ uint64_t SpaceLister::ListOne(uint32_t space, uint64_t address) {
   Header header;
   if (!reader_.ReadHeader(address, &header)) return 0;
   if (header.site == trace::kSiteUnknown && IsArchive(space)) {
-    header.kind = reader_.ResolveKind(trace::kSiteArchive, header.klass, address);
+    header.site_class = reader_.ResolveSiteClass(trace::kSiteArchive, header.klass, address);
   }
   const bool follows = address == listed_.range.top && listed_.ids.size() < Listed::kMost;
   if (!follows && !WriteListed(space)) return 0;
@@ -81,7 +81,7 @@ uint64_t SpaceLister::ListOne(uint32_t space, uint64_t address) {
   uint16_t id;
   uint32_t lengths[2];
   Columns columns{&id, lengths};
-  columns.Put(header.kind.id, header.length, header.has_length);
+  columns.Put(header.site_class.id, header.length, header.has_length);
   listed_.ids.push_back(id);
   listed_.lengths.insert(listed_.lengths.end(), lengths, columns.lengths);
   listed_.range.top += header.words * trace::kWordBytes;
@@ -99,7 +99,7 @@ bool SpaceLister::List(uint32_t space, std::span<const uint64_t> addresses) {
 uint64_t SpaceLister::ListBlock(uint32_t space, const Stretch& run) {
   Stretch blocks[kLanes];
   blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
-  if (!reader_.ReadStretches(kinds_, blocks, scratch_, true)) return 0;
+  if (!reader_.ReadStretches(site_classes_, blocks, scratch_, true)) return 0;
   const Stretch block{run.start, scratch_.ends[0]};
   const Scratch::Lane& lane = scratch_.lanes[0];
   return WriteRun(space, block, lane.id_span(), lane.length_span()) ? block.top : 0;

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "agent/heap/kind_table.h"
+#include "agent/heap/site_class_table.h"
 #include "agent/heap/object_reader.h"
 #include "agent/stream/outlet.h"
 #include "agent/stream/segment_stream.h"
@@ -43,7 +43,7 @@ class SpaceLister {
   // The spaces of that kind are not read here, but count as read.
   void CountAsRead(uint32_t kind);
   void Release() { stream_.Release(outlet_.queue); }
-  void ForgetKinds() { kinds_.Clear(); }
+  void ForgetSiteClasses() { site_classes_.Clear(); }
   uint64_t objects() const { return objects_; }
   uint64_t words() const { return words_; }
   // Of the whole sync point, before compression, from the part that was read. 0: not known yet.
@@ -74,7 +74,7 @@ class SpaceLister {
   RunStream stream_;
   uint32_t space_ = 0;  // of the stream
   Listed listed_;
-  KindCache kinds_;
+  SiteClassCache site_classes_;
   Scratch scratch_;
   uint64_t objects_ = 0, words_ = 0;
   std::atomic<uint64_t> words_read_{0}, all_words_{0}, bytes_written_{0};

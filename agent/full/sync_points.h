@@ -69,7 +69,7 @@ class SyncPoints {
   // Nobody is in the heap at the return. Needs no memory.
   void LeaveHeap() noexcept;
   // At a safepoint.
-  void ForgetKinds() { lister_.ForgetKinds(); }
+  void ForgetSiteClasses() { lister_.ForgetSiteClasses(); }
   // Any thread.
   Background& background() { return background_; }
   double EstimatedBytes() const { return lister_.EstimatedBytes(); }

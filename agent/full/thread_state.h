@@ -2,7 +2,7 @@
 // What the agent keeps for a thread of the VM: its stream of objects, and what it has not read yet.
 //
 // Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a safepoint.
-// The stream belongs to whoever Readers gave it to. prev and next belong to Mutators' registry and its mutex.
+// The stream belongs to whoever Walkers gave it to. prev and next belong to Mutators' registry and its mutex.
 // Ownership: Mutators owns the state.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agent/base/counter.h"
-#include "agent/full/readers.h"
-#include "agent/heap/kind_table.h"
+#include "agent/full/walkers.h"
+#include "agent/heap/site_class_table.h"
 #include "agent/heap/tlab_walker.h"
 #include "agent/stream/segment_stream.h"
 #include "agent/stream/wait_budget.h"
@@ -40,7 +40,7 @@ struct alignas(64) ThreadState {
   uint32_t id;
   uint32_t share = 0;  // of the open segment
   AllocCounts counts;       // tlabs is the thread's own
-  KindCache kinds;
+  SiteClassCache site_classes;
 
   // The thread's own.
   WaitBudget wait;  // of the report that is under way

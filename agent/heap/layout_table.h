@@ -3,7 +3,7 @@
 // reads it.
 //
 // A site nearly always makes one class. The first one that was seen of a site is here, with the id that stands for both
-// in the trace; who meets another class of the site asks KindTable. Only classes of 4 bytes in the header, kinds whose
+// in the trace; who meets another class of the site asks SiteClassTable. Only classes of 4 bytes in the header, site-class pairs whose
 // id has room in a column of ids (trace/object_runs.h), no classes of variable size, and sites below kSites.
 //
 // Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An entry's klass is stored last and
@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/heap/kind_table.h"
+#include "agent/heap/site_class_table.h"
 #include "trace/object_runs.h"
 
 namespace anttracks::core {
@@ -55,16 +55,16 @@ class LayoutTable {
   const Entry* entries() const { return entries_; }
   uint32_t sites() const { return sites_; }
 
-  void Put(uint32_t site, uint32_t klass, Kind kind) {
-    if (site == 0 || site >= sites_ || kind.id > trace::kKindMask || kind.shape.how() == Shape::kVariable) return;
+  void Put(uint32_t site, uint32_t klass, SiteClass site_class) {
+    if (site == 0 || site >= sites_ || site_class.id > trace::kSiteClassMask || site_class.layout.how() == ObjectLayout::kVariable) return;
     Entry& entry = entries_[site];
     uint32_t none = 0;
     if (!entry.klass.compare_exchange_strong(none, kBeingMade, std::memory_order_relaxed)) return;
-    const bool is_array = kind.shape.how() == Shape::kArray;
-    entry.id = trace::IdOf(kind.id, is_array);
-    entry.log2 = static_cast<uint8_t>(kind.shape.log2_if_array());
+    const bool is_array = site_class.layout.how() == ObjectLayout::kArray;
+    entry.id = trace::IdOf(site_class.id, is_array);
+    entry.log2 = static_cast<uint8_t>(site_class.layout.log2_if_array());
     entry.is_array = is_array;
-    entry.base_bytes = kind.shape.base_bytes();
+    entry.base_bytes = site_class.layout.base_bytes();
     entry.length_mask = is_array ? UINT32_MAX : 0;
     entry.klass.store(klass, std::memory_order_release);
   }

@@ -13,27 +13,27 @@ constexpr uint64_t kUnlocked = 1;
 }  // namespace
 
 // Cold. Fails the session if the object makes no sense.
-Kind ObjectReader::ResolveKind(uint32_t site, uint64_t klass, uint64_t address) {
-  const Kind kind = klass == 0 ? Kind() : symbols_.Resolve(site, klass);
-  if (kind.id == 0 && symbols_.exhausted()) {
-    failure_.Fail(symbols_.ExhaustedText());
-  } else if (kind.id == 0) {
+SiteClass ObjectReader::ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address) {
+  const SiteClass site_class = klass == 0 ? SiteClass() : definitions_.Resolve(site, klass);
+  if (site_class.id == 0 && definitions_.exhausted()) {
+    failure_.Fail(definitions_.ExhaustedText());
+  } else if (site_class.id == 0) {
     failure_.Fail(fmt::format("internal error: the word at {:#x} is no object (class {:#x})", address, klass));
   }
-  return kind;
+  return site_class;
 }
 
 bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   const uint64_t mark = LoadMark(address);
   if (vm_.klass_bytes != 4 || (mark & kMarkBits) != kUnlocked) return false;
-  const LayoutTable& layouts = symbols_.layouts();
+  const LayoutTable& layouts = definitions_.layouts();
   const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
   const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
   const LayoutTable::Entry& entry = layouts.entries()[site < layouts.sites() ? site : 0];
   if (!entry.Is(klass)) return false;
   header->site = site;
   header->klass = klass;
-  header->kind.id = entry.id & trace::kKindMask;
+  header->site_class.id = entry.id & trace::kSiteClassMask;
   header->length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask;
   header->has_length = entry.is_array != 0;
   const uint64_t bytes = entry.base_bytes + (uint64_t{header->length} << entry.log2);
@@ -58,17 +58,17 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
       header->site = ANTTRACKS_SITE_NONE;
     }
   }
-  header->kind = symbols_.kinds().Find(header->site, header->klass);
-  if (header->kind.id == 0 && ask_vm) header->kind = ResolveKind(header->site, header->klass, address);
-  if (header->kind.id == 0) return false;
-  const Shape shape = header->kind.shape;
+  header->site_class = definitions_.site_classes().Find(header->site, header->klass);
+  if (header->site_class.id == 0 && ask_vm) header->site_class = ResolveSiteClass(header->site, header->klass, address);
+  if (header->site_class.id == 0) return false;
+  const ObjectLayout layout = header->site_class.layout;
   header->length = 0;
-  header->has_length = shape.how() != Shape::kFixed;
+  header->has_length = layout.how() != ObjectLayout::kFixed;
   if (!header->has_length) {
-    header->words = shape.fixed_words();
-  } else if (shape.how() == Shape::kArray) {
+    header->words = layout.fixed_words();
+  } else if (layout.how() == ObjectLayout::kArray) {
     header->length = LoadAt<uint32_t>(address + vm_.array_length_offset);
-    header->words = shape.array_words(header->length, vm_.object_alignment);
+    header->words = layout.array_words(header->length, vm_.object_alignment);
   } else {
     if (!ask_vm) return false;
     header->words = vm_.object_bytes(address) / trace::kWordBytes;
@@ -81,30 +81,30 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
 
 // What a walk does not find in the table of layouts. ask_vm: false for a thread that the VM does not know, and 0 for what
 // only the VM could tell. The bytes of the object, 0 too when tracing has failed.
-uint64_t ObjectReader::ReadOdd(KindCache& cache, uint64_t address, Columns* columns, bool ask_vm) {
+uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, bool ask_vm) {
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
   const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
   const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
-  const KindCache::Entry& entry = cache.At(site, klass);
+  const SiteClassCache::Entry& entry = cache.At(site, klass);
   if (narrow && entry.Is(site, klass) && (mark & kMarkBits) == kUnlocked) {
     const uint32_t length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask();
-    columns->Put(entry.kind(), length, entry.has_length());
+    columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
     return (bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1};
   }
   Header header;
   if (!ReadHeader(address, &header, ask_vm)) return 0;
-  columns->Put(header.kind.id, header.length, header.has_length);
-  if (narrow && !header.locked && header.kind.shape.how() != Shape::kVariable) {
-    symbols_.layouts().Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
-    cache.Put(header.site, static_cast<uint32_t>(header.klass), header.kind);
+  columns->Put(header.site_class.id, header.length, header.has_length);
+  if (narrow && !header.locked && header.site_class.layout.how() != ObjectLayout::kVariable) {
+    definitions_.layouts().Put(header.site, static_cast<uint32_t>(header.klass), header.site_class);
+    cache.Put(header.site, static_cast<uint32_t>(header.klass), header.site_class);
   }
   return header.words * trace::kWordBytes;
 }
 
 template <bool kPlain>
-bool ObjectReader::ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
+bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
   Columns out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
     Scratch::Lane& lane = scratch.lanes[i];
@@ -115,7 +115,7 @@ bool ObjectReader::ReadSomeStretches(KindCache& cache, const Stretch (&stretches
   const auto resolve = [this, &cache, ask_vm](uint64_t address, Columns* columns) {
     return ReadOdd(cache, address, columns, ask_vm);
   };
-  TlabWalker<kPlain, decltype(resolve)> walker(symbols_.layouts(), resolve);
+  TlabWalker<kPlain, decltype(resolve)> walker(definitions_.layouts(), resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
   for (unsigned i = 0; i < kLanes; i++) {
     scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());
@@ -124,7 +124,7 @@ bool ObjectReader::ReadSomeStretches(KindCache& cache, const Stretch (&stretches
   return read;
 }
 
-bool ObjectReader::ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
+bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
   return PlainHeaders(vm_) ? ReadSomeStretches<true>(cache, stretches, scratch, ask_vm)
                               : ReadSomeStretches<false>(cache, stretches, scratch, ask_vm);
 }

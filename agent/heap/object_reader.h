@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads objects where they lie: one header, or stretches of objects that lie one behind the other.
 //
-// What a walk meets for the first time is asked of the VM and gets an id (Symbols); later it is found in tables.
+// What a walk meets for the first time is asked of the VM and gets an id (Definitions); later it is found in tables.
 //
-// Thread safety: full; scratch memory and caches of kinds are the caller's. Objects must stay where they are meanwhile.
+// Thread safety: full; scratch memory and caches of site-class pairs are the caller's. Objects must stay where they are meanwhile.
 // Failure: an object that makes no sense fails the session. Ownership: borrows all.
 // Units: addresses and lengths are bytes unless a name says words.
 #pragma once
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/base/failure.h"
-#include "agent/heap/symbols.h"
+#include "agent/heap/definitions.h"
 #include "agent/heap/tlab_walker.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -23,7 +23,7 @@ namespace anttracks::core {
 struct Header {
   uint32_t site = 0;
   uint64_t klass = 0;
-  Kind kind;
+  SiteClass site_class;
   uint32_t length = 0;
   uint64_t words = 0;
   bool has_length = false;
@@ -45,25 +45,25 @@ struct Scratch {
 
 class ObjectReader {
  public:
-  ObjectReader(const AntTracksVM& vm, Symbols& symbols, Failure& failure) : vm_(vm), symbols_(symbols), failure_(failure) {}
+  ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure) : vm_(vm), definitions_(definitions), failure_(failure) {}
 
   // ask_vm: false in a thread that the VM does not know, which must not ask it. False: only the VM could tell, or tracing has
   // failed.
   bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
-  // Most objects, by one look into the table of layouts; without the kind's shape. False: it takes ReadHeader.
+  // Most objects, by one look into the table of layouts; without the site-class pair's layout. False: it takes ReadHeader.
   bool ReadPlain(uint64_t address, Header* header) const;
   // The objects that begin in each of the stretches. False: as above, and scratch means nothing.
-  bool ReadStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
-  // The kind of objects of that class (as in their header) that were made at that site; the address is for the message.
-  Kind ResolveKind(uint32_t site, uint64_t klass, uint64_t address);
+  bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  // The site-class pair of objects of that class (as in their header) that were made at that site; the address is for the message.
+  SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:
-  uint64_t ReadOdd(KindCache& cache, uint64_t address, Columns* columns, bool ask_vm);
+  uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, bool ask_vm);
   template <bool kPlain>
-  bool ReadSomeStretches(KindCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
 
   const AntTracksVM& vm_;
-  Symbols& symbols_;
+  Definitions& definitions_;
   Failure& failure_;
 };
 

@@ -25,10 +25,10 @@ struct Columns {
   uint16_t* ids = nullptr;
   uint32_t* lengths = nullptr;
 
-  void Put(uint32_t kind, uint32_t length, bool has_length) {
-    const uint16_t id = trace::IdOf(kind, has_length);
+  void Put(uint32_t site_class, uint32_t length, bool has_length) {
+    const uint16_t id = trace::IdOf(site_class, has_length);
     *ids++ = id;
-    if (trace::IsWide(id)) *lengths++ = kind;
+    if (trace::IsWide(id)) *lengths++ = site_class;
     if (has_length) *lengths++ = length;
   }
 };

@@ -74,7 +74,7 @@ void Writer::Run() {
 }
 
 void Writer::Loop() {
-  if (rotates()) WriteSymbolChunk(trace::ChunkType::kMeta, Meta().span());
+  if (rotates()) WriteDefinitionChunk(trace::ChunkType::kMeta, Meta().span());
   WriteChunk(trace::ChunkType::kMeta, Meta());
   while (!broken_) {
     // In this order: what is pushed after closed was read is of no interest.
@@ -101,17 +101,17 @@ bool Writer::AddBuffers(std::chrono::milliseconds wait) {
     ~Taken() { queue.Recycle(list); }
   };
   const Taken taken{source_.queue(), source_.queue().Pop(wait)};
-  AddSymbols();
+  AddDefinitions();
   for (core::Buffer* buffer = taken.list; buffer != nullptr && !broken_; buffer = buffer->next) Add(*buffer);
   return taken.list != nullptr;
 }
 
-void Writer::AddSymbols() {
-  if (!source_.symbols_pending()) return;
-  trace::ByteBuffer& out = rotates() ? symbols_ : chunk_;
-  for (const trace::ByteBuffer& block : source_.TakeSymbols()) {
-    trace::AppendSegment(&out, SegmentKind::kSymbols, 0, block.span());
-    if (symbols_.size() >= sink_.chunk_bytes()) FlushSymbols();
+void Writer::AddDefinitions() {
+  if (!source_.definitions_pending()) return;
+  trace::ByteBuffer& out = rotates() ? definitions_ : chunk_;
+  for (const trace::ByteBuffer& block : source_.TakeDefinitions()) {
+    trace::AppendSegment(&out, SegmentKind::kDefinitions, 0, block.span());
+    if (definitions_.size() >= sink_.chunk_bytes()) FlushDefinitions();
     if (chunk_.size() >= sink_.chunk_bytes()) FlushChunk();
   }
 }
@@ -147,7 +147,7 @@ void Writer::WriteEnd() {
   } else if (dropped.chunks != 0) {
     trace::AppendLoss(&chunk_, now, dropped.chunks, dropped.bytes, kBoundReached);
   }
-  if (dropping()) symbols_.Clear();
+  if (dropping()) definitions_.Clear();
   if (rotates()) policy().End();
   FlushChunk();
   if (!rotates()) {
@@ -155,26 +155,26 @@ void Writer::WriteEnd() {
     FlushChunk();
     return;
   }
-  trace::AppendEnd(&symbols_, now, reason, source_.CountersJson());
-  FlushSymbols();
+  trace::AppendEnd(&definitions_, now, reason, source_.CountersJson());
+  FlushDefinitions();
 }
 
 void Writer::FlushChunk() {
-  FlushSymbols();
+  FlushDefinitions();
   if (chunk_.empty()) return;
   WriteChunk(trace::ChunkType::kData, std::move(chunk_));
   chunk_.Clear();
 }
 
-void Writer::FlushSymbols() {
-  if (symbols_.empty() || dropping()) return;
-  if (!MakeRoom(symbols_.size() + trace::kChunkHeaderBytes)) {
+void Writer::FlushDefinitions() {
+  if (definitions_.empty() || dropping()) return;
+  if (!MakeRoom(definitions_.size() + trace::kChunkHeaderBytes)) {
     WriteEncoded(true);
     if (!dropping()) BeginToDrop();
     return;
   }
-  WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
-  symbols_.Clear();
+  WriteDefinitionChunk(trace::ChunkType::kData, definitions_.span());
+  definitions_.Clear();
 }
 
 trace::ByteBuffer Writer::Meta() const {
@@ -224,10 +224,10 @@ void Writer::WriteOne(const Encoded& chunk) {
   source_.output().compress_ns = compressors_.counts().cpu_ns.load();
 }
 
-void Writer::WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
+void Writer::WriteDefinitionChunk(trace::ChunkType type, std::span<const uint8_t> payload) {
   if (broken_) return;
-  const auto chunk = symbol_chunks_.Encode(type, payload);
-  const auto status = chunk.ok() ? rotation_.trace->WriteSymbols(*chunk) : chunk.status();
+  const auto chunk = definition_chunks_.Encode(type, payload);
+  const auto status = chunk.ok() ? rotation_.trace->WriteDefinitions(*chunk) : chunk.status();
   Written(status, payload.size(), chunk.ok() ? chunk->size() : 0);
 }
 
@@ -266,10 +266,10 @@ void Writer::NextFile() {
   source_.output().files++;
   rotation_.source->NextFileBegun();
   // They waited. If there is no room now, with all files but this one gone, there never will be.
-  if (!symbols_.empty()) {
-    (void)rotation_.trace->MakeRoom(symbols_.size() + trace::kChunkHeaderBytes, 1);
-    WriteSymbolChunk(trace::ChunkType::kData, symbols_.span());
-    symbols_.Clear();
+  if (!definitions_.empty()) {
+    (void)rotation_.trace->MakeRoom(definitions_.size() + trace::kChunkHeaderBytes, 1);
+    WriteDefinitionChunk(trace::ChunkType::kData, definitions_.span());
+    definitions_.Clear();
   }
   WriteChunk(trace::ChunkType::kMeta, Meta());
   const RotationPolicy::Dropped dropped = policy().TakeDropped();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that writes: takes buffers from the queue, puts symbols in front of them, makes chunks, hands
+// The one thread that writes: takes buffers from the queue, puts definitions in front of them, makes chunks, hands
 // them to the sink.
 //
-// A rotated trace: symbols go into their own file, ahead of what uses them. When RotationPolicy wants a sync
+// A rotated trace: definitions go into their own file, ahead of what uses them. When RotationPolicy wants a sync
 // point the source is told to make one of the next collection; its mark in the queue is where the next file
 // begins. If the bound is reached before, events are dropped until there, and counted.
 //
@@ -69,23 +69,23 @@ class Writer {
         sink_(sink),
         rotation_(rotation),
         compressors_(config.compressors, config.compression, config.threshold),
-        symbol_chunks_(config.compression != core::Compression::kOff) {}
+        definition_chunks_(config.compression != core::Compression::kOff) {}
 
   static void* Main(void* self);
   void Run();
   void Loop();
   bool AddBuffers(std::chrono::milliseconds wait);
-  void AddSymbols();
+  void AddDefinitions();
   void Add(core::Buffer& buffer);
   void WriteEnd();
   void FlushChunk();
-  void FlushSymbols();
+  void FlushDefinitions();
   void WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload);
   // Writes what the compressors have done; if all, waits for the rest.
   void WriteEncoded(bool all);
   bool WriteFront(bool wait);
   void WriteOne(const Encoded& chunk);
-  void WriteSymbolChunk(trace::ChunkType type, std::span<const uint8_t> payload);
+  void WriteDefinitionChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);
   trace::ByteBuffer Meta() const;
   void CheckFiles();
@@ -93,7 +93,7 @@ class Writer {
   // Of a rotated trace.
   bool rotates() const { return rotation_.trace != nullptr; }
   RotationPolicy& policy() { return rotation_.trace->policy(); }
-  // Whether what comes is dropped. Symbols wait meanwhile: what uses them is dropped, too.
+  // Whether what comes is dropped. Definitions wait meanwhile: what uses them is dropped, too.
   bool dropping() { return rotates() && policy().dropping(); }
   // False: the bound has no room for so many bytes. No file has to go for what is dropped, or comes at the end.
   bool MakeRoom(size_t bytes);
@@ -111,9 +111,9 @@ class Writer {
   Compressors compressors_;
   uint64_t sequence_ = 0;  // of the next chunk
   trace::ByteBuffer chunk_;
-  // Of the symbols file; in a trace that is one file symbols are in chunk_.
-  trace::NumberedChunks symbol_chunks_;
-  trace::ByteBuffer symbols_;
+  // Of the definitions file; in a trace that is one file definitions are in chunk_.
+  trace::NumberedChunks definition_chunks_;
+  trace::ByteBuffer definitions_;
   std::string meta_;
   bool broken_ = false;  // a write failed
   bool said_too_small_ = false;

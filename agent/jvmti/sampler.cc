@@ -248,11 +248,11 @@ uint32_t Sampler::Kind(JNIEnv* jni, std::span<const SampleFrame> stack, jclass t
   size_t unknown = 0;
   // Each round makes one frame known, unless others make the table forget.
   for (size_t round = 0; round < 4 * kMostFrames; round++) {
-    const uint32_t kind = session_.symbols().Kind(stack, Text(signature), &unknown);
-    if (kind != 0) return kind;
+    const uint32_t site_class = session_.definitions().SiteClass(stack, Text(signature), &unknown);
+    if (site_class != 0) return site_class;
     Describe(jni, stack[unknown]);
   }
-  return session_.symbols().Kind({}, Text(signature), &unknown);
+  return session_.definitions().SiteClass({}, Text(signature), &unknown);
 }
 
 // The method is on the stack of this thread, so its class is not unloaded meanwhile.
@@ -266,9 +266,9 @@ void Sampler::Describe(JNIEnv* jni, const SampleFrame& frame) {
   if (known) {
     (void)env_->GetSourceFileName(owner, source.out());  // not every class has one
     const core::SampleFrameText text{Text(class_signature), Text(name), Text(signature), Text(source), Line(frame)};
-    session_.symbols().Define(frame, &text);
+    session_.definitions().Define(frame, &text);
   } else {
-    session_.symbols().Define(frame, nullptr);
+    session_.definitions().Define(frame, nullptr);
   }
   if (owner != nullptr) jni->DeleteLocalRef(owner);
 }
@@ -305,7 +305,7 @@ uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread) {
   jvmtiThreadInfo info{};
   const bool known = env_->GetThreadInfo(thread, &info) == JVMTI_ERROR_NONE;
   const uint64_t java_id = thread_id_ == nullptr ? 0 : static_cast<uint64_t>(jni->GetLongField(thread, thread_id_));
-  const uint32_t id = session_.symbols().DefineThread(known && info.name != nullptr ? info.name : "", java_id,
+  const uint32_t id = session_.definitions().DefineThread(known && info.name != nullptr ? info.name : "", java_id,
                                                       static_cast<uint64_t>(gettid()));
   env_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
   for (const jobject reference : {info.thread_group, info.context_class_loader}) {

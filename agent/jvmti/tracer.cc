@@ -54,7 +54,7 @@ core::SessionConfig ConfigOf(const core::Options& options) {
           .stretch_bytes = options.stretch_bytes,
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
-          .readers = std::thread::hardware_concurrency() > 1 ? options.readers : 0};
+          .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0};
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void SampleSession::WaitForRoom() {
   blocked_ns_.fetch_add(Clock::Monotonic() - begin, std::memory_order_relaxed);
 }
 
-uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t kind, uint64_t bytes) {
+uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t site_class, uint64_t bytes) {
   WaitForRoom();
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active()) return 0;
@@ -39,7 +39,7 @@ uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t kind
   if (samples_.size() + deaths_.size() == 0) pending_since_ = now;
   sample_count_++;
   sample_bytes_ += bytes;
-  samples_.Sample(interval, sample_count_, now, thread, kind, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
+  samples_.Sample(interval, sample_count_, now, thread, site_class, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
   if (samples_.size() >= kSegmentBytes) Flush(false);
   return sample_count_;
 }
@@ -117,20 +117,20 @@ std::string SampleSession::end_reason() const {
 }
 
 std::string SampleSession::CountersJson() const {
-  const SampleSymbolCounts symbols = symbols_.counts();
+  const SampleDefinitionCounts definitions = definitions_.counts();
   const std::lock_guard lock(mutex_);
   return fmt::format(
       R"({{"samples":{},"sample_bytes":{},"sample_deaths":{},"untracked_samples":{},"collections":{},)"
       R"("raw_bytes":{},"stored_bytes":{},"chunks":{},"files":{},"compressed_chunks":{},"compress_ns":{},)"
       R"("write_ns":{},"waits":{},"blocked_ns":{},"queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},)"
       R"("lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"kinds":{},"sites":{},"unknown_frames":{},"methods":{},"classes":{}}})",
+      R"("threads":{},"site_classes":{},"sites":{},"unknown_frames":{},"methods":{},"classes":{}}})",
       sample_count_, sample_bytes_, death_count_, untracked_, collections_, output_.raw_bytes.load(),
       output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(), output_.compressed_chunks.load(),
       output_.compress_ns.load(), output_.write_ns.load(), waits_.load(), blocked_ns_.load(),
       queue_.high_water_bytes(), output_.dropped_chunks.load(), output_.dropped_bytes.load(), queue_.lost_segments(),
-      queue_.lost_bytes(), symbols.threads, symbols.kinds, symbols.sites, symbols.unknown_frames, symbols.methods,
-      symbols.classes);
+      queue_.lost_bytes(), definitions.threads, definitions.site_classes, definitions.sites, definitions.unknown_frames, definitions.methods,
+      definitions.classes);
 }
 
 }  // namespace anttracks::core

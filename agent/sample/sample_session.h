@@ -17,7 +17,7 @@
 #include <mutex>
 #include <string>
 
-#include "agent/sample/sample_symbols.h"
+#include "agent/sample/sample_definitions.h"
 #include "agent/stream/event_source.h"
 #include "trace/events.h"
 #include "trace/samples.h"
@@ -38,7 +38,7 @@ class SampleSession final : public EventSource {
   void Begin() { failure_.Activate(); }
   // interval: bytes, of the sample points of which this is one. The sample's number, by which its death will be known; 0: tracing
   // is off.
-  uint64_t Sample(uint64_t interval, uint32_t thread, uint32_t kind, uint64_t bytes);
+  uint64_t Sample(uint64_t interval, uint32_t thread, uint32_t site_class, uint64_t bytes);
   void Died(uint64_t number);
   // A sample whose death will not be known.
   void Untracked();
@@ -50,9 +50,9 @@ class SampleSession final : public EventSource {
   // Nothing is lost: threads keep no samples to themselves.
   void Abandon(std::string_view reason) noexcept override { Finish(reason); }
 
-  SampleSymbols& symbols() { return symbols_; }
-  bool symbols_pending() const override { return symbols_.pending(); }
-  std::vector<trace::ByteBuffer> TakeSymbols() override { return symbols_.Take(); }
+  SampleDefinitions& definitions() { return definitions_; }
+  bool definitions_pending() const override { return definitions_.pending(); }
+  std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
   void HandOver() override;
   std::string end_reason() const override;
   std::string CountersJson() const override;
@@ -68,7 +68,7 @@ class SampleSession final : public EventSource {
 
   const WhenFull when_full_;
   const std::chrono::milliseconds wait_limit_;
-  SampleSymbols symbols_;
+  SampleDefinitions definitions_;
   std::atomic<bool> stalled_{false};  // somebody waited in vain since there was room
 
   std::atomic<uint64_t> waits_{0}, blocked_ns_{0};

@@ -48,8 +48,8 @@ class EventSource {
   virtual void Abandon(std::string_view reason) noexcept = 0;
 
   // The writer's side. Everything defined since the last call, in blocks of records.
-  virtual bool symbols_pending() const = 0;
-  virtual std::vector<trace::ByteBuffer> TakeSymbols() = 0;
+  virtual bool definitions_pending() const = 0;
+  virtual std::vector<trace::ByteBuffer> TakeDefinitions() = 0;
   // About ten times a second or more: what has waited for long may be queued.
   virtual void HandOver() {}
   // For END: after Finish or Abandon.

@@ -34,11 +34,11 @@ bool IsArray(const ClassInfo& info) { return (info.flags & trace::kClassArray) !
 bool IsVariable(const ClassInfo& info) { return (info.flags & trace::kClassVariableSize) != 0; }
 
 // Every class that the trace defines and whose name has the text in it; the one with most bytes first.
-std::vector<ClassRow> Rows(const Symbols& symbols, CountByShape& counts, const std::string& text) {
+std::vector<ClassRow> Rows(const Definitions& definitions, CountByShape& counts, const std::string& text) {
   std::unordered_map<uint64_t, Allocated> allocated;
-  for (const auto& [kind, totals] : counts.ByKind()) allocated[symbols.kind(kind).class_id].Add(totals);
+  for (const auto& [site_class, totals] : counts.BySiteClass()) allocated[definitions.site_class(site_class).class_id].Add(totals);
   std::vector<ClassRow> rows;
-  symbols.ForEachClass([&](uint64_t id, const ClassInfo& info) {
+  definitions.ForEachClass([&](uint64_t id, const ClassInfo& info) {
     if (info.name.find(text) == std::string::npos) return;
     const auto found = allocated.find(id);
     rows.push_back({id, &info, found == allocated.end() ? Allocated{} : found->second});
@@ -62,8 +62,8 @@ std::string SizeLabel(const ClassInfo& info) {
   return IsVariable(info) ? "varies" : Count(info.bytes);
 }
 
-std::string SuperLabel(const Symbols& symbols, const ClassInfo& info) {
-  return info.super == 0 ? "-" : Printable(ClassLabel(symbols, info.super));
+std::string SuperLabel(const Definitions& definitions, const ClassInfo& info) {
+  return info.super == 0 ? "-" : Printable(ClassLabel(definitions, info.super));
 }
 
 std::string Heading(const std::vector<ClassRow>& rows, const CountByShape& counts) {
@@ -71,7 +71,7 @@ std::string Heading(const std::vector<ClassRow>& rows, const CountByShape& count
                      AllocatedText(Sum(rows), counts.estimates()));
 }
 
-std::string ToTable(const Symbols& symbols, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
+std::string ToTable(const Definitions& definitions, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
   const Allocated all = Sum(rows);
   std::vector<Table::Column> columns = AllocatedColumns(estimated);
   columns.insert(columns.end(), {{"Size"}, {"Class", Align::kLeft}, {"Superclass", Align::kLeft}, {"Loader", Align::kLeft}});
@@ -79,7 +79,7 @@ std::string ToTable(const Symbols& symbols, const std::vector<ClassRow>& rows, b
   const size_t shown = Shown(rows.size(), top);
   for (const ClassRow& row : std::span(rows).first(shown)) {
     std::vector<std::string> cells = AllocatedCells(row.allocated, all, estimated);
-    cells.insert(cells.end(), {SizeLabel(*row.info), Printable(row.info->name), SuperLabel(symbols, *row.info),
+    cells.insert(cells.end(), {SizeLabel(*row.info), Printable(row.info->name), SuperLabel(definitions, *row.info),
                                Printable(row.info->loader_name)});
     table.Add(std::move(cells));
   }
@@ -112,7 +112,7 @@ std::string TypeOf(const ClassRow& row, const LayoutPart& part) {
   return part.kind == Kind::kElements && name.size() > 2 ? name.substr(0, name.size() - 2) : "";
 }
 
-std::string LayoutTable(const Symbols& symbols, const ClassRow& row, const ClassLayout& layout) {
+std::string LayoutTable(const Definitions& definitions, const ClassRow& row, const ClassLayout& layout) {
   Table table({{"Offset"},
                {"Size"},
                {"Type", Align::kLeft},
@@ -122,16 +122,16 @@ std::string LayoutTable(const Symbols& symbols, const ClassRow& row, const Class
     const bool inherited = part.field != nullptr && part.declared_in != row.id;
     table.Add({Count(part.offset), Count(part.bytes), Printable(TypeOf(row, part)),
                part.field != nullptr ? Printable(part.field->name) : std::string(PartLabel(part, layout)),
-               inherited ? Printable(ClassLabel(symbols, part.declared_in)) : ""});
+               inherited ? Printable(ClassLabel(definitions, part.declared_in)) : ""});
   }
   return table.ToString();
 }
 
 // What stands under the parts.
-std::string Note(const Symbols& symbols, const ClassRow& row, const ClassLayout& layout) {
+std::string Note(const Definitions& definitions, const ClassRow& row, const ClassLayout& layout) {
   if (layout.incomplete != 0) {
     return fmt::format("  the trace does not have the fields of {}\n",
-                       Printable(ClassLabel(symbols, layout.incomplete)));
+                       Printable(ClassLabel(definitions, layout.incomplete)));
   }
   if (IsVariable(*row.info))
     return "  behind it, fields of the VM and the static fields of the class that it stands for\n";
@@ -139,24 +139,24 @@ std::string Note(const Symbols& symbols, const ClassRow& row, const ClassLayout&
   return fmt::format("  {} of {} hold no field\n", Count(layout.gap_bytes), Plural(row.info->bytes, "byte"));
 }
 
-std::string ToLayouts(const Symbols& symbols, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
-  const ObjectFormat format = FormatOf(symbols);
+std::string ToLayouts(const Definitions& definitions, const std::vector<ClassRow>& rows, bool estimated, size_t top) {
+  const ObjectFormat format = FormatOf(definitions);
   const size_t shown = Shown(rows.size(), top);
   std::string text;
   for (const ClassRow& row : std::span(rows).first(shown)) {
-    const ClassLayout layout = LayoutOf(symbols, format, row.id);
+    const ClassLayout layout = LayoutOf(definitions, format, row.id);
     if (!text.empty()) text += "\n";
     text += Printable(row.info->name);
-    if (row.info->super != 0) text += " extends " + SuperLabel(symbols, *row.info);
+    if (row.info->super != 0) text += " extends " + SuperLabel(definitions, *row.info);
     text +=
         fmt::format(" (loader {}): size {}, {}\n", Printable(row.info->loader_name), SizeLabel(*row.info),
                     AllocatedText(row.allocated, estimated));
-    text += LayoutTable(symbols, row, layout) + Note(symbols, row, layout);
+    text += LayoutTable(definitions, row, layout) + Note(definitions, row, layout);
   }
   return text + LeftOut(rows.size(), shown);
 }
 
-nlohmann::ordered_json LayoutJson(const Symbols& symbols, const ClassRow& row, const ClassLayout& layout) {
+nlohmann::ordered_json LayoutJson(const Definitions& definitions, const ClassRow& row, const ClassLayout& layout) {
   static constexpr const char* kKinds[] = {"header", "field", "length", "elements", "gap"};
   auto list = nlohmann::ordered_json::array();
   for (const LayoutPart& part : layout.parts) {
@@ -166,17 +166,17 @@ nlohmann::ordered_json LayoutJson(const Symbols& symbols, const ClassRow& row, c
     if (!type.empty()) entry["type"] = type;
     if (part.field != nullptr) {
       entry["name"] = part.field->name;
-      entry["declared_in"] = ClassLabel(symbols, part.declared_in);
+      entry["declared_in"] = ClassLabel(definitions, part.declared_in);
     }
     list.push_back(std::move(entry));
   }
   return list;
 }
 
-nlohmann::ordered_json ToJson(const Symbols& symbols, const ClassRow& row, bool estimated) {
+nlohmann::ordered_json ToJson(const Definitions& definitions, const ClassRow& row, bool estimated) {
   const ClassInfo& info = *row.info;
   nlohmann::ordered_json json{{"id", row.id}, {"class", info.name}, {"superclass", nullptr}};
-  if (info.super != 0) json["superclass"] = ClassLabel(symbols, info.super);
+  if (info.super != 0) json["superclass"] = ClassLabel(definitions, info.super);
   json["loader"] = info.loader_name;
   json["loader_id"] = info.loader;
   json["hidden"] = (info.flags & trace::kClassHidden) != 0;
@@ -191,16 +191,16 @@ nlohmann::ordered_json ToJson(const Symbols& symbols, const ClassRow& row, bool 
   return json;
 }
 
-nlohmann::ordered_json ToJson(const Symbols& symbols, const std::vector<ClassRow>& rows, const CountByShape& counts, bool layout,
+nlohmann::ordered_json ToJson(const Definitions& definitions, const std::vector<ClassRow>& rows, const CountByShape& counts, bool layout,
                               size_t top) {
-  const ObjectFormat format = FormatOf(symbols);
+  const ObjectFormat format = FormatOf(definitions);
   auto list = nlohmann::ordered_json::array();
   for (const ClassRow& row : std::span(rows).first(Shown(rows.size(), top))) {
-    list.push_back(ToJson(symbols, row, counts.estimates()));
+    list.push_back(ToJson(definitions, row, counts.estimates()));
     if (!layout) continue;
-    const ClassLayout parts = LayoutOf(symbols, format, row.id);
+    const ClassLayout parts = LayoutOf(definitions, format, row.id);
     list.back()["layout_complete"] = parts.incomplete == 0;
-    list.back()["layout"] = LayoutJson(symbols, row, parts);
+    list.back()["layout"] = LayoutJson(definitions, row, parts);
   }
   nlohmann::ordered_json json;
   AddAllocatedNote(&json, counts);
@@ -214,17 +214,17 @@ nlohmann::ordered_json ToJson(const Symbols& symbols, const std::vector<ClassRow
 int RunClasses(Session& session, const ClassesArguments& arguments) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
-  Symbols symbols(problems);
-  CountByShape counts(symbols);
-  const PassSummary summary = session.Run(symbols, problems, counts);
+  Definitions definitions(problems);
+  CountByShape counts(definitions);
+  const PassSummary summary = session.Run(definitions, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  const std::vector<ClassRow> rows = Rows(symbols, counts, arguments.name);
+  const std::vector<ClassRow> rows = Rows(definitions, counts, arguments.name);
   if (session.json) {
-    session.out << JsonText(ToJson(symbols, rows, counts, arguments.layout, session.top));
+    session.out << JsonText(ToJson(definitions, rows, counts, arguments.layout, session.top));
   } else {
     session.out << Heading(rows, counts)
-                << (arguments.layout ? ToLayouts(symbols, rows, counts.estimates(), session.top)
-                                     : ToTable(symbols, rows, counts.estimates(), session.top));
+                << (arguments.layout ? ToLayouts(definitions, rows, counts.estimates(), session.top)
+                                     : ToTable(definitions, rows, counts.estimates(), session.top));
   }
   return session.Finish(summary, problems);
 }

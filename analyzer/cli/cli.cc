@@ -46,7 +46,7 @@ struct Arguments {
 
 CLI::App* AddCommand(CLI::App& app, Session& session, const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("TRACE", session.files, "A trace; of a rotated one its symbols file (app.trace), or some of its data files (app.trace.3)")->required();
+  command->add_option("TRACE", session.files, "A trace; of a rotated one its definitions file (app.trace), or some of its data files (app.trace.3)")->required();
   command->add_flag("--json", session.json, "Print JSON");
   return command;
 }

@@ -90,29 +90,29 @@ std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) 
 // A pass over the files.
 struct Folded {
   Problems problems;
-  Symbols symbols;
+  Definitions definitions;
   Fold fold;
   PassSummary pass;
 
   Folded(Session& session, uint32_t next, Fold::Effort effort)
-      : symbols(problems), fold(symbols, problems, next, effort), pass(session.Run(symbols, problems, fold)) {}
+      : definitions(problems), fold(definitions, problems, next, effort), pass(session.Run(definitions, problems, fold)) {}
   bool known() const { return pass.fatal.ok() && !pass.damaged && problems.total() == 0 && fold.known(); }
 };
 
 }  // namespace
 
 int RunFold(Session& session, const FoldArguments& arguments) {
-  std::string symbols_path;
+  std::string definitions_path;
   uint64_t index = 0;
   const std::string data = session.files[0];
-  if (session.files.size() != 1 || !trace::SplitDataPath(data, &symbols_path, &index)) {
+  if (session.files.size() != 1 || !trace::SplitDataPath(data, &definitions_path, &index)) {
     session.err << "anttracks: fold needs one data file of a rotated trace, such as app.trace.3\n";
     return kExitUsage;
   }
-  const std::string next_path = symbols_path + "." + std::to_string(index + 1);
+  const std::string next_path = definitions_path + "." + std::to_string(index + 1);
   const std::string out_path = next_path + trace::kOriginsSuffix;
   if (!MayWrite(session, out_path, arguments.force)) return kExitUsage;
-  session.files = {symbols_path, data, next_path};
+  session.files = {definitions_path, data, next_path};
   session.read_ahead = false;
   if (!session.Open()) return kExitUnreadable;
   // The agent deletes a data file before its origins: they were not missed if it is still there.
@@ -126,7 +126,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
     folded.reset();  // first, for its memory
     folded = std::make_unique<Folded>(session, next, Fold::Effort::kAll);
   }
-  const auto& [problems, symbols, fold, pass] = *folded;
+  const auto& [problems, definitions, fold, pass] = *folded;
   if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
   const int exit = session.Finish(pass, problems);
   if (exit != kExitFine) return exit;

@@ -68,9 +68,9 @@ std::string ToText(const std::vector<GcRecord>& gcs) {
 int RunGcs(Session& session) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
-  Symbols symbols(problems);
-  Rebuild rebuild(symbols, problems, {});
-  const PassSummary summary = session.Run(symbols, problems, rebuild);
+  Definitions definitions(problems);
+  Rebuild rebuild(definitions, problems, {});
+  const PassSummary summary = session.Run(definitions, problems, rebuild);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (session.json) {
     auto list = nlohmann::ordered_json::array();

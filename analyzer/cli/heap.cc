@@ -54,45 +54,45 @@ class Sums {
 };
 
 std::vector<Row> ByShape(const Rebuild& rebuild, bool site) {
-  const Symbols& symbols = rebuild.symbols();
+  const Definitions& definitions = rebuild.definitions();
   const std::vector<uint64_t> objects = LiveByShape(rebuild);
   std::unordered_map<uint64_t, HeapTotals> totals;
   for (uint32_t shape = 0; shape < objects.size(); shape++) {
     if (objects[shape] == 0) continue;
-    const KindInfo& kind = symbols.kind_of_shape(shape);
-    totals[site ? kind.site : kind.class_id].Add(
-        {objects[shape], objects[shape] * symbols.shapes().words(shape)});
+    const SiteClass& site_class = definitions.site_class_of_shape(shape);
+    totals[site ? site_class.site : site_class.class_id].Add(
+        {objects[shape], objects[shape] * definitions.shapes().words(shape)});
   }
   return Sums(std::move(totals)).Rows([&](uint64_t id) {
     const auto number = static_cast<uint32_t>(id);
-    return site ? SiteLabel(symbols, number) : ClassLabel(symbols, number);
+    return site ? SiteLabel(definitions, number) : ClassLabel(definitions, number);
   });
 }
 
 std::vector<Row> ByOrigin(const Rebuild& rebuild, bool thread) {
-  const Symbols& symbols = rebuild.symbols();
+  const Definitions& definitions = rebuild.definitions();
   Sums sums;
   rebuild.heap().ForEach([&](const HeapObject& object, bool) {
-    sums.Add(object.origin, symbols.shapes().words(object.shape));
+    sums.Add(object.origin, definitions.shapes().words(object.shape));
   });
   return sums.Rows([&](uint64_t id) -> std::string {
     const auto number = static_cast<uint32_t>(id);
     if (number == Origins::kFiller) return "<filler>";
     if (number == Origins::kBeforeTrace) return "<before trace>";
     const Origin& origin = rebuild.origins()[number];
-    return thread ? ThreadLabel(symbols, origin.thread) : Plural(static_cast<uint64_t>(rebuild.epoch() - origin.birth), "GC");
+    return thread ? ThreadLabel(definitions, origin.thread) : Plural(static_cast<uint64_t>(rebuild.epoch() - origin.birth), "GC");
   });
 }
 
 std::vector<Row> BySpace(const Rebuild& rebuild) {
-  const Symbols& symbols = rebuild.symbols();
+  const Definitions& definitions = rebuild.definitions();
   const std::vector<Space>& spaces = rebuild.spaces();
   Sums sums;
   size_t at = 0;
   rebuild.heap().ForEach([&](const HeapObject& object, bool) {
     while (at < spaces.size() && object.word >= spaces[at].end) at++;
     const bool inside = at < spaces.size() && object.word >= spaces[at].bottom;
-    sums.Add(inside ? static_cast<uint64_t>(spaces[at].kind) : UINT64_MAX, symbols.shapes().words(object.shape));
+    sums.Add(inside ? static_cast<uint64_t>(spaces[at].kind) : UINT64_MAX, definitions.shapes().words(object.shape));
   });
   return sums.Rows([](uint64_t kind) -> std::string {
     return kind == UINT64_MAX ? "<outside>" : std::string(SpaceLabel(static_cast<SpaceKind>(kind)));
@@ -108,16 +108,16 @@ std::vector<Row> Rows(const Rebuild& rebuild, const std::string& by) {
 }
 
 void PrintObjects(const Rebuild& rebuild, std::ostream& out) {
-  const Symbols& symbols = rebuild.symbols();
-  std::unordered_map<uint32_t, std::string> tails;  // by kind
+  const Definitions& definitions = rebuild.definitions();
+  std::unordered_map<uint32_t, std::string> tails;  // by site-class pair
   fmt::memory_buffer buffer;
   rebuild.heap().ForEach([&](const HeapObject& object, bool) {
-    const Shape& shape = symbols.shapes()[object.shape];
-    std::string& site = tails[shape.kind];
-    const KindInfo& kind = symbols.kind(shape.kind);
-    if (site.empty()) site = Printable(SiteLabel(symbols, kind.site));
+    const ObjectShape& shape = definitions.shapes()[object.shape];
+    std::string& site = tails[shape.site_class];
+    const SiteClass& site_class = definitions.site_class(shape.site_class);
+    if (site.empty()) site = Printable(SiteLabel(definitions, site_class.site));
     fmt::format_to(std::back_inserter(buffer), "{:#x}\t{}\t{}\t{}\n", object.word * 8,
-                   Printable(symbols.class_info(kind.class_id).name), uint64_t{shape.words} * 8, site);
+                   Printable(definitions.class_info(site_class.class_id).name), uint64_t{shape.words} * 8, site);
     if (buffer.size() > 1 << 20) {
       out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
       buffer.clear();
@@ -185,9 +185,9 @@ Stop FindStop(Session& session, const HeapArguments& arguments) {
     }
   }
   Problems problems;
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   ListGcs list;
-  stop.scan = session.Run(symbols, problems, list);
+  stop.scan = session.Run(definitions, problems, list);
   const std::vector<uint64_t>& ids = list.ids();
   if (!stop.scan.fatal.ok()) {
     stop.exit = session.Unreadable(stop.scan.fatal);
@@ -208,9 +208,9 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   const Stop stop = FindStop(session, arguments);
   if (stop.exit != kExitFine) return stop.exit;
   Problems problems;
-  Symbols symbols(problems);
-  Rebuild rebuild(symbols, problems, {.stop_after = stop.after});
-  PassSummary summary = session.Run(symbols, problems, rebuild, true, stop.files);
+  Definitions definitions(problems);
+  Rebuild rebuild(definitions, problems, {.stop_after = stop.after});
+  PassSummary summary = session.Run(definitions, problems, rebuild, true, stop.files);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!arguments.gc && stop.scan.damaged) {  // the last collection is only the last one before the damage
     summary.damaged = true;

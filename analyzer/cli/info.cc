@@ -24,8 +24,8 @@ constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull
 // Of a trace of samples: the same, and what they stand for.
 class SampledOverview : public Overview {
  public:
-  SampledOverview(const Symbols& symbols, Problems& problems, uint64_t interval)
-      : Overview(symbols), sampled_(symbols, problems, interval) {}
+  SampledOverview(const Definitions& definitions, Problems& problems, uint64_t interval)
+      : Overview(definitions), sampled_(definitions, problems, interval) {}
 
   void set_position(const Position& position) override { sampled_.set_position(position); }
   void Sample(const SampleEvent& event) override { sampled_.Sample(event); }
@@ -69,7 +69,7 @@ SampleTotals TotalsOf(const Sampled& sampled) {
 }
 
 std::string_view RoleLabel(const trace::FileInfo& file) {
-  if (file.is_symbols()) return "symbols";
+  if (file.is_definitions()) return "definitions";
   if (file.is_origins()) return "origins";
   return file.is_data() ? "data" : "trace";
 }
@@ -128,7 +128,7 @@ nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overvie
     const trace::FileInfo& file = reader.files()[i];
     nlohmann::ordered_json json{{"path", file.path},
                                 {"role", RoleLabel(file)}};
-    if (!file.is_symbols()) json["index"] = file.index;
+    if (!file.is_definitions()) json["index"] = file.index;
     json["bytes"] = file.bytes;
     json["format"] = fmt::format("{}.{}", file.major, file.minor);
     json["truncated_bytes"] = file.truncated_bytes;
@@ -335,7 +335,7 @@ void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummar
   lines->Add("options", summary.meta.options);
   lines->Add("started", Started(first.wall_clock_ns));
   lines->Add("time span", Duration(summary.duration_ns));
-  if (reader.files()[0].is_symbols()) AddPeriod(lines, reader, summary, overview);
+  if (reader.files()[0].is_definitions()) AddPeriod(lines, reader, summary, overview);
 }
 
 std::string SyncsText(const Overview& overview) {
@@ -443,8 +443,8 @@ std::string SegmentsText(const PassSummary& summary) {
 }
 
 template <class Sink>
-int Info(Session& session, Symbols& symbols, Problems& problems, Sink& overview) {
-  const PassSummary summary = session.Run(symbols, problems, overview);
+int Info(Session& session, Definitions& definitions, Problems& problems, Sink& overview) {
+  const PassSummary summary = session.Run(definitions, problems, overview);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (session.json) {
     session.out << JsonText(ToJson(*session.reader, summary, overview));
@@ -462,13 +462,13 @@ int Info(Session& session, Symbols& symbols, Problems& problems, Sink& overview)
 int RunInfo(Session& session) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   if (session.sampled) {
-    SampledOverview overview(symbols, problems, session.sampled->interval);
-    return Info(session, symbols, problems, overview);
+    SampledOverview overview(definitions, problems, session.sampled->interval);
+    return Info(session, definitions, problems, overview);
   }
-  Overview overview(symbols);
-  return Info(session, symbols, problems, overview);
+  Overview overview(definitions);
+  return Info(session, definitions, problems, overview);
 }
 
 }  // namespace anttracks::analyzer

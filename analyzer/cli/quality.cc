@@ -111,9 +111,9 @@ nlohmann::ordered_json ToJson(const std::vector<QualityRow>& rows, const Summary
 int RunQuality(Session& session) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
-  Symbols symbols(problems);
-  Quality quality(symbols, problems);
-  const PassSummary pass = session.Run(symbols, problems, quality);
+  Definitions definitions(problems);
+  Quality quality(definitions, problems);
+  const PassSummary pass = session.Run(definitions, problems, quality);
   if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
   const Summary summary = Summarize(quality.rows());
   if (session.json) {

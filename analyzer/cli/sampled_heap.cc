@@ -22,19 +22,19 @@ struct Row {
 
 // A number by which samples are told apart, and its name.
 std::vector<Row> Rows(const Sampled& sampled, const std::string& by, std::optional<uint64_t> gc) {
-  const Symbols& symbols = sampled.symbols();
+  const Definitions& definitions = sampled.definitions();
   const auto begun = gc ? *gc + 1 : sampled.gcs().empty() ? 0 : sampled.gcs().back().id + 1;
   const auto key = [&](const SampledObject& sample) -> uint64_t {
-    if (by == "site") return symbols.kind(sample.kind).site;
+    if (by == "site") return definitions.site_class(sample.site_class).site;
     if (by == "thread") return sample.thread;
     if (by == "age") return begun - std::min<uint64_t>(begun, sample.born);
-    return symbols.kind(sample.kind).class_id;
+    return definitions.site_class(sample.site_class).class_id;
   };
   const auto name = [&](uint64_t id) -> std::string {
-    if (by == "site") return SiteLabel(symbols, static_cast<uint32_t>(id));
-    if (by == "thread") return ThreadLabel(symbols, id);
+    if (by == "site") return SiteLabel(definitions, static_cast<uint32_t>(id));
+    if (by == "thread") return ThreadLabel(definitions, id);
     if (by == "age") return Plural(id, "GC");
-    return ClassLabel(symbols, id);
+    return ClassLabel(definitions, id);
   };
   std::map<std::string, Estimate> by_name;
   for (const auto& [id, estimate] : sampled.By(key, [&](const SampledObject& s) { return s.LivesAfter(gc); })) {
@@ -187,9 +187,9 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (arguments.objects) return session.NotInSamples("--objects lists every object by its address");
   if (arguments.by == "space") return session.NotInSamples("--by space takes the addresses of objects");
   Problems problems;
-  Symbols symbols(problems);
-  Sampled sampled(symbols, problems, session.sampled->interval);
-  const PassSummary summary = session.Run(symbols, problems, sampled);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  const PassSummary summary = session.Run(definitions, problems, sampled);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   std::vector<uint64_t> ids;
   for (const Sampled::Gc& gc : sampled.gcs()) ids.push_back(gc.id);
@@ -210,9 +210,9 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
 
 int RunSampledGcs(Session& session) {
   Problems problems;
-  Symbols symbols(problems);
-  Sampled sampled(symbols, problems, session.sampled->interval);
-  const PassSummary summary = session.Run(symbols, problems, sampled);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  const PassSummary summary = session.Run(definitions, problems, sampled);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   const std::vector<GcRow> rows = GcRows(sampled);
   if (session.json) {

@@ -33,20 +33,20 @@ struct SiteRow {
 };
 
 std::vector<SiteRow> SiteRows(const Sampled& sampled, const SitesArguments& arguments) {
-  const Symbols& symbols = sampled.symbols();
+  const Definitions& definitions = sampled.definitions();
   std::map<SiteKey, std::pair<Estimate, Estimate>> by_key;
-  const auto add = [&](const std::map<uint64_t, Estimate>& by_kind, auto&& part) {
-    for (const auto& [id, estimate] : by_kind) {
-      const KindInfo& kind = symbols.kind(id);
-      SiteKey key{SiteLabel(symbols, kind.site), ClassLabel(symbols, kind.class_id), {}};
-      if (arguments.callers) key.callers = CallerLabels(symbols, kind.site);
+  const auto add = [&](const std::map<uint64_t, Estimate>& by_site_class, auto&& part) {
+    for (const auto& [id, estimate] : by_site_class) {
+      const SiteClass& site_class = definitions.site_class(id);
+      SiteKey key{SiteLabel(definitions, site_class.site), ClassLabel(definitions, site_class.class_id), {}};
+      if (arguments.callers) key.callers = CallerLabels(definitions, site_class.site);
       part(by_key[std::move(key)]).Add(estimate);
     }
   };
-  const auto kind = [](const SampledObject& sample) -> uint64_t { return sample.kind; };
-  add(sampled.By(kind, Every), [](auto& row) -> Estimate& { return row.first; });
+  const auto site_class = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
+  add(sampled.By(site_class, Every), [](auto& row) -> Estimate& { return row.first; });
   if (arguments.live) {
-    add(sampled.By(kind, [&](const SampledObject& s) { return s.LivesAfter(arguments.gc); }),
+    add(sampled.By(site_class, [&](const SampledObject& s) { return s.LivesAfter(arguments.gc); }),
         [](auto& row) -> Estimate& { return row.second; });
   }
   std::vector<SiteRow> rows;
@@ -125,8 +125,8 @@ struct ClassRow {
 };
 
 std::vector<ClassRow> ClassRows(const Sampled& sampled, const std::string& text) {
-  const Symbols& symbols = sampled.symbols();
-  const auto class_of = [&](const SampledObject& sample) -> uint64_t { return symbols.kind(sample.kind).class_id; };
+  const Definitions& definitions = sampled.definitions();
+  const auto class_of = [&](const SampledObject& sample) -> uint64_t { return definitions.site_class(sample.site_class).class_id; };
   std::unordered_map<uint64_t, Sizes> sizes;
   for (const SampledObject& sample : sampled.samples()) {
     Sizes& s = sizes[class_of(sample)];
@@ -134,7 +134,7 @@ std::vector<ClassRow> ClassRows(const Sampled& sampled, const std::string& text)
   }
   std::vector<ClassRow> rows;
   for (const auto& [id, estimate] : sampled.By(class_of, Every)) {
-    const ClassInfo& info = symbols.class_info(id);
+    const ClassInfo& info = definitions.class_info(id);
     if (info.name.find(text) == std::string::npos) continue;
     rows.push_back({id, &info, estimate, sizes[id]});
   }
@@ -197,12 +197,12 @@ Estimate Sum(const std::vector<Row>& rows) {
   return all;
 }
 
-std::string ThreadsTable(const Symbols& symbols, const std::vector<ThreadRow>& rows, size_t top) {
+std::string ThreadsTable(const Definitions& definitions, const std::vector<ThreadRow>& rows, size_t top) {
   const Estimate all = Sum(rows);
   Table table({{"Id"}, {"Java id"}, {"Samples"}, {"Est. objects"}, {"Est. bytes"}, {"Share"}, {"Name", Align::kLeft}});
   const size_t shown = Shown(rows.size(), top);
   for (const ThreadRow& row : std::span(rows).first(shown)) {
-    const ThreadInfo& info = symbols.thread(row.id);
+    const ThreadInfo& info = definitions.thread(row.id);
     table.Add({std::to_string(row.id), info.java_id == 0 ? "-" : std::to_string(info.java_id),
                Count(row.estimate.samples), AboutCount(row.estimate.objects), AboutCount(row.estimate.bytes),
                AboutShare(row.estimate.bytes, all.bytes), Printable(info.name)});
@@ -217,7 +217,7 @@ nlohmann::ordered_json ThreadsJson(const Sampled& sampled, const std::vector<Thr
   auto json = EstimatesJson(sampled);
   json["threads"] = nlohmann::ordered_json::array();
   for (const ThreadRow& row : rows) {
-    const ThreadInfo& info = sampled.symbols().thread(row.id);
+    const ThreadInfo& info = sampled.definitions().thread(row.id);
     nlohmann::ordered_json entry{{"id", row.id}, {"java_id", info.java_id}, {"os_id", info.os_id}, {"name", info.name}};
     AddEstimate(&entry, row.estimate);
     json["threads"].push_back(std::move(entry));
@@ -234,9 +234,9 @@ std::string Head(const Sampled& sampled, const std::string& line) {
 int RunSampledSites(Session& session, const SitesArguments& arguments) {
   if (arguments.tiers) return session.NotInSamples("--tiers: JVM TI does not tell which compiler made the code that allocates");
   Problems problems;
-  Symbols symbols(problems);
-  Sampled sampled(symbols, problems, session.sampled->interval);
-  const PassSummary summary = session.Run(symbols, problems, sampled);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  const PassSummary summary = session.Run(definitions, problems, sampled);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (arguments.gc) {
     std::vector<uint64_t> ids;
@@ -265,9 +265,9 @@ int RunSampledSites(Session& session, const SitesArguments& arguments) {
 int RunSampledClasses(Session& session, const ClassesArguments& arguments) {
   if (arguments.layout) return session.NotInSamples("--layout: the fields of classes are not recorded");
   Problems problems;
-  Symbols symbols(problems);
-  Sampled sampled(symbols, problems, session.sampled->interval);
-  const PassSummary summary = session.Run(symbols, problems, sampled);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  const PassSummary summary = session.Run(definitions, problems, sampled);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   const std::vector<ClassRow> rows = ClassRows(sampled, arguments.name);
   const Estimate all = Sum(rows);
@@ -283,13 +283,13 @@ int RunSampledClasses(Session& session, const ClassesArguments& arguments) {
 
 int RunSampledThreads(Session& session) {
   Problems problems;
-  Symbols symbols(problems);
-  Sampled sampled(symbols, problems, session.sampled->interval);
-  const PassSummary summary = session.Run(symbols, problems, sampled);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  const PassSummary summary = session.Run(definitions, problems, sampled);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   const std::vector<ThreadRow> rows = ThreadRows(sampled);
   session.out << (session.json ? JsonText(ThreadsJson(sampled, rows))
-                               : Head(sampled, "\n") + ThreadsTable(symbols, rows, session.top));
+                               : Head(sampled, "\n") + ThreadsTable(definitions, rows, session.top));
   return session.Finish(summary, problems);
 }
 

@@ -24,9 +24,9 @@ class FindMeta : public SinkBase {
 
 std::optional<SampledMeta> FindSampling(trace::ChunkSource& reader) {
   Problems problems;
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   FindMeta sink;
-  Pass<FindMeta> pass(reader, symbols, problems, sink);
+  Pass<FindMeta> pass(reader, definitions, problems, sink);
   const PassSummary& summary = pass.Run();
   if (!summary.has_meta || !summary.meta.sampled) return std::nullopt;
   return SampledMeta{summary.meta.interval, summary.meta.depth};
@@ -85,7 +85,7 @@ int Session::Finish(const PassSummary& summary, const Problems& problems) {
     err << "note: the agent lost events " << Plural(losses, "time")
         << "; what follows a loss is not exact until the next sync point\n";
   }
-  if (summary.symbols_damaged) {
+  if (summary.definitions_damaged) {
     err << "warning: the trace is damaged: " << summary.damage << "\n"
         << "         classes, sites or threads may be missing; see 'anttracks verify'\n";
     return kExitDamaged;

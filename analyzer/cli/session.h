@@ -52,13 +52,13 @@ struct Session {
   int Finish(const PassSummary& summary, const Problems& problems);
 
   template <class Sink>
-  PassSummary Run(Symbols& symbols, Problems& problems, Sink& sink, bool stop_at_damage = true, std::vector<bool> only_files = {}) {
+  PassSummary Run(Definitions& definitions, Problems& problems, Sink& sink, bool stop_at_damage = true, std::vector<bool> only_files = {}) {
     Progress progress(show_progress);
     PassOptions options;
     options.stop_at_damage = stop_at_damage;
     options.files = std::move(only_files);
     options.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
-    return Pass<Sink>(*reader, symbols, problems, sink, std::move(options)).Run();
+    return Pass<Sink>(*reader, definitions, problems, sink, std::move(options)).Run();
   }
 };
 

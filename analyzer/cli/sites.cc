@@ -48,7 +48,7 @@ struct SiteRow {
 
 // What a pass found, without the names.
 struct SiteCounts {
-  std::map<uint32_t, SiteTotals> by_kind;
+  std::map<uint32_t, SiteTotals> by_site_class;
   const CountByShape* counts = nullptr;
   // With --live only.
   std::string moment;
@@ -58,23 +58,23 @@ struct SiteCounts {
 };
 
 // live: objects by shape.
-std::map<uint32_t, SiteTotals> ByKind(const Symbols& symbols, CountByShape& allocated, const std::vector<uint64_t>& live) {
-  std::map<uint32_t, SiteTotals> by_kind;
-  for (const auto& [kind, totals] : allocated.ByKind()) by_kind[kind].allocated = totals;
+std::map<uint32_t, SiteTotals> BySiteClass(const Definitions& definitions, CountByShape& allocated, const std::vector<uint64_t>& live) {
+  std::map<uint32_t, SiteTotals> by_site_class;
+  for (const auto& [site_class, totals] : allocated.BySiteClass()) by_site_class[site_class].allocated = totals;
   for (uint32_t shape = 0; shape < live.size(); shape++) {
     if (live[shape] == 0) continue;
-    by_kind[symbols.shapes()[shape].kind].live.Add({live[shape], live[shape] * symbols.shapes().words(shape)});
+    by_site_class[definitions.shapes()[shape].site_class].live.Add({live[shape], live[shape] * definitions.shapes().words(shape)});
   }
-  return by_kind;
+  return by_site_class;
 }
 
-std::vector<SiteRow> Rows(const Symbols& symbols, const SiteCounts& counts, const SitesArguments& arguments) {
+std::vector<SiteRow> Rows(const Definitions& definitions, const SiteCounts& counts, const SitesArguments& arguments) {
   std::map<SiteKey, SiteTotals> by_key;
-  for (const auto& [kind_id, totals] : counts.by_kind) {
-    const KindInfo& kind = symbols.kind(kind_id);
-    SiteKey key{SiteLabel(symbols, kind.site), ClassLabel(symbols, kind.class_id), "", {}};
-    if (arguments.tiers) key.tier = TierLabel(symbols, kind.site);
-    if (arguments.callers) key.callers = CallerLabels(symbols, kind.site);
+  for (const auto& [site_class_id, totals] : counts.by_site_class) {
+    const SiteClass& site_class = definitions.site_class(site_class_id);
+    SiteKey key{SiteLabel(definitions, site_class.site), ClassLabel(definitions, site_class.class_id), "", {}};
+    if (arguments.tiers) key.tier = TierLabel(definitions, site_class.site);
+    if (arguments.callers) key.callers = CallerLabels(definitions, site_class.site);
     by_key[std::move(key)].Add(totals);
   }
   std::vector<SiteRow> rows;
@@ -174,28 +174,28 @@ std::string ToText(const std::vector<SiteRow>& rows, const SiteCounts& counts, c
   return text + "\n" + table.ToString() + LeftOut(rows.size(), shown);
 }
 
-void Print(Session& session, const Symbols& symbols, const SiteCounts& counts,
+void Print(Session& session, const Definitions& definitions, const SiteCounts& counts,
            const SitesArguments& arguments) {
-  const std::vector<SiteRow> rows = Rows(symbols, counts, arguments);
+  const std::vector<SiteRow> rows = Rows(definitions, counts, arguments);
   session.out << (session.json ? JsonText(ToJson(rows, counts, arguments, session.top))
                                : ToText(rows, counts, arguments, session.top));
 }
 
 int RunAllocated(Session& session, const SitesArguments& arguments) {
   Problems problems;
-  Symbols symbols(problems);
-  CountByShape counts(symbols);
-  const PassSummary summary = session.Run(symbols, problems, counts);
+  Definitions definitions(problems);
+  CountByShape counts(definitions);
+  const PassSummary summary = session.Run(definitions, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  Print(session, symbols, {ByKind(symbols, counts, {}), &counts, "", {}, HeapState::kStart, 0}, arguments);
+  Print(session, definitions, {BySiteClass(definitions, counts, {}), &counts, "", {}, HeapState::kStart, 0}, arguments);
   return session.Finish(summary, problems);
 }
 
 int RunLive(Session& session, const SitesArguments& arguments) {
   Problems problems;
-  Symbols symbols(problems);
-  LiveAndAllocated sink(symbols, problems, arguments.gc);
-  const PassSummary summary = session.Run(symbols, problems, sink);
+  Definitions definitions(problems);
+  LiveAndAllocated sink(definitions, problems, arguments.gc);
+  const PassSummary summary = session.Run(definitions, problems, sink);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (arguments.gc && !sink.found()) {
@@ -204,8 +204,8 @@ int RunLive(Session& session, const SitesArguments& arguments) {
     return session.NoSuchGc(*arguments.gc, ids);
   }
   const std::string moment = sink.found() ? AfterGc(*sink.found()) : AtEnd(summary.duration_ns);
-  Print(session, symbols,
-        {ByKind(symbols, sink.allocated(), sink.live()), &sink.allocated(), moment, arguments.gc, sink.live_state(), sink.live_unknown_words()},
+  Print(session, definitions,
+        {BySiteClass(definitions, sink.allocated(), sink.live()), &sink.allocated(), moment, arguments.gc, sink.live_state(), sink.live_unknown_words()},
         arguments);
   return session.Finish(summary, problems);
 }

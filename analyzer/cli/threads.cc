@@ -20,10 +20,10 @@ struct ThreadRow {
   uint64_t bytes() const { return counts.words() * 8; }
 };
 
-std::vector<ThreadRow> Rows(const Symbols& symbols, CountByThread& counts) {
+std::vector<ThreadRow> Rows(const Definitions& definitions, CountByThread& counts) {
   std::vector<ThreadRow> rows;
   for (const auto& [id, row] : counts.rows()) rows.push_back({id, row});
-  symbols.ForEachThread([&](uint64_t id, const ThreadInfo&) {
+  definitions.ForEachThread([&](uint64_t id, const ThreadInfo&) {
     if (counts.rows().count(id) == 0) rows.push_back({id, {}});
   });
   std::stable_sort(rows.begin(), rows.end(), [](const ThreadRow& a, const ThreadRow& b) {
@@ -32,8 +32,8 @@ std::vector<ThreadRow> Rows(const Symbols& symbols, CountByThread& counts) {
   return rows;
 }
 
-nlohmann::ordered_json ToJson(const Symbols& symbols, const ThreadRow& row, bool estimated) {
-  const ThreadInfo& info = symbols.thread(row.id);
+nlohmann::ordered_json ToJson(const Definitions& definitions, const ThreadRow& row, bool estimated) {
+  const ThreadInfo& info = definitions.thread(row.id);
   const Estimated objects = row.counts.objects();
   nlohmann::ordered_json json{{"id", row.id}, {"java_id", info.java_id}, {"os_id", info.os_id}, {"name", info.name}};
   json["objects"] = Rounded(objects.value);
@@ -54,7 +54,7 @@ std::string ObjectsText(const Estimated& objects, bool estimated) {
   return AboutCount(objects.value) + " (" + Count(Rounded(objects.low)) + " to " + Count(Rounded(objects.high)) + ")";
 }
 
-std::string ToText(const Symbols& symbols, const std::vector<ThreadRow>& rows, bool estimated, size_t top) {
+std::string ToText(const Definitions& definitions, const std::vector<ThreadRow>& rows, bool estimated, size_t top) {
   uint64_t bytes = 0, outside = 0;
   Estimated objects;
   for (const ThreadRow& row : rows) {
@@ -68,7 +68,7 @@ std::string ToText(const Symbols& symbols, const std::vector<ThreadRow>& rows, b
   size_t shown = 0;
   for (const ThreadRow& row : rows) {
     if (top != 0 && shown++ == top) break;
-    const ThreadInfo& info = symbols.thread(row.id);
+    const ThreadInfo& info = definitions.thread(row.id);
     table.Add({std::to_string(row.id), info.java_id == 0 ? "-" : std::to_string(info.java_id),
                ObjectsText(row.counts.objects(), estimated), Count(row.bytes()), Percent(row.bytes(), bytes),
                Count(row.counts.outside.objects), info.defined ? Printable(info.name) : "<unknown>"});
@@ -84,17 +84,17 @@ std::string ToText(const Symbols& symbols, const std::vector<ThreadRow>& rows, b
 int RunThreads(Session& session) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems;
-  Symbols symbols(problems);
-  CountByThread counts(symbols);
-  const PassSummary summary = session.Run(symbols, problems, counts);
+  Definitions definitions(problems);
+  CountByThread counts(definitions);
+  const PassSummary summary = session.Run(definitions, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  const std::vector<ThreadRow> rows = Rows(symbols, counts);
+  const std::vector<ThreadRow> rows = Rows(definitions, counts);
   if (session.json) {
     auto list = nlohmann::ordered_json::array();
-    for (const ThreadRow& row : rows) list.push_back(ToJson(symbols, row, counts.estimates()));
+    for (const ThreadRow& row : rows) list.push_back(ToJson(definitions, row, counts.estimates()));
     session.out << JsonText({{"threads", list}});
   } else {
-    session.out << ToText(symbols, rows, counts.estimates(), session.top);
+    session.out << ToText(definitions, rows, counts.estimates(), session.top);
   }
   return session.Finish(summary, problems);
 }

@@ -46,7 +46,7 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
   const SyncCounts& syncs = rebuild.syncs();
   std::string checked = fmt::format("{} and {}", Plural(summary.chunks, "chunk"),
                                     Plural(rebuild.gcs().size(), "collection"));
-  if (session.reader->files()[0].is_symbols()) {
+  if (session.reader->files()[0].is_definitions()) {
     checked = fmt::format("{}, {} and {}", Plural(summary.chunks, "chunk"),
                           Plural(rebuild.gcs().size(), "collection"), Plural(syncs.checked, "sync point"));
     text += fmt::format("sync points: {} compared with the heap, {} taken as the heap, {} abandoned\n",
@@ -116,8 +116,8 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
 }
 
 template <class Sink>
-int Verify(Session& session, Symbols& symbols, Problems& problems, Sink& sink) {
-  const PassSummary summary = session.Run(symbols, problems, sink, /*stop_at_damage=*/false);
+int Verify(Session& session, Definitions& definitions, Problems& problems, Sink& sink) {
+  const PassSummary summary = session.Run(definitions, problems, sink, /*stop_at_damage=*/false);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   session.out << (session.json ? JsonText(ToJson(session, summary, problems, sink))
                                : ToText(session, summary, problems, sink));
@@ -132,13 +132,13 @@ int Verify(Session& session, Symbols& symbols, Problems& problems, Sink& sink) {
 int RunVerify(Session& session, size_t max_errors) {
   if (!session.Open()) return kExitUnreadable;
   Problems problems(max_errors);
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   if (session.sampled) {
-    Sampled sampled(symbols, problems, session.sampled->interval);
-    return Verify(session, symbols, problems, sampled);
+    Sampled sampled(definitions, problems, session.sampled->interval);
+    return Verify(session, definitions, problems, sampled);
   }
-  Rebuild rebuild(symbols, problems, {.check_spaces = true});
-  return Verify(session, symbols, problems, rebuild);
+  Rebuild rebuild(definitions, problems, {.check_spaces = true});
+  return Verify(session, definitions, problems, rebuild);
 }
 
 }  // namespace anttracks::analyzer

@@ -6,7 +6,7 @@
 
 namespace anttracks::analyzer {
 
-Heap::Heap(const Shapes& shapes, uint64_t start, uint64_t end)
+Heap::Heap(const ObjectShapes& shapes, uint64_t start, uint64_t end)
     : shapes_(&shapes),
       start_(start),
       end_(end),

@@ -12,7 +12,7 @@
 
 #include "analyzer/model/page.h"
 #include "analyzer/model/page_tree.h"
-#include "analyzer/model/shapes.h"
+#include "analyzer/model/object_shapes.h"
 
 namespace anttracks::analyzer {
 
@@ -39,7 +39,7 @@ enum class MoveResult { kOk, kNoObject, kMovedTwice };
 class Heap {
  public:
   // [start, end) is the reserved range in words; end - start must be at most kMaxHeapWords.
-  Heap(const Shapes& shapes, uint64_t start, uint64_t end);
+  Heap(const ObjectShapes& shapes, uint64_t start, uint64_t end);
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
@@ -119,7 +119,7 @@ class Heap {
   void Account(const Page& page, uint32_t from, uint32_t to, HeapTotals* untaken);
   std::unique_ptr<Page> Without(const Page& page, uint32_t covered, uint32_t from, uint32_t to) const;
 
-  const Shapes* shapes_;
+  const ObjectShapes* shapes_;
   uint64_t start_;
   uint64_t end_;
   uint64_t first_page_;

@@ -11,7 +11,7 @@ constexpr size_t kMaxCallers = 256;
 
 }  // namespace
 
-std::string SiteLabel(const Symbols& symbols, uint32_t id) {
+std::string SiteLabel(const Definitions& definitions, uint32_t id) {
   switch (id) {
     case kSiteUnknown: return "<unknown>";
     case kSiteVm: return "<vm>";
@@ -20,9 +20,9 @@ std::string SiteLabel(const Symbols& symbols, uint32_t id) {
     case trace::kSiteArchive: return "<archive>";
     default: break;
   }
-  const SiteInfo& site = symbols.site(id);
+  const SiteInfo& site = definitions.site(id);
   if (!site.defined) return fmt::format("<site {}>", id);
-  const MethodInfo& method = symbols.method(site.method);
+  const MethodInfo& method = definitions.method(site.method);
   if (!method.defined) return fmt::format("<method {}>", site.method);
   std::string place = method.source_file.empty() ? "Unknown Source" : method.source_file;
   if (site.bci < 0) {
@@ -33,16 +33,16 @@ std::string SiteLabel(const Symbols& symbols, uint32_t id) {
   return fmt::format("{}.{}({})", method.class_name, method.name, place);
 }
 
-std::vector<std::string> CallerLabels(const Symbols& symbols, uint32_t id) {
+std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t id) {
   std::vector<std::string> labels;
-  for (id = symbols.site(id).caller; id != 0 && labels.size() < kMaxCallers; id = symbols.site(id).caller) {
-    labels.push_back(SiteLabel(symbols, id));
+  for (id = definitions.site(id).caller; id != 0 && labels.size() < kMaxCallers; id = definitions.site(id).caller) {
+    labels.push_back(SiteLabel(definitions, id));
   }
   return labels;
 }
 
-std::string_view TierLabel(const Symbols& symbols, uint32_t id) {
-  const SiteInfo& site = symbols.site(id);
+std::string_view TierLabel(const Definitions& definitions, uint32_t id) {
+  const SiteInfo& site = definitions.site(id);
   if (!site.defined) return "-";
   switch (static_cast<trace::Tier>(site.tier)) {
     case trace::Tier::kInterpreter: return "interpreter";
@@ -54,14 +54,14 @@ std::string_view TierLabel(const Symbols& symbols, uint32_t id) {
   return "?";
 }
 
-std::string ClassLabel(const Symbols& symbols, uint64_t class_id) {
-  const ClassInfo& info = symbols.class_info(class_id);
+std::string ClassLabel(const Definitions& definitions, uint64_t class_id) {
+  const ClassInfo& info = definitions.class_info(class_id);
   return info.defined ? info.name : fmt::format("<class {}>", class_id);
 }
 
-std::string ThreadLabel(const Symbols& symbols, uint64_t thread) {
+std::string ThreadLabel(const Definitions& definitions, uint64_t thread) {
   if (thread == 0) return "<before trace>";
-  const ThreadInfo& info = symbols.thread(thread);
+  const ThreadInfo& info = definitions.thread(thread);
   return info.defined ? fmt::format("{} ({})", info.name, thread) : fmt::format("<thread {}>", thread);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names for people: sites, classes, threads, ages.
 //
-// Thread safety: none. Ownership: symbols are borrowed.
+// Thread safety: none. Ownership: definitions are borrowed.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "analyzer/model/events.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 
 namespace anttracks::analyzer {
 
 // "java.util.HashMap.newNode(HashMap.java:1797)"; "<unknown>", "<vm>", "<filler>", "<overflow>".
-std::string SiteLabel(const Symbols& symbols, uint32_t site);
+std::string SiteLabel(const Definitions& definitions, uint32_t site);
 // The inlined callers, innermost first, each as above; what follows a native method's site too.
-std::vector<std::string> CallerLabels(const Symbols& symbols, uint32_t site);
+std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t site);
 // "interpreter", "C1", "C2", "native", "unknown", "-" for reserved sites.
-std::string_view TierLabel(const Symbols& symbols, uint32_t site);
-std::string ClassLabel(const Symbols& symbols, uint64_t class_id);
+std::string_view TierLabel(const Definitions& definitions, uint32_t site);
+std::string ClassLabel(const Definitions& definitions, uint64_t class_id);
 // "main (1)", "<before trace>" for 0.
-std::string ThreadLabel(const Symbols& symbols, uint64_t thread);
+std::string ThreadLabel(const Definitions& definitions, uint64_t thread);
 std::string_view SpaceLabel(trace::SpaceKind kind);
 std::string_view GcLabel(trace::GcKind kind);
 // "", "incomplete", "complete", "abandoned"

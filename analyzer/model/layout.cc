@@ -37,11 +37,11 @@ class Builder {
   uint64_t end_ = 0;
 };
 
-std::vector<LayoutPart> FieldsOf(const Symbols& symbols, const ObjectFormat& format, uint64_t class_id,
+std::vector<LayoutPart> FieldsOf(const Definitions& definitions, const ObjectFormat& format, uint64_t class_id,
                                  uint64_t* incomplete) {
   std::vector<LayoutPart> fields;
   while (class_id != 0) {
-    const ClassInfo& info = symbols.class_info(class_id);
+    const ClassInfo& info = definitions.class_info(class_id);
     if (!info.fields_known) *incomplete = class_id;
     for (const FieldInfo& field : info.fields) {
       const uint64_t bytes = FieldBytes(field.signature, format.reference_bytes);
@@ -61,9 +61,9 @@ bool HoldsReferences(const ClassInfo& array) {
 
 }  // namespace
 
-ObjectFormat FormatOf(const Symbols& symbols) {
+ObjectFormat FormatOf(const Definitions& definitions) {
   ObjectFormat format;
-  symbols.ForEachClass([&](uint64_t, const ClassInfo& info) {
+  definitions.ForEachClass([&](uint64_t, const ClassInfo& info) {
     if ((info.flags & trace::kClassArray) == 0) return;
     format.header_bytes = info.header_bytes <= kCompressedArrayHeader ? 12 : 16;
     if (HoldsReferences(info)) format.reference_bytes = uint64_t{1} << info.log2_element;
@@ -71,17 +71,17 @@ ObjectFormat FormatOf(const Symbols& symbols) {
   return format;
 }
 
-ClassLayout LayoutOf(const Symbols& symbols, const ObjectFormat& format, uint64_t class_id) {
+ClassLayout LayoutOf(const Definitions& definitions, const ObjectFormat& format, uint64_t class_id) {
   ClassLayout layout;
   Builder builder(&layout);
-  const ClassInfo& info = symbols.class_info(class_id);
+  const ClassInfo& info = definitions.class_info(class_id);
   builder.Add({Kind::kHeader, 0, format.header_bytes});
   if ((info.flags & trace::kClassArray) != 0) {
     builder.Add({Kind::kLength, format.header_bytes, kLengthBytes});
     builder.Add({Kind::kElements, info.header_bytes, uint64_t{1} << info.log2_element});
     return layout;
   }
-  for (const LayoutPart& field : FieldsOf(symbols, format, class_id, &layout.incomplete)) builder.Add(field);
+  for (const LayoutPart& field : FieldsOf(definitions, format, class_id, &layout.incomplete)) builder.Add(field);
   builder.GapTo(info.bytes);
   return layout;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an object of a class lies in memory: header, inherited and own fields, and what is between them.
 //
-// Thread safety: none. Ownership: parts point into the symbols. Units: bytes.
+// Thread safety: none. Ownership: parts point into the definitions. Units: bytes.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 
 namespace anttracks::analyzer {
 
@@ -19,7 +19,7 @@ struct ObjectFormat {
 
 // As the trace's array classes show it; with none, the JVM's default (compressed class pointers and
 // references).
-ObjectFormat FormatOf(const Symbols& symbols);
+ObjectFormat FormatOf(const Definitions& definitions);
 
 struct LayoutPart {
   enum class Kind {
@@ -44,6 +44,6 @@ struct ClassLayout {
   uint64_t incomplete = 0;
 };
 
-ClassLayout LayoutOf(const Symbols& symbols, const ObjectFormat& format, uint64_t class_id);
+ClassLayout LayoutOf(const Definitions& definitions, const ObjectFormat& format, uint64_t class_id);
 
 }  // namespace anttracks::analyzer

@@ -40,7 +40,7 @@ struct Allocated {
 // Objects by shape, over the whole trace; what sync points found is not allocated and not counted.
 class CountByShape : public SinkBase {
  public:
-  explicit CountByShape(const Symbols& symbols) : symbols_(&symbols) {}
+  explicit CountByShape(const Definitions& definitions) : definitions_(&definitions) {}
 
   void AllocBegin(uint64_t, uint64_t, uint32_t share) override { share_ = share; }
   void RunBegin(trace::How how) override {
@@ -51,7 +51,7 @@ class CountByShape : public SinkBase {
     if (shape >= objects_.size()) Grow(shape);
     objects_[shape]++;
     if (chosen_) {
-      estimator_.Object(GroupOf(shape), symbols_->shapes().words(shape));
+      estimator_.Object(GroupOf(shape), definitions_->shapes().words(shape));
     } else {
       exact_[shape]++;
     }
@@ -60,12 +60,12 @@ class CountByShape : public SinkBase {
   bool Found(uint64_t, uint64_t, uint32_t shape) override {
     if (shape >= objects_.size()) Grow(shape);
     objects_[shape]++;
-    estimator_.Found(GroupOf(shape), symbols_->shapes().words(shape));
+    estimator_.Found(GroupOf(shape), definitions_->shapes().words(shape));
     return true;
   }
 
-  // By kind id, of all kinds of which something is known.
-  std::map<uint32_t, Allocated> ByKind();
+  // By site-class pair id, of all site-class pairs of which something is known.
+  std::map<uint32_t, Allocated> BySiteClass();
   // Whether those are estimates.
   bool estimates() const { return skipped_words() != 0; }
   uint64_t skipped_words() const { return estimator_.skipped_words(); }
@@ -81,35 +81,35 @@ class CountByShape : public SinkBase {
     static constexpr auto kNone = UINT32_MAX;
     if (shape >= groups_.size()) groups_.resize(shape + size_t{1}, kNone);
     if (groups_[shape] != kNone) return groups_[shape];
-    const auto next = static_cast<ShareEstimator::Group>(group_of_kind_.size());
-    return groups_[shape] = group_of_kind_.try_emplace(symbols_->shapes()[shape].kind, next).first->second;
+    const auto next = static_cast<ShareEstimator::Group>(group_of_site_class_.size());
+    return groups_[shape] = group_of_site_class_.try_emplace(definitions_->shapes()[shape].site_class, next).first->second;
   }
 
-  const Symbols* symbols_;
+  const Definitions* definitions_;
   uint32_t share_ = trace::kWholeShare;
   bool chosen_ = false;  // the run's stretch, by chance
   std::vector<uint64_t> objects_, exact_;  // by shape: all that are known, those that stand for themselves only
   std::vector<ShareEstimator::Group> groups_;  // by shape
-  std::unordered_map<uint32_t, ShareEstimator::Group> group_of_kind_;
+  std::unordered_map<uint32_t, ShareEstimator::Group> group_of_site_class_;
   ShareEstimator estimator_;
 };
 
-inline std::map<uint32_t, Allocated> CountByShape::ByKind() {
+inline std::map<uint32_t, Allocated> CountByShape::BySiteClass() {
   estimator_.End();
-  std::map<uint32_t, Allocated> by_kind;
-  const Shapes& shapes = symbols_->shapes();
+  std::map<uint32_t, Allocated> by_site_class;
+  const ObjectShapes& shapes = definitions_->shapes();
   for (uint32_t shape = 0; shape < objects_.size(); shape++) {
     if (objects_[shape] == 0) continue;
     const auto words = static_cast<double>(exact_[shape] * shapes.words(shape)), exact = static_cast<double>(exact_[shape]);
-    by_kind[shapes[shape].kind].Add({{objects_[shape], objects_[shape] * shapes.words(shape)}, {exact, exact, exact}, {words, words, words}});
+    by_site_class[shapes[shape].site_class].Add({{objects_[shape], objects_[shape] * shapes.words(shape)}, {exact, exact, exact}, {words, words, words}});
   }
-  for (auto& [kind, allocated] : by_kind) {
-    const auto group = group_of_kind_.find(kind);
-    if (group == group_of_kind_.end()) continue;
+  for (auto& [site_class, allocated] : by_site_class) {
+    const auto group = group_of_site_class_.find(site_class);
+    if (group == group_of_site_class_.end()) continue;
     const EstimatedTotals chosen = estimator_.Of({&group->second, 1});
     allocated.Add({{}, chosen.objects, chosen.words});
   }
-  return by_kind;
+  return by_site_class;
 }
 
 // Objects and words by thread, inside and outside of TLABs.
@@ -130,7 +130,7 @@ class CountByThread : public SinkBase {
     }
   };
 
-  explicit CountByThread(const Symbols& symbols) : symbols_(&symbols) {}
+  explicit CountByThread(const Definitions& definitions) : definitions_(&definitions) {}
 
   void AllocBegin(uint64_t thread, uint64_t, uint32_t share) override {
     EndRun();
@@ -142,7 +142,7 @@ class CountByThread : public SinkBase {
     chosen_ ? row_->chosen.Begin(share_) : row_->chosen.End();
   }
   void Object(uint64_t, uint32_t shape, trace::How how) override {
-    const uint32_t words = symbols_->shapes().words(shape);
+    const uint32_t words = definitions_->shapes().words(shape);
     (how == trace::How::kOutside ? row_->outside : row_->tlab).Add({1, words});
     if (chosen_) {
       row_->chosen.Object(0, words);
@@ -166,7 +166,7 @@ class CountByThread : public SinkBase {
     if (row_ != nullptr) row_->chosen.End();
   }
 
-  const Symbols* symbols_;
+  const Definitions* definitions_;
   std::map<uint64_t, Row> rows_;
   Row* row_ = nullptr;
   uint32_t share_ = trace::kWholeShare;
@@ -191,7 +191,7 @@ struct FileOverview {
 // What `anttracks info` shows.
 class Overview : public SinkBase {
  public:
-  explicit Overview(const Symbols& symbols) : symbols_(&symbols) {}
+  explicit Overview(const Definitions& definitions) : definitions_(&definitions) {}
 
   void FileBegin(uint32_t file) override {
     if (file >= files_.size()) files_.resize(file + size_t{1});
@@ -246,7 +246,7 @@ class Overview : public SinkBase {
   uint64_t syncs(SyncState state) const {
     return state == SyncState::kNone ? syncs_[1] + syncs_[2] + syncs_[3] : syncs_[static_cast<size_t>(state)];
   }
-  // By number in the reader's list of files, possibly shorter; a symbols file's is empty.
+  // By number in the reader's list of files, possibly shorter; a definitions file's is empty.
   const std::vector<FileOverview>& files() const { return files_; }
   const std::vector<LossEvent>& losses() const { return losses_; }
   const EndEvent& end() const { return end_; }
@@ -254,7 +254,7 @@ class Overview : public SinkBase {
  private:
   void Count(HeapTotals* totals, uint32_t shape) {
     totals->objects++;
-    totals->words += symbols_->shapes().words(shape);
+    totals->words += definitions_->shapes().words(shape);
   }
 
   void SyncIs(SyncState state) {
@@ -263,7 +263,7 @@ class Overview : public SinkBase {
     if (!current_->syncs.empty()) current_->syncs.back().state = state;
   }
 
-  const Symbols* symbols_;
+  const Definitions* definitions_;
   std::vector<FileOverview> files_ = std::vector<FileOverview>(1);
   FileOverview* current_ = &files_[0];
   HeapTotals tlab_, outside_, sync_, fillers_, found_;

@@ -20,7 +20,7 @@
 
 #include "analyzer/model/events.h"
 #include "analyzer/model/problems.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 #include "trace/events.h"
 #include "trace/format.h"
 #include "trace/gc_records.h"
@@ -93,8 +93,8 @@ inline constexpr bool kNeedsObjects =
 template <class Sink>
 class Decoder {
  public:
-  Decoder(Symbols& symbols, Problems& problems, Sink& sink)
-      : symbols_(&symbols), problems_(&problems), sink_(&sink) {}
+  Decoder(Definitions& definitions, Problems& problems, Sink& sink)
+      : definitions_(&definitions), problems_(&problems), sink_(&sink) {}
 
   // The reserved range of the heap; objects outside it are problems.
   void SetHeapRange(uint64_t start_word, uint64_t end_word) {
@@ -129,8 +129,8 @@ class Decoder {
   void Runs(trace::WireReader& in, Begin begin, Emit emit);
   template <class Emit>
   bool Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit);
-  uint32_t One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
-  uint32_t OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape);
+  uint32_t One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape);
+  uint32_t OneSlow(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape);
   template <class Reader, class Take>
   void Records(trace::WireReader in, Reader reader, std::string_view what, Take take);
   void Moves(const trace::Segment& segment);
@@ -173,7 +173,7 @@ class Decoder {
     return in_sync_;
   }
 
-  Symbols* symbols_;
+  Definitions* definitions_;
   Problems* problems_;
   Sink* sink_;
   Position position_;

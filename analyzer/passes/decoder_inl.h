@@ -33,7 +33,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kSyncAbandoned: return SyncAbandoned(segment);
     case SegmentKind::kClassUnload: return ClassUnload(segment);
     case SegmentKind::kThreadEnd: return;
-    case SegmentKind::kSymbols: symbols_->Read(segment.payload, position_); return;
+    case SegmentKind::kDefinitions: definitions_->Read(segment.payload, position_); return;
     case SegmentKind::kLoss: return Loss(segment);
     case SegmentKind::kEnd: return End(segment);
     case SegmentKind::kOrigins: return Origins(segment);
@@ -65,36 +65,36 @@ void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
 
 // Its size in words; 0: there can be no such object there.
 template <class Sink>
-uint32_t Decoder<Sink>::One(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape) {
+uint32_t Decoder<Sink>::One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
   if (length == 0) [[likely]] {
-    const Symbols::PlainShape plain = symbols_->Plain(kind);
+    const Definitions::PlainShape plain = definitions_->Plain(site_class);
     if (plain.words != 0 && word >= heap_start_ && word < heap_end_ && plain.words <= heap_end_ - word) [[likely]] {
       *shape = plain.shape;
       return plain.words;
     }
   }
-  return OneSlow(word, kind, length, shape);
+  return OneSlow(word, site_class, length, shape);
 }
 
 template <class Sink>
-uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t kind, uint64_t length, uint32_t* shape) {
-  const ShapeError error = symbols_->FindShape(kind, length, shape);
+uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
+  const ShapeError error = definitions_->FindShape(site_class, length, shape);
   switch (error) {
     case ShapeError::kNone: break;
-    case ShapeError::kUndefinedKind:
-      problems_->Add(ProblemKind::kUndefined, position_, "object of kind {}, which is not defined", kind);
+    case ShapeError::kUndefinedSiteClass:
+      problems_->Add(ProblemKind::kUndefined, position_, "object of site-class pair {}, which is not defined", site_class);
       return 0;
     case ShapeError::kUnloadedClass:
-      problems_->Add(ProblemKind::kUnloaded, position_, "new object of kind {}, whose class was unloaded",
-                     kind);
+      problems_->Add(ProblemKind::kUnloaded, position_, "new object of site-class pair {}, whose class was unloaded",
+                     site_class);
       return 0;
     case ShapeError::kBadLength:
     case ShapeError::kBadSize:
-      problems_->Add(ProblemKind::kSize, position_, "object of kind {} ({}) cannot have the length {}", kind,
-                     symbols_->class_info(symbols_->kind(kind).class_id).name, length);
+      problems_->Add(ProblemKind::kSize, position_, "object of site-class pair {} ({}) cannot have the length {}", site_class,
+                     definitions_->class_info(definitions_->site_class(site_class).class_id).name, length);
       return 0;
   }
-  const uint32_t words = symbols_->shapes().words(*shape);
+  const uint32_t words = definitions_->shapes().words(*shape);
   if (word < heap_start_ || word >= heap_end_ || words > heap_end_ - word) {
     problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap", word * 8,
                    words);
@@ -138,7 +138,7 @@ bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint
   uint64_t at = *word;
   while (!run.AtEnd()) {
     if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
-    const uint32_t words = One(at, object.kind, object.length, &shape);
+    const uint32_t words = One(at, object.site_class, object.length, &shape);
     if (words == 0) return false;
     emit(at, shape, head.how);
     at += words;
@@ -220,7 +220,7 @@ void Decoder<Sink>::Found(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   Records(in, trace::FoundReader(), "found object", [this](trace::FoundReader& found) {
     uint32_t shape = 0;
-    const uint32_t words = One(found.to, found.kind, found.length, &shape);
+    const uint32_t words = One(found.to, found.site_class, found.length, &shape);
     found.EndsAfter(words);
     return words != 0 && sink_->Sink::Found(found.from, found.to, shape);
   });
@@ -249,7 +249,7 @@ void Decoder<Sink>::Fillers(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
   Records(in, trace::FillerReader(), "filler", [this](trace::FillerReader& filler) {
     uint32_t shape = 0;
-    const uint32_t words = One(filler.at, filler.kind, filler.length, &shape);
+    const uint32_t words = One(filler.at, filler.site_class, filler.length, &shape);
     if (words == 0) return false;
     sink_->Sink::Filler(filler.at, shape);
     filler.EndsAfter(words);
@@ -347,7 +347,7 @@ template <class Sink>
 void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
   uint64_t id = 0;
   if (!IsRead(trace::ReadClassUnload(segment.payload, &id))) return;
-  if (!symbols_->Unload(id)) {
+  if (!definitions_->Unload(id)) {
     problems_->Add(ProblemKind::kUndefined, position_, "class {} is unloaded but is not loaded", id);
     return;
   }

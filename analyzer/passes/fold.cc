@@ -65,7 +65,7 @@ void Fold::Collect(uint64_t space, uint64_t word, uint32_t shape) {
   HeapObject object;
   if (heap().Find(word, &object)) return Add(object);
   if (space >= sync_spaces().size() || !Stays(sync_spaces()[space])) return;
-  const uint64_t end = word + symbols().shapes().words(shape);
+  const uint64_t end = word + definitions().shapes().words(shape);
   const size_t kept = FindKept(word);
   if (kept < kept_.size() && kept_[kept].begin <= word && kept_[kept].end >= end) AddKept(word, end, kept_[kept]);
 }
@@ -82,7 +82,7 @@ void Fold::CollectSpace(const Space& space) {
 void Fold::Add(const HeapObject& object) {
   if (object.origin == Origins::kBeforeTrace || object.origin == Origins::kFiller) return;
   const Origin& origin = origins()[object.origin];
-  Append({object.word, object.word + symbols().shapes().words(object.shape), origin.thread, static_cast<uint64_t>(epoch_ - origin.birth)});
+  Append({object.word, object.word + definitions().shapes().words(object.shape), origin.thread, static_cast<uint64_t>(epoch_ - origin.birth)});
 }
 
 void Fold::AddKept(uint64_t begin, uint64_t end, const OriginRun& kept) {

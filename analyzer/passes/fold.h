@@ -7,7 +7,7 @@
 // them, and what of the sync points lists them need not be decoded. With Effort::kLittle that is taken for granted; a collection
 // that may move old objects, and whatever else does not fit, means that it takes Effort::kAll, another pass.
 //
-// Thread safety: none. Ownership: symbols and problems are borrowed.
+// Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class Fold : public Rebuild {
   enum class Effort { kLittle, kAll };
 
   // next: the successor's number in the list of files.
-  Fold(Symbols& symbols, Problems& problems, uint32_t next, Effort effort)
-      : Rebuild(symbols, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}), next_(next), effort_(effort) {}
+  Fold(Definitions& definitions, Problems& problems, uint32_t next, Effort effort)
+      : Rebuild(definitions, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}), next_(next), effort_(effort) {}
 
   void FileBegin(uint32_t file) override { in_next_ = file >= next_; }
   bool Kept(const OriginRun& run) override {

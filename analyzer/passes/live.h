@@ -16,7 +16,7 @@ namespace anttracks::analyzer {
 
 // Objects of the heap by shape id, fillers among them.
 inline std::vector<uint64_t> LiveByShape(const Rebuild& rebuild) {
-  std::vector<uint64_t> objects(rebuild.symbols().shapes().size());
+  std::vector<uint64_t> objects(rebuild.definitions().shapes().size());
   rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
   return objects;
 }
@@ -26,8 +26,8 @@ class LiveAndAllocated : public Rebuild {
  public:
   // gc: the id of the collection after which objects are counted; none: only what is live() at the end is
   // wanted.
-  LiveAndAllocated(Symbols& symbols, Problems& problems, std::optional<uint64_t> gc)
-      : Rebuild(symbols, problems, {}), gc_(gc), allocated_(symbols) {}
+  LiveAndAllocated(Definitions& definitions, Problems& problems, std::optional<uint64_t> gc)
+      : Rebuild(definitions, problems, {}), gc_(gc), allocated_(definitions) {}
 
   void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
     allocated_.AllocBegin(thread, time, share);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
 //
-// Of a rotated trace all symbols are read first, then the data files; the END that the symbols file holds is
+// Of a rotated trace all definitions are read first, then the data files; the END that the definitions file holds is
 // handed out behind them.
 //
-// Thread safety: none. Ownership: reader, symbols, problems and sink are borrowed and outlive the pass.
+// Thread safety: none. Ownership: reader, definitions, problems and sink are borrowed and outlive the pass.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analyzer/model/problems.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
 #include "trace/meta.h"
@@ -48,7 +48,7 @@ struct PassSummary {
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
   std::string damage;     // the first one, with its place
-  bool symbols_damaged = false;  // damage in a symbols file or one of origins: no events are missing
+  bool definitions_damaged = false;  // damage in a definitions file or one of origins: no events are missing
   uint64_t truncated_bytes = 0;
   // Not a problem of the data: the trace must not or cannot be read on.
   trace::Status fatal;
@@ -57,12 +57,12 @@ struct PassSummary {
 template <class Sink>
 class Pass {
  public:
-  Pass(trace::ChunkSource& reader, Symbols& symbols, Problems& problems, Sink& sink, PassOptions options = {})
+  Pass(trace::ChunkSource& reader, Definitions& definitions, Problems& problems, Sink& sink, PassOptions options = {})
       : reader_(&reader),
-        symbols_(&symbols),
+        definitions_(&definitions),
         problems_(&problems),
         sink_(&sink),
-        decoder_(symbols, problems, sink),
+        decoder_(definitions, problems, sink),
         options_(std::move(options)) {}
 
   const PassSummary& Run();
@@ -74,15 +74,15 @@ class Pass {
   std::string MissingFiles(uint32_t from, uint32_t to) const;
   bool MetaChunk(const trace::Chunk& chunk);
   void DataChunk(const trace::Chunk& chunk);
-  void SymbolsSegment(const trace::Segment& segment, const Position& position);
+  void DefinitionsSegment(const trace::Segment& segment, const Position& position);
   void End();
-  bool InSymbols(uint32_t file) const { return reader_->files()[file].is_symbols(); }
+  bool InDefinitions(uint32_t file) const { return reader_->files()[file].is_definitions(); }
   bool HasEvents(uint32_t file) const { return reader_->files()[file].has_events(); }
   bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
   std::string Place(const Position& position) const;
 
   trace::ChunkSource* reader_;
-  Symbols* symbols_;
+  Definitions* definitions_;
   Problems* problems_;
   Sink* sink_;
   Decoder<Sink> decoder_;
@@ -91,7 +91,7 @@ class Pass {
   static constexpr uint32_t kNoFile = UINT32_MAX;
   uint64_t next_sequence_ = 0;
   uint32_t file_ = kNoFile;  // of the last chunk
-  bool has_end_ = false;     // a symbols file's END
+  bool has_end_ = false;     // a definitions file's END
   std::vector<uint8_t> end_payload_;
   Position end_position_;
 };
@@ -142,7 +142,7 @@ bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::
   if (!summary_.damaged) summary_.damage = Place(position) + ": " + what;
   summary_.damaged = true;
   if (!HasEvents(position.file)) {
-    summary_.symbols_damaged = true;
+    summary_.definitions_damaged = true;
     return true;
   }
   decoder_.Gap();
@@ -203,7 +203,7 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   }
   summary_.meta = *meta;
   summary_.has_meta = true;
-  symbols_->set_object_alignment(meta->object_alignment);
+  definitions_->set_object_alignment(meta->object_alignment);
   decoder_.set_sampled(meta->sampled);
   const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
   decoder_.SetHeapRange(start, end);
@@ -215,7 +215,7 @@ template <class Sink>
 void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
   summary_.stored_bytes += chunk.stored_bytes + trace::kChunkHeaderBytes;
   summary_.raw_bytes += chunk.payload.size();
-  const bool in_symbols = InSymbols(chunk.file);
+  const bool in_definitions = InDefinitions(chunk.file);
   trace::SegmentReader segments(chunk.payload);
   trace::Segment segment;
   size_t start = 0;
@@ -227,8 +227,8 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
     start = segments.offset();
     const Position position{chunk.file, chunk.offset, segment.offset};
     const bool origins = kind == trace::SegmentKind::kOrigins;
-    if (in_symbols) {
-      SymbolsSegment(segment, position);
+    if (in_definitions) {
+      DefinitionsSegment(segment, position);
     } else if (origins != reader_->files()[chunk.file].is_origins()) {
       problems_->Add(ProblemKind::kOrder, position, "{} in a file {} origins", segment.label(),
                      origins ? "without" : "of");
@@ -244,7 +244,7 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
 }
 
 template <class Sink>
-void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& position) {
+void Pass<Sink>::DefinitionsSegment(const trace::Segment& segment, const Position& position) {
   using trace::SegmentKind;
   const SegmentKind kind = segment.info().kind;
   if (has_end_) {
@@ -253,10 +253,10 @@ void Pass<Sink>::SymbolsSegment(const trace::Segment& segment, const Position& p
     has_end_ = true;
     end_payload_.assign(segment.payload.begin(), segment.payload.end());
     end_position_ = position;
-  } else if (kind == SegmentKind::kSymbols || kind == SegmentKind::kUnknown) {
+  } else if (kind == SegmentKind::kDefinitions || kind == SegmentKind::kUnknown) {
     decoder_.Segment(segment, position);
   } else if (kind != SegmentKind::kThreadEnd) {  // which says nothing before the events are read
-    problems_->Add(ProblemKind::kOrder, position, "{} in the symbols file", segment.label());
+    problems_->Add(ProblemKind::kOrder, position, "{} in the definitions file", segment.label());
   }
 }
 

@@ -9,12 +9,12 @@ struct ShapeFacts {
   bool filler = false, with_class = false, with_size = false, with_site = false;
 };
 
-std::vector<ShapeFacts> FactsOfShapes(const Symbols& symbols) {
-  std::vector<ShapeFacts> facts(symbols.shapes().size());
+std::vector<ShapeFacts> FactsOfShapes(const Definitions& definitions) {
+  std::vector<ShapeFacts> facts(definitions.shapes().size());
   for (uint32_t shape = 0; shape < facts.size(); shape++) {
-    const KindInfo& kind = symbols.kind_of_shape(shape);
-    facts[shape] = {kind.site == kSiteFiller, symbols.class_info(kind.class_id).defined,
-                    symbols.shapes().words(shape) != 0, kind.site != kSiteUnknown && kind.site != kSiteOverflow};
+    const SiteClass& site_class = definitions.site_class_of_shape(shape);
+    facts[shape] = {site_class.site == kSiteFiller, definitions.class_info(site_class.class_id).defined,
+                    definitions.shapes().words(shape) != 0, site_class.site != kSiteUnknown && site_class.site != kSiteOverflow};
   }
   return facts;
 }
@@ -43,7 +43,7 @@ void Quality::GcEnd(const GcEvent& event) {
 void Quality::Measure(QualityRow row) {
   row.known = exact() && MayWalk();
   if (row.known) {
-    const std::vector<ShapeFacts> facts = FactsOfShapes(symbols());
+    const std::vector<ShapeFacts> facts = FactsOfShapes(definitions());
     heap().ForEach([&](const HeapObject& object, bool) {
       const ShapeFacts& fact = facts[object.shape];
       if (fact.filler) return;

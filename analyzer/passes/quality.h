@@ -7,7 +7,7 @@
 // has no thread and no time; the site is in the object's header unless it is 0 (not known) or 3 (no id was left).
 // "Live" are the objects that the heap holds after the collection, without fillers.
 //
-// Thread safety: none. Ownership: symbols and problems are borrowed.
+// Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct QualityRow {
 
 class Quality : public Rebuild {
  public:
-  Quality(Symbols& symbols, Problems& problems) : Rebuild(symbols, problems, {}) {}
+  Quality(Definitions& definitions, Problems& problems) : Rebuild(definitions, problems, {}) {}
 
   void SyncBegin(const SyncEvent& event) override {
     sync_time_ = event.time;

@@ -28,17 +28,17 @@ void Sort(std::vector<Space>* spaces) {
 
 void Rebuild::Configure(uint64_t start_word, uint64_t end_word) {
   if (heap_ != nullptr && heap_->start() == start_word && heap_->end() == end_word) return;
-  heap_ = std::make_unique<Heap>(symbols_->shapes(), start_word, end_word);
-  next_ = std::make_unique<Heap>(symbols_->shapes(), start_word, end_word);
+  heap_ = std::make_unique<Heap>(definitions_->shapes(), start_word, end_word);
+  next_ = std::make_unique<Heap>(definitions_->shapes(), start_word, end_word);
 }
 
 const std::string& Rebuild::ClassName(uint32_t shape) const {
-  return symbols_->class_info(symbols_->kind_of_shape(shape).class_id).name;
+  return definitions_->class_info(definitions_->site_class_of_shape(shape).class_id).name;
 }
 
 void Rebuild::Refused(uint64_t word, uint32_t shape, bool filler) {
   counts_ = false;
-  const uint32_t words = symbols_->shapes().words(shape);
+  const uint32_t words = definitions_->shapes().words(shape);
   if (word < heap_->start() || word >= heap_->end() || words > heap_->end() - word) {
     Report(ProblemKind::kOutsideHeap, "{} at {:#x} with {} bytes is outside the heap", ClassName(shape),
            word * 8, uint64_t{words} * 8);
@@ -85,7 +85,7 @@ uint32_t Rebuild::Move(uint64_t from, uint64_t to) {
   HeapObject object;
   bool again = false;
   if (!Take(from, &object, &again)) return 0;
-  const uint32_t words = symbols_->shapes().words(object.shape);
+  const uint32_t words = definitions_->shapes().words(object.shape);
   if (again) return gc_.kind == GcKind::kFull ? 0 : words;  // a run of slides could go on for ever
   Count(&gc_.moved, words);
   if (target().Insert(to, object.shape, object.origin) != InsertResult::kOk) Refused(to, object.shape);
@@ -97,7 +97,7 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
   HeapObject object;
   bool again = false;
   if (!Take(from, &object, &again)) return 0;
-  const uint32_t words = symbols_->shapes().words(object.shape);
+  const uint32_t words = definitions_->shapes().words(object.shape);
   if (again) return 0;
   Count(&gc_.stayed, words);
   if (gc_.kind != GcKind::kFull) {
@@ -110,7 +110,7 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
 
 bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
   records_++;
-  const uint32_t words = symbols_->shapes().words(shape);
+  const uint32_t words = definitions_->shapes().words(shape);
   const SkippedStretches::Stretch* const stretch = skipped_.Find(from, words);
   if (stretch == nullptr || gc_.kind == GcKind::kFull) {
     counts_ = false;
@@ -136,7 +136,7 @@ bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
 
 void Rebuild::Filler(uint64_t word, uint32_t shape) {
   if (target().Insert(word, shape, Origins::kFiller) == InsertResult::kOk) {
-    Count(&gc_.fillers, symbols_->shapes().words(shape));
+    Count(&gc_.fillers, definitions_->shapes().words(shape));
     return;
   }
   // Two tasks of a full collection both fill dead space that begins where the range of one ends and that of the other
@@ -261,7 +261,7 @@ void Rebuild::CheckSpaces(const std::string& when) {
     end = std::max(end, space.top);
     HeapObject last;
     if (heap_->FindLast(space.bottom, space.top, &last) &&
-        last.word + symbols_->shapes().words(last.shape) > space.top) {
+        last.word + definitions_->shapes().words(last.shape) > space.top) {
       Report(ProblemKind::kOutsideSpace, "{} at {:#x} reaches beyond the top of its space", ClassName(last.shape),
              last.word * 8);
     }
@@ -275,7 +275,7 @@ void Rebuild::CheckSkipped() {
   for (const SkippedStretches::Stretch& stretch : skipped_.all()) {
     HeapObject last;
     const bool inside = heap_->FindLast(heap_->start(), stretch.end, &last) &&
-                        last.word + symbols_->shapes().words(last.shape) > stretch.begin;
+                        last.word + definitions_->shapes().words(last.shape) > stretch.begin;
     if (inside) {
       Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape), last.word * 8);
     }
@@ -285,7 +285,7 @@ void Rebuild::CheckSkipped() {
 void Rebuild::CheckUnloaded() {
   if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool) {
-    if (!symbols_->class_info(symbols_->kind_of_shape(object.shape).class_id).unloaded) return;
+    if (!definitions_->class_info(definitions_->site_class_of_shape(object.shape).class_id).unloaded) return;
     Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded", ClassName(object.shape),
            object.word * 8);
   });
@@ -307,7 +307,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   check_.reset();
   if (rotation && exact()) {
     if (options_.check_spaces) CheckSpaces("at the sync point");
-    if (options_.check_syncs && MayWalk()) check_.emplace(*heap_, *symbols_, sync_spaces_);
+    if (options_.check_syncs && MayWalk()) check_.emplace(*heap_, *definitions_, sync_spaces_);
     return;
   }
   heap_->Clear();
@@ -322,7 +322,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
 void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   records_++;
   if (!check_ && state_ != HeapState::kFilling) return;  // a loss broke this sync point
-  const uint32_t words = symbols_->shapes().words(shape);
+  const uint32_t words = definitions_->shapes().words(shape);
   Count(&sync_, words);
   if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
@@ -337,7 +337,7 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
     if (!wrong.empty()) Report(ProblemKind::kSyncMismatch, "{}", wrong);
     return;
   }
-  const bool filler = symbols_->kind_of_shape(shape).site == kSiteFiller;
+  const bool filler = definitions_->site_class_of_shape(shape).site == kSiteFiller;
   const uint32_t origin = filler          ? Origins::kFiller
                           : kept_.empty() ? Origins::kBeforeTrace
                                           : kept_.Find(word, words);
@@ -390,7 +390,7 @@ void Rebuild::Loss(const LossEvent& event) {
 }
 
 uint64_t Rebuild::MemoryBytes() const {
-  return heap_->MemoryBytes() + next_->MemoryBytes() + symbols_->shapes().MemoryBytes() + origins_.MemoryBytes();
+  return heap_->MemoryBytes() + next_->MemoryBytes() + definitions_->shapes().MemoryBytes() + origins_.MemoryBytes();
 }
 
 }  // namespace anttracks::analyzer

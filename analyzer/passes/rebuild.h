@@ -20,7 +20,7 @@
 // Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each record of the
 // trace, the trace is refused.
 //
-// Thread safety: none. Ownership: owns the heap; symbols and problems are borrowed.
+// Thread safety: none. Ownership: owns the heap; definitions and problems are borrowed.
 // Units: words of 8 bytes unless a name says otherwise.
 #pragma once
 
@@ -36,7 +36,7 @@
 #include "analyzer/model/origins.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/skipped_stretches.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 #include "analyzer/passes/decoder.h"
 #include "analyzer/passes/sync_check.h"
 
@@ -80,8 +80,8 @@ class Rebuild : public SinkBase {
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
 
-  Rebuild(Symbols& symbols, Problems& problems, const Options& options)
-      : symbols_(&symbols), problems_(&problems), options_(options) {}
+  Rebuild(Definitions& definitions, Problems& problems, const Options& options)
+      : definitions_(&definitions), problems_(&problems), options_(options) {}
 
   void Configure(uint64_t start_word, uint64_t end_word) override;
 
@@ -114,7 +114,7 @@ class Rebuild : public SinkBase {
   const Position* refused() const override { return refused_ ? &*refused_ : nullptr; }
 
   const Heap& heap() const { return *heap_; }
-  const Symbols& symbols() const { return *symbols_; }
+  const Definitions& definitions() const { return *definitions_; }
   const Origins& origins() const { return origins_; }
   const std::vector<GcRecord>& gcs() const { return gcs_; }
   // As of the last collection or sync point.
@@ -160,7 +160,7 @@ class Rebuild : public SinkBase {
   void Lose();
   void SetSyncState(SyncState state);
 
-  Symbols* symbols_;
+  Definitions* definitions_;
   Problems* problems_;
   Options options_;
   std::unique_ptr<Heap> heap_;

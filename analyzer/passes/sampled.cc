@@ -31,12 +31,12 @@ void Sampled::Sample(const SampleEvent& event) {
     problems_->Add(ProblemKind::kSize, position_, "sample {} cannot have {} words", event.number, event.words);
     return;
   }
-  if (!symbols_->kind(event.kind).defined) {
+  if (!definitions_->site_class(event.site_class).defined) {
     problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of kind {}, which is not defined", event.number,
-                   event.kind);
+                   event.site_class);
     return;
   }
-  if (!symbols_->thread(event.thread).defined) {
+  if (!definitions_->thread(event.thread).defined) {
     problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of thread {}, which is not defined", event.number,
                    event.thread);
     return;
@@ -44,7 +44,7 @@ void Sampled::Sample(const SampleEvent& event) {
   least_interval_ = std::min(least_interval_, event.interval);
   most_interval_ = std::max(most_interval_, event.interval);
   samples_.push_back({event.number, static_cast<uint32_t>(event.interval), static_cast<uint32_t>(event.thread),
-                      static_cast<uint32_t>(event.kind), static_cast<uint32_t>(event.words), static_cast<uint32_t>(begun_),
+                      static_cast<uint32_t>(event.site_class), static_cast<uint32_t>(event.words), static_cast<uint32_t>(begun_),
                       SampledObject::kAlive});
 }
 

@@ -35,7 +35,7 @@ Estimate EstimateOf(uint64_t bytes, uint64_t interval);
 struct SampledObject {
   static constexpr uint32_t kAlive = UINT32_MAX;
   uint64_t number = 0;
-  uint32_t interval = 0, thread = 0, kind = 0, words = 0;
+  uint32_t interval = 0, thread = 0, site_class = 0, words = 0;
   uint32_t born = 0;       // collections that had begun
   uint32_t died = kAlive;  // collections that had begun when its death was told
 
@@ -50,8 +50,8 @@ class Sampled : public SinkBase {
   };
 
   // interval: the first one.
-  Sampled(const Symbols& symbols, Problems& problems, uint64_t interval)
-      : symbols_(&symbols), problems_(&problems), interval_(interval), least_interval_(interval), most_interval_(interval) {}
+  Sampled(const Definitions& definitions, Problems& problems, uint64_t interval)
+      : definitions_(&definitions), problems_(&problems), interval_(interval), least_interval_(interval), most_interval_(interval) {}
 
   void set_position(const Position& position) override { position_ = position; }
   void Sample(const SampleEvent& event) override;
@@ -65,7 +65,7 @@ class Sampled : public SinkBase {
   const std::vector<SampledObject>& samples() const { return samples_; }
   // Those that ended.
   const std::vector<Gc>& gcs() const { return gcs_; }
-  const Symbols& symbols() const { return *symbols_; }
+  const Definitions& definitions() const { return *definitions_; }
   uint64_t interval() const { return interval_; }
   // Of the first one and those of all samples.
   uint64_t least_interval() const { return least_interval_; }
@@ -85,7 +85,7 @@ class Sampled : public SinkBase {
   }
 
  private:
-  const Symbols* symbols_;
+  const Definitions* definitions_;
   Problems* problems_;
   const uint64_t interval_;
   uint64_t least_interval_, most_interval_;

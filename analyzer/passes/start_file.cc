@@ -35,11 +35,11 @@ static_assert(!kNeedsObjects<FirstGc> && !kNeedsObjects<UpToGc>);
 template <class Sink>
 void ReadFile(trace::ChunkSource& reader, size_t file, Sink& sink) {
   Problems problems;
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   PassOptions options;
   options.files.assign(reader.files().size(), false);
   options.files[file] = true;
-  Pass<Sink>(reader, symbols, problems, sink, std::move(options)).Run();
+  Pass<Sink>(reader, definitions, problems, sink, std::move(options)).Run();
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::optional<StartFile> FindStartFile(trace::ChunkSource& reader, uint64_t gc) 
   ReadFile(reader, start, found);
   if (!found.known()) return std::nullopt;
   StartFile result{{}, found.ids().size()};
-  for (size_t i = 0; i < files.size(); i++) result.files.push_back(i == start || files[i].is_symbols());
+  for (size_t i = 0; i < files.size(); i++) result.files.push_back(i == start || files[i].is_definitions());
   return result;
 }
 

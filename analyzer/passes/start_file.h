@@ -16,7 +16,7 @@
 namespace anttracks::analyzer {
 
 struct StartFile {
-  std::vector<bool> files;   // of the reader's files, which to read: symbols and one data file
+  std::vector<bool> files;   // of the reader's files, which to read: definitions and one data file
   uint64_t collections = 0;  // that end there until the wanted one has
 };
 

@@ -9,8 +9,8 @@
 
 namespace anttracks::analyzer {
 
-SyncCheck::SyncCheck(const Heap& heap, const Symbols& symbols, const std::vector<Space>& spaces)
-    : heap_(&heap), symbols_(&symbols) {
+SyncCheck::SyncCheck(const Heap& heap, const Definitions& definitions, const std::vector<Space>& spaces)
+    : heap_(&heap), definitions_(&definitions) {
   for (const Space& space : spaces) {
     Counted counted{space};
     heap.ForEach(space.bottom, space.top, [&](const HeapObject&, bool) { counted.expected++; });
@@ -51,9 +51,9 @@ std::vector<SyncCheck::Range> SyncCheck::FreedRanges() const {
 }
 
 std::string SyncCheck::Describe(uint32_t shape) const {
-  const KindInfo& kind = symbols_->kind_of_shape(shape);
-  return fmt::format("{} (length {}, site {}: {})", ClassLabel(*symbols_, kind.class_id),
-                     symbols_->shapes()[shape].length, kind.site, SiteLabel(*symbols_, kind.site));
+  const SiteClass& site_class = definitions_->site_class_of_shape(shape);
+  return fmt::format("{} (length {}, site {}: {})", ClassLabel(*definitions_, site_class.class_id),
+                     definitions_->shapes()[shape].length, site_class.site, SiteLabel(*definitions_, site_class.site));
 }
 
 std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
@@ -66,10 +66,10 @@ std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
     spaces_[space].found++;
   }
   if (known.shape == shape) return {};
-  const KindInfo& mine = symbols_->kind_of_shape(known.shape);
-  const KindInfo& theirs = symbols_->kind_of_shape(shape);
+  const SiteClass& mine = definitions_->site_class_of_shape(known.shape);
+  const SiteClass& theirs = definitions_->site_class_of_shape(shape);
   if (mine.site == theirs.site && mine.class_id == theirs.class_id &&
-      symbols_->shapes()[known.shape].length == symbols_->shapes()[shape].length) {
+      definitions_->shapes()[known.shape].length == definitions_->shapes()[shape].length) {
     return {};
   }
   return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), word * 8, Describe(known.shape));
@@ -93,7 +93,7 @@ std::vector<SyncCheck::Range> SyncCheck::Dead() const {
     heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
       const bool left_out = !IsMarked(object.word) && !is_freed(object.word);
       if (left_out && !run) dead.push_back({object.word, 0});
-      if (left_out) dead.back().end = object.word + symbols_->shapes().words(object.shape);
+      if (left_out) dead.back().end = object.word + definitions_->shapes().words(object.shape);
       run = left_out;
     });
   }

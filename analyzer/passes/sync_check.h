@@ -5,7 +5,7 @@
 // The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come before
 // SYNC_END may then change the heap elsewhere, and free humongous objects.
 //
-// Thread safety: none. Ownership: heap and symbols are borrowed. Units: words of 8 bytes.
+// Thread safety: none. Ownership: heap and definitions are borrowed. Units: words of 8 bytes.
 // Memory: a bit a word of each 4 KiB page of the heap in which an object was listed.
 #pragma once
 
@@ -17,14 +17,14 @@
 
 #include "analyzer/model/events.h"
 #include "analyzer/model/heap.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 
 namespace anttracks::analyzer {
 
 class SyncCheck {
  public:
   // The spaces of SYNC_BEGIN, in its order.
-  SyncCheck(const Heap& heap, const Symbols& symbols, const std::vector<Space>& spaces);
+  SyncCheck(const Heap& heap, const Definitions& definitions, const std::vector<Space>& spaces);
 
   // One listed object; space is an index of spaces. Empty if the heap has the same, otherwise what disagrees.
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
@@ -55,7 +55,7 @@ class SyncCheck {
   std::string Describe(uint32_t shape) const;
 
   const Heap* heap_;
-  const Symbols* symbols_;
+  const Definitions* definitions_;
   std::vector<Counted> spaces_;
   std::vector<Range> freed_;
   std::map<uint64_t, Bits> listed_;  // by page

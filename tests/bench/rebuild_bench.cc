@@ -4,7 +4,7 @@
 //     rebuild_bench [MILLION_OBJECTS]
 //
 // The trace is made in memory: four threads with TLABs, objects of 16 to 120 bytes (about 40 on average) from
-// 2000 kinds, mostly in sequences that repeat; young collections that copy one object in ten to
+// 2000 site-class pairs, mostly in sequences that repeat; young collections that copy one object in ten to
 // a survivor space and promote what survived one, by four workers in PLABs; full collections when the old
 // generation is full.
 #include <sys/resource.h>
@@ -51,14 +51,14 @@ struct Live {
   uint32_t words;
 };
 
-uint32_t WordsOf(uint32_t kind) { return 2 + (kind * 7919u) % 97 % 7; }
-// Kind ids above kKinds are arrays of ints.
+uint32_t WordsOf(uint32_t site_class) { return 2 + (site_class * 7919u) % 97 % 7; }
+// SiteClass ids above kKinds are arrays of ints.
 uint32_t ArrayWords(uint32_t length) { return (16 + 4 * length + 7) / 8; }
 
 class Generator {
  public:
   void Run(uint64_t objects) {
-    Symbols();
+    Definitions();
     while (allocated < objects) {
       FillEden();
       Collect(false);
@@ -70,17 +70,17 @@ class Generator {
   uint64_t allocated = 0, moves = 0;
 
  private:
-  void Symbols() {
-    testing::SymbolsBuilder s;
+  void Definitions() {
+    testing::DefinitionsBuilder s;
     s.Method(1, "app.A", "f", "A.java");
-    for (uint32_t kind = 1; kind <= kKinds; kind++) {
-      s.Site(15 + kind, 1, kind, kind, 0, 2);
-      s.Class(kind, "C" + std::to_string(kind), 0, WordsOf(kind) * 8);
-      s.Kind(kind, 15 + kind, kind);
+    for (uint32_t site_class = 1; site_class <= kKinds; site_class++) {
+      s.Site(15 + site_class, 1, site_class, site_class, 0, 2);
+      s.Class(site_class, "C" + std::to_string(site_class), 0, WordsOf(site_class) * 8);
+      s.SiteClass(site_class, 15 + site_class, site_class);
     }
     s.Class(kKinds + 1, "int[]", 1, 0, 16, 2);
-    for (uint32_t i = 1; i <= 100; i++) s.Kind(kKinds + i, 15 + i, kKinds + 1);
-    segments.push_back({SegmentKind::kSymbols, 0, s.bytes()});
+    for (uint32_t i = 1; i <= 100; i++) s.SiteClass(kKinds + i, 15 + i, kKinds + 1);
+    segments.push_back({SegmentKind::kDefinitions, 0, s.bytes()});
   }
 
   void FillEden() {
@@ -99,11 +99,11 @@ class Generator {
       left_--;
       next_ = (next_ * 31 + 7) % 200 + next_ / 200 * 200;
       const bool array = next_ % 8 == 0;
-      const uint32_t kind = array ? kKinds + 1 + next_ % 100 : 1 + next_;
+      const uint32_t site_class = array ? kKinds + 1 + next_ % 100 : 1 + next_;
       const uint32_t length = array ? 4 + random_() % 24 : 0;
-      const uint32_t words = array ? ArrayWords(length) : WordsOf(kind);
+      const uint32_t words = array ? ArrayWords(length) : WordsOf(site_class);
       if (word + words > start + kTlabWords) break;
-      array ? out.WithLength(kind, length) : out.Fixed(kind);
+      array ? out.WithLength(site_class, length) : out.Fixed(site_class);
       if (random_() % 10 == 0) eden_.push_back({word, words});
       word += words;
       allocated++;
@@ -253,10 +253,10 @@ int Main(uint64_t objects) {
   uint64_t raw = 0;
   for (const Segment& segment : generator.segments) raw += segment.payload.size();
   analyzer::Problems problems(5);
-  analyzer::Symbols symbols(problems);
-  analyzer::Rebuild rebuild(symbols, problems, {});
+  analyzer::Definitions definitions(problems);
+  analyzer::Rebuild rebuild(definitions, problems, {});
   rebuild.Configure(kEden, kEnd);
-  analyzer::Decoder decoder(symbols, problems, rebuild);
+  analyzer::Decoder decoder(definitions, problems, rebuild);
   decoder.SetHeapRange(kEden, kEnd);
   const double start = CpuSeconds();
   for (const Segment& segment : generator.segments) {

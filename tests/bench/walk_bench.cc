@@ -35,15 +35,15 @@ constexpr uint32_t kFirstKlass = 0x800000, kKlassUnits = 72;
 // Counts a trace's objects by thread, or keeps those of one thread.
 class Collect : public analyzer::SinkBase {
  public:
-  Collect(const analyzer::Symbols& symbols, uint64_t thread, size_t most)
-      : symbols_(symbols), thread_(thread), most_(most) {}
+  Collect(const analyzer::Definitions& definitions, uint64_t thread, size_t most)
+      : definitions_(definitions), thread_(thread), most_(most) {}
   void AllocBegin(uint64_t thread, uint64_t, uint32_t) override { current_ = thread; }
   void Object(uint64_t, uint32_t shape_id, trace::How) override {
     by_thread[current_]++;
     if (current_ != thread_) return;
-    const analyzer::Shape& shape = symbols_.shapes()[shape_id];
-    const analyzer::KindInfo& kind = symbols_.kind(shape.kind);
-    objects.push_back({kind.site, kind.class_id, shape.length, shape.words});
+    const analyzer::ObjectShape& shape = definitions_.shapes()[shape_id];
+    const analyzer::SiteClass& site_class = definitions_.site_class(shape.site_class);
+    objects.push_back({site_class.site, site_class.class_id, shape.length, shape.words});
   }
   bool done() const override { return objects.size() >= most_; }
 
@@ -51,13 +51,13 @@ class Collect : public analyzer::SinkBase {
   std::vector<Allocated> objects;
 
  private:
-  const analyzer::Symbols& symbols_;
+  const analyzer::Definitions& definitions_;
   uint64_t thread_;
   size_t most_;
   uint64_t current_ = 0;
 };
 
-const analyzer::Symbols* known;  // what the VM's queries answer from
+const analyzer::Definitions* known;  // what the VM's queries answer from
 const char kText[] = "x";
 
 int32_t DescribeClass(uint64_t klass, AntTracksClass* out, char*, size_t) {
@@ -185,7 +185,7 @@ Figures Walk(const std::vector<Allocated>& objects, size_t stretch_words, size_t
 }
 
 std::vector<Allocated> Load(const char* path, size_t most, analyzer::Problems& problems,
-                            std::unique_ptr<analyzer::Symbols>* symbols) {
+                            std::unique_ptr<analyzer::Definitions>* definitions) {
   uint64_t busiest = 0;
   for (const bool keep : {false, true}) {
     auto reader = trace::TraceReader::Open({path});
@@ -193,9 +193,9 @@ std::vector<Allocated> Load(const char* path, size_t most, analyzer::Problems& p
       std::fprintf(stderr, "walk_bench: %s\n", reader.status().message().c_str());
       std::exit(1);
     }
-    *symbols = std::make_unique<analyzer::Symbols>(problems);
-    Collect collect(**symbols, keep ? busiest : UINT64_MAX, keep ? most : SIZE_MAX);
-    analyzer::Pass<Collect> pass(**reader, **symbols, problems, collect);
+    *definitions = std::make_unique<analyzer::Definitions>(problems);
+    Collect collect(**definitions, keep ? busiest : UINT64_MAX, keep ? most : SIZE_MAX);
+    analyzer::Pass<Collect> pass(**reader, **definitions, problems, collect);
     pass.Run();
     if (keep) return std::move(collect.objects);
     uint64_t largest = 0;
@@ -221,13 +221,13 @@ int main(int argc, char** argv) {
   const size_t stretch = static_cast<size_t>(std::max(4L, number(3, 64))) << 10;
   const size_t stretches = std::max<size_t>(1, (static_cast<size_t>(number(4, 0)) << 10) / stretch);
   analyzer::Problems problems;
-  std::unique_ptr<analyzer::Symbols> symbols;
-  const auto objects = bench::Load(argv[1], most, problems, &symbols);
+  std::unique_ptr<analyzer::Definitions> definitions;
+  const auto objects = bench::Load(argv[1], most, problems, &definitions);
   if (objects.empty()) {
     std::fprintf(stderr, "walk_bench: %s: no objects\n", argv[1]);
     return 1;
   }
-  bench::known = symbols.get();
+  bench::known = definitions.get();
   std::vector<bench::Figures> runs;
   for (int i = 0; i < 5; i++) runs.push_back(bench::Walk(objects, stretch / 8, stretches));
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });

@@ -30,7 +30,7 @@ void CheckBounds(const Options& options) {
   Check(options.buffer_bytes >= 1 << 10 && options.buffer_bytes <= 4 << 20);
   Check(options.fuzz >= 0 && options.fuzz <= 0.5 && options.threshold >= 0 && options.threshold <= 1);
   Check(options.stretch_bytes == 0 || (options.stretch_bytes >= 4 << 10 && options.stretch_bytes <= 1 << 30));
-  Check(options.readers <= 16 && options.compressors <= 64);
+  Check(options.walkers <= 16 && options.compressors <= 64);
   Check(options.queue_bytes >= 4 * options.buffer_bytes && options.queue_bytes <= size_t{4} << 30);
   Check(!options.keep || options.max_bytes != 0);
 }

@@ -31,7 +31,7 @@ void AddSegment(std::string* input, const trace::Segment& segment) {
   Mark(input, kSegmentMark);
   input->push_back(static_cast<char>(segment.kind));
   input->push_back(static_cast<char>(segment.stream));
-  if (segment.kind != static_cast<uint8_t>(trace::SegmentKind::kSymbols)) return Append(input, segment.payload);
+  if (segment.kind != static_cast<uint8_t>(trace::SegmentKind::kDefinitions)) return Append(input, segment.payload);
   trace::WireReader in(segment.payload);
   while (!in.AtEnd()) {
     Mark(input, kRecordMark);
@@ -119,8 +119,8 @@ int main(int argc, char** argv) {
     Write(corpus / "reports" / ("sampled_" + name), Byte(report) + Byte(2) + Input(sampled));
   }
   Write(corpus / "reports" / "file_bytes", Byte(1) + Byte(0x80) + small);
-  const std::string rotated = Files({t::SymbolsFile(), t::DataFile0(), t::DataFile1(), t::DataFile2()});
-  const std::string abandoned = Files({t::SymbolsFile(), t::DataFile0(), t::DataFile1(), t::AbandonedDataFile2()});
+  const std::string rotated = Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::DataFile2()});
+  const std::string abandoned = Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::AbandonedDataFile2()});
   for (int command = 0; command < 6; command++) {
     Write(corpus / "rotated" / ("rotated_" + std::to_string(command)), Byte(command) + Byte(0) + rotated);
   }
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   for (const uint64_t v : {t::kTo, uint64_t{3}, uint64_t{1}, uint64_t{1}}) runs.Uv(v);
   origins += Byte(static_cast<int>(anttracks::trace::SegmentKind::kOrigins)) + Byte(0);
   Append(&origins, runs.span());
-  std::string with_origins = Input(t::SymbolsFile().file());
+  std::string with_origins = Input(t::DefinitionsFile().file());
   Mark(&with_origins, kFileMark);
   with_origins += origins;
   Mark(&with_origins, kFileMark);

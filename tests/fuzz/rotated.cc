@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rotated trace: symbols file, data files, the first one's origins. First byte: the command and what is named to it; second
+// A rotated trace: definitions file, data files, the first one's origins. First byte: the command and what is named to it; second
 // one: META, and with its upper bit that the second part is a file of origins (trace_input.h). Parts between file marks are
 // files.
 #include <unistd.h>
@@ -51,7 +51,7 @@ void WriteFiles(const Folder& folder, std::string_view meta, bool origins, std::
   for (const auto part : SplitAt(bytes, kFileMark)) {
     uint64_t own = 0;
     if (number == 0) {
-      folder.Write("t", TraceBytes(meta, part, trace::kSymbolsFileIndex, trace::kFileSymbols, &own));
+      folder.Write("t", TraceBytes(meta, part, trace::kDefinitionsFileIndex, trace::kFileDefinitions, &own));
     } else if (number == 1 && origins) {
       folder.Write("t.1.origins", TraceBytes(meta, part, 1, trace::kFileOrigins, &own));
       index = 1;

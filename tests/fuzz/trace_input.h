@@ -2,7 +2,7 @@
 // What makes traces of a fuzzer's bytes, so that changes get past lengths and checksums.
 //
 // An input is files, each made of parts. A mark is the byte 0xF5 and a second one: 0xF6 begins a segment (kind, stream, then its
-// payload), 0xF7 a record in a SYMBOLS segment (tag, then its bytes), 0xF8 a chunk, 0xF9 the next file. Chunks begin with META,
+// payload), 0xF7 a record in a DEFINITIONS segment (tag, then its bytes), 0xF8 a chunk, 0xF9 the next file. Chunks begin with META,
 // whose JSON the first byte of an input chooses.
 //
 // Thread safety: none.
@@ -60,7 +60,7 @@ inline std::string ChunkBytes(trace::ChunkType type, std::span<const uint8_t> pa
   return {reinterpret_cast<const char*>(chunk.data()), chunk.size()};
 }
 
-inline trace::ByteBuffer SymbolRecords(std::span<const uint8_t> bytes) {
+inline trace::ByteBuffer DefinitionRecords(std::span<const uint8_t> bytes) {
   trace::ByteBuffer payload;
   for (const auto part : SplitAt(bytes, kRecordMark)) {
     if (part.empty()) continue;
@@ -75,10 +75,10 @@ inline trace::ByteBuffer Segments(std::span<const uint8_t> bytes) {
   trace::ByteBuffer chunk;
   for (const auto part : SplitAt(bytes, kSegmentMark)) {
     if (part.size() < 2) continue;
-    const bool symbols = part[0] == static_cast<uint8_t>(trace::SegmentKind::kSymbols);
+    const bool definitions = part[0] == static_cast<uint8_t>(trace::SegmentKind::kDefinitions);
     trace::ByteBuffer payload;
-    if (symbols) {
-      payload = SymbolRecords(part.subspan(2));
+    if (definitions) {
+      payload = DefinitionRecords(part.subspan(2));
     } else {
       payload.Append(part.subspan(2));
     }

@@ -49,13 +49,13 @@ bool RotationFiles::MayHave(const std::string& path, const std::string& name) {
   return name == path || IsOfTrace(name, path + ".");
 }
 
-Status RotationFiles::CreateSymbols() {
+Status RotationFiles::CreateDefinitions() {
   Status status = overwrite_ ? TraceFile::CheckReplaced(path_) : Status();
   if (status.ok()) status = DeleteEarlier();
   if (!status.ok()) return status;
-  auto symbols = TraceFile::Create(path_, overwrite_);
-  if (!symbols.ok()) return symbols.status();
-  symbols_ = std::move(*symbols);
+  auto definitions = TraceFile::Create(path_, overwrite_);
+  if (!definitions.ok()) return definitions.status();
+  definitions_ = std::move(*definitions);
   return {};
 }
 
@@ -116,23 +116,23 @@ void RotationFiles::DeleteOrigins(uint32_t index) {
 }
 
 Status RotationFiles::Check() {
-  const Status status = symbols_->Check();
+  const Status status = definitions_->Check();
   return status.ok() ? current_->Check() : status;
 }
 
 Status RotationFiles::Close() {
-  const Status symbols = symbols_->Close();
+  const Status definitions = definitions_->Close();
   const Status data = current_ ? current_->Close() : Status();
-  return symbols.ok() ? data : symbols;
+  return definitions.ok() ? data : definitions;
 }
 
 void RotationFiles::Remove() {
-  symbols_->Remove();
+  definitions_->Remove();
   if (current_) current_->Remove();
 }
 
 void RotationFiles::CloseInForkedChild() {
-  symbols_->CloseInForkedChild();
+  definitions_->CloseInForkedChild();
   current_->CloseInForkedChild();
   if (making_file_) CloseNumbered(real_prefix_);
 }

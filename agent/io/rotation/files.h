@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a rotated trace in their folder: a symbols file PATH, data files PATH.0, PATH.1, … and beside
+// The files of a rotated trace in their folder: a definitions file PATH, data files PATH.0, PATH.1, … and beside
 // those files of origins (docs/trace-format.md, "Files"; ICPE'16, section 3.2). Makes, closes and deletes them
 // as it is told.
 //
@@ -24,17 +24,17 @@ class RotationFiles {
 
   RotationFiles(std::string path, bool overwrite);
 
-  // Makes the symbols file. Data files of an earlier trace of that name, whatever their index, are an error
+  // Makes the definitions file. Data files of an earlier trace of that name, whatever their index, are an error
   // unless overwrite; then they are deleted, or none if one of the names is something else's.
-  trace::Status CreateSymbols();
+  trace::Status CreateDefinitions();
   // Makes a data file the current one. The one before must be closed; it stays current if this fails.
   trace::Status CreateData(uint32_t index);
   trace::Status DeleteData(uint32_t index);
   // Whole or unfinished, if there are any.
   void DeleteOrigins(uint32_t index);
 
-  // After CreateSymbols and CreateData.
-  TraceFile& symbols() { return *symbols_; }
+  // After CreateDefinitions and CreateData.
+  TraceFile& definitions() { return *definitions_; }
   TraceFile& current() { return *current_; }
   std::string data_path(uint32_t index) const { return path_ + "." + std::to_string(index); }
   std::string origins_path(uint32_t index) const { return data_path(index) + trace::kOriginsSuffix; }
@@ -53,7 +53,7 @@ class RotationFiles {
   const bool overwrite_;
   // A child of a fork may have the descriptor of a file that nothing here knows yet.
   std::atomic<bool> making_file_{false};
-  std::unique_ptr<TraceFile> symbols_;
+  std::unique_ptr<TraceFile> definitions_;
   std::unique_ptr<TraceFile> current_;
 };
 

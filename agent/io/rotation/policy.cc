@@ -7,7 +7,7 @@
 namespace anttracks::io {
 
 uint64_t RotationPolicy::share() const {
-  const uint64_t left = limits_.max_bytes > symbols_bytes_ ? limits_.max_bytes - symbols_bytes_ : 0;
+  const uint64_t left = limits_.max_bytes > definitions_bytes_ ? limits_.max_bytes - definitions_bytes_ : 0;
   return left / (limits_.files() + (limits_.keeps() ? 1 : 0));
 }
 
@@ -25,8 +25,8 @@ void RotationPolicy::Wrote(uint64_t bytes) {
   total_ += bytes;
 }
 
-void RotationPolicy::WroteSymbols(uint64_t bytes) {
-  symbols_bytes_ += bytes;
+void RotationPolicy::WroteDefinitions(uint64_t bytes) {
+  definitions_bytes_ += bytes;
   total_ += bytes;
 }
 
@@ -80,7 +80,7 @@ std::string RotationPolicy::TooSmall(double sync_bytes) const {
                     size = std::to_string(share() / 1024) + " KB";
   const bool fits = 2 * sync_bytes <= static_cast<double>(share());
   const double least = 2 * sync_bytes * static_cast<double>(limits_.files());
-  const uint64_t enough = std::max(static_cast<uint64_t>(least) + 2 * symbols_bytes_, 2 * limits_.max_bytes);
+  const uint64_t enough = std::max(static_cast<uint64_t>(least) + 2 * definitions_bytes_, 2 * limits_.max_bytes);
   const std::string why = fits ? "events fill one of " + files + ", " + size +
                                      ", before the sync point that it begins with is complete"
                                : "a sync point of this heap takes about " +

@@ -4,7 +4,7 @@
 // RotatingTrace and Writer do it, and report what they have done.
 //
 // The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data
-// files of an equal share of what the symbols leave. A file that has its share waits for the next collection,
+// files of an equal share of what the definitions leave. A file that has its share waits for the next collection,
 // to end there; the deviation is how far it may grow meanwhile. Beyond that it takes the room of the oldest
 // files: new events are worth more than old ones. With keep= one more share is left for the files of origins.
 //
@@ -86,13 +86,13 @@ class RotationPolicy {
   // What was done. The first data file has index 0, each one the next.
   void FileBegun();
   void Wrote(uint64_t bytes);
-  void WroteSymbols(uint64_t bytes);
+  void WroteDefinitions(uint64_t bytes);
   // With its origins. True: with keep=, what it knew of live objects is lost.
   bool OldestDeleted();
 
-  // For events; symbols may take what is kept for the last words.
+  // For events; definitions may take what is kept for the last words.
   bool HasRoom(uint64_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
-  bool HasRoomForSymbols(uint64_t bytes) const { return total_ + bytes <= limits_.bound(); }
+  bool HasRoomForDefinitions(uint64_t bytes) const { return total_ + bytes <= limits_.bound(); }
   // Data files, the current one included, that no room is taken from: while the heap of the current one is not
   // complete, the one before has it.
   size_t files_to_keep() const { return complete_ ? 1 : 2; }
@@ -138,7 +138,7 @@ class RotationPolicy {
 
   const RotationLimits limits_;
   std::deque<DataFile> files_;  // oldest first; the last one is current
-  uint64_t symbols_bytes_ = 0;
+  uint64_t definitions_bytes_ = 0;
   uint64_t total_ = 0;  // of all files, and of what is kept for a fold
 
   Phase phase_ = Phase::kWriting;

@@ -18,12 +18,12 @@ trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::s
                                                                     const trace::FileHeader& header,
                                                                     const RotationLimits& limits) {
   std::unique_ptr<RotatingTrace> made(new RotatingTrace(path, overwrite, header, limits));
-  Status status = made->files_.CreateSymbols();
+  Status status = made->files_.CreateDefinitions();
   if (!status.ok()) return status;
   trace::FileHeader first = header;
-  first.file_index = trace::kSymbolsFileIndex;
-  first.flags = trace::kFileSymbols;
-  status = made->WriteSymbols(trace::EncodeFileHeader(first));
+  first.file_index = trace::kDefinitionsFileIndex;
+  first.flags = trace::kFileDefinitions;
+  status = made->WriteDefinitions(trace::EncodeFileHeader(first));
   if (status.ok()) status = made->BeginData(0);
   if (status.ok()) return made;
   made->Remove();
@@ -45,14 +45,14 @@ Status RotatingTrace::Write(std::span<const uint8_t> bytes) {
   return status;
 }
 
-Status RotatingTrace::WriteSymbols(std::span<const uint8_t> bytes) {
-  if (!policy_.HasRoomForSymbols(bytes.size())) {
+Status RotatingTrace::WriteDefinitions(std::span<const uint8_t> bytes) {
+  if (!policy_.HasRoomForDefinitions(bytes.size())) {
     return Status::Error(
         "the bound maxsize=" + std::to_string(policy_.limits().max_bytes) +
         " is too small for the definitions of classes, methods and sites alone; give a larger one");
   }
-  const Status status = files_.symbols().Write(bytes);
-  if (status.ok()) policy_.WroteSymbols(bytes.size());
+  const Status status = files_.definitions().Write(bytes);
+  if (status.ok()) policy_.WroteDefinitions(bytes.size());
   return status;
 }
 

@@ -78,7 +78,7 @@ def traced(t):
     # Nothing in a trace is about references, uses or methods that run.
     segments = set(analyze_json("info", trace)["segments"])
     expect(segments <= {"ALLOC", "MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN", "SYNC_OBJECTS", "SYNC_END",
-                        "CLASS_UNLOAD", "THREAD_END", "SYMBOLS", "LOSS", "END"}, f"{segments}")
+                        "CLASS_UNLOAD", "THREAD_END", "DEFINITIONS", "LOSS", "END"}, f"{segments}")
 
 
 @test(capabilities.SAMPLED)
@@ -88,7 +88,7 @@ def sampled_trace(t):
     expect(done.returncode == 0, tail(done.stderr))
     # Time, thread, kind and size of each; nothing else is in the file.
     segments = set(analyze_json("info", trace)["segments"])
-    expect(segments == {"SAMPLES", "SAMPLE_DEATHS", "GC_BEGIN", "GC_END", "SYMBOLS", "END"}, f"{segments}")
+    expect(segments == {"SAMPLES", "SAMPLE_DEATHS", "GC_BEGIN", "GC_END", "DEFINITIONS", "END"}, f"{segments}")
     for by in ("class", "site", "thread", "age"):
         text = analyze("heap", trace, "--by", by, "--top", "0")
         expect(re.search(TELLS[by], text), f"heap --by {by} has no {by}:\n{tail(text)}")

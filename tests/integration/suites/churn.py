@@ -14,8 +14,8 @@ def churn(collector):
         counters = analyze_json("info", trace)["counters"]
         made = rounds * classes * 2
         # A class and that of its arrays, a pair with a site for each.
-        expect(counters["classes"] > 2 * made and counters["kinds"] > 2 * made, f"counters: {counters}")
-        expect(counters["live_kinds"] < counters["kinds"] / 4, f"{counters['live_kinds']} of {counters['kinds']} pairs are left")
+        expect(counters["classes"] > 2 * made and counters["site_classes"] > 2 * made, f"counters: {counters}")
+        expect(counters["live_site_classes"] < counters["site_classes"] / 4, f"{counters['live_site_classes']} of {counters['site_classes']} pairs are left")
         # Where nothing is freed the table of so many pairs alone has that much.
         expect(counters["table_bytes"] < 3 * MB // 2, f"the agent's tables have {counters['table_bytes']} bytes: {counters}")
         verified(trace)

@@ -27,10 +27,10 @@ CheckedTrace CheckTrace(const std::string& path) {
     return checked;
   }
   analyzer::Problems problems(1000);
-  analyzer::Symbols symbols(problems);
-  Checker checker(symbols, problems, {.check_spaces = true});
+  analyzer::Definitions definitions(problems);
+  Checker checker(definitions, problems, {.check_spaces = true});
   const analyzer::PassSummary summary =
-      analyzer::Pass<Checker>(**reader, symbols, problems, checker, {.stop_at_damage = false, .progress = {}}).Run();
+      analyzer::Pass<Checker>(**reader, definitions, problems, checker, {.stop_at_damage = false, .progress = {}}).Run();
   checked.unreadable = summary.fatal.message();
   checked.losses = problems.count(ProblemKind::kLoss);
   checked.errors = problems.total() - checked.losses - problems.count(ProblemKind::kAfterLoss);

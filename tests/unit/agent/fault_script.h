@@ -29,8 +29,8 @@ struct ScriptPlan {
   int tlabs = 2;              // of each thread in a round
   SessionConfig session = {.buffer_bytes = 1024,
                            .queue_bytes = 64 << 10,
-                           .readers = 1,
-                           .reader_waited = [] { return 0.0; },  // no file of /proc among those that fail
+                           .walkers = 1,
+                           .walker_waited = [] { return 0.0; },  // no file of /proc among those that fail
                            .wait_limit = std::chrono::seconds(20)};
   std::chrono::milliseconds file_wait{100};  // for the next file of a rotation
   // How long the end waits for the writer without progress, and what then lets it go on.

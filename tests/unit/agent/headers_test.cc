@@ -81,14 +81,14 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
   for (const uint64_t mark : {FakeVm::kMarked, FakeVm::kBeingInflated}) {
     CAPTURE(mark);
     FakeVm vm;
-    Recording recording(vm, {.readers = 2});
+    Recording recording(vm, {.walkers = 2});
     const Session& session = recording.session();
     Stretches stretches(vm);
-    stretches.Report(recording, kLanes, true);  // from now on its kinds are known
+    stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
     const uint64_t marked = stretches.Report(recording, kLanes, false, mark);
-    REQUIRE(Await([&] { return session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() != 0; }));
-    CHECK(session.mutators().readers().batches_refused() == 1);
-    CHECK(session.mutators().readers().batches_read() == 0);
+    REQUIRE(Await([&] { return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0; }));
+    CHECK(session.mutators().walkers().batches_refused() == 1);
+    CHECK(session.mutators().walkers().batches_read() == 0);
     FakeVm::SetMark(marked, stretches.before);
     stretches.Report(recording, kLanes);  // the thread reads both
     const ReadTrace trace = recording.End();
@@ -103,15 +103,15 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
 
 TEST_CASE("a reader leaves an object whose header is on the stack of a lock's owner to the thread that made it") {
   FakeVm vm;
-  Recording recording(vm, {.readers = 2});
+  Recording recording(vm, {.walkers = 2});
   const Session& session = recording.session();
   Stretches stretches(vm);
-  stretches.Report(recording, kLanes, true);  // from now on its kinds are known
+  stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
   FakeLock lock;
   lock.header.store(uint64_t{99} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now
   const uint64_t locked = stretches.Report(recording, kLanes, false, reinterpret_cast<uint64_t>(&lock));
-  REQUIRE(Await([&] { return session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() != 0; }));
-  CHECK(session.mutators().readers().batches_refused() == 1);
+  REQUIRE(Await([&] { return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0; }));
+  CHECK(session.mutators().walkers().batches_refused() == 1);
   FakeVm::SetMark(locked, stretches.before);
   stretches.Report(recording, kLanes);
   const ReadTrace trace = recording.End();
@@ -176,8 +176,8 @@ struct Owner {
         objects[i++].at.store(object, std::memory_order_release);
       }
       recording.Tlab(thread, &slot, start, at);
-      // Readers stay out while no processor is idle. One of them is to read something, too.
-      if (recording.session().mutators().readers().batches_read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // Walkers stay out while no processor is idle. One of them is to read something, too.
+      if (recording.session().mutators().walkers().batches_read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
@@ -227,7 +227,7 @@ uint64_t LockAndUnlock(std::vector<std::unique_ptr<Owner>>& owners, unsigned see
 TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, with its site") {
   const KnownThread known;
   FakeVm vm(true, 1 << 16);
-  Recording recording(vm, {.readers = 2});
+  Recording recording(vm, {.walkers = 2});
   std::vector<std::unique_ptr<Owner>> owners;
   for (uintptr_t i = 0; i < 2; i++) owners.push_back(std::make_unique<Owner>(vm, i + 1, vm.heap() + i * (256 << 10)));
   std::atomic<bool> stop{false};
@@ -236,12 +236,12 @@ TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, 
   for (unsigned i = 0; i < 2; i++) lockers.emplace_back([&, i] { wrong += LockAndUnlock(owners, i + 5, stop); });
   for (auto& owner : owners) threads.emplace_back([&] { owner->Run(recording); });
   for (std::thread& thread : threads) thread.join();
-  CHECK(recording.session().mutators().readers().batches_read() != 0);
-  const uint64_t refused = recording.session().mutators().readers().batches_refused();
+  CHECK(recording.session().mutators().walkers().batches_read() != 0);
+  const uint64_t refused = recording.session().mutators().walkers().batches_refused();
   ReadTrace trace = recording.End();
   stop = true;
   for (std::thread& locker : lockers) locker.join();
-  MESSAGE(recording.session().mutators().readers().batches_read() << " batches read by readers, " << refused << " refused");
+  MESSAGE(recording.session().mutators().walkers().batches_read() << " batches read by walkers, " << refused << " refused");
   CHECK(wrong == 0);
   CHECK(trace.losses == 0);
   std::vector<ReadObject> expected;

@@ -42,14 +42,14 @@ struct SlowVm {
 };
 
 // A thread whose objects a reader is reading, one of them locked.
-void GiveToReader(SlowVm& vm, Recording& recording, void** slot) {
+void GiveToWalker(SlowVm& vm, Recording& recording, void** slot) {
   const uint64_t known = vm.fake.heap();
   uint64_t at = vm.fake.Put(known, FakeVm::kPoint, 16);
   recording.Tlab(1, slot, known, at, true);
   for (unsigned i = 0; i < kLanes; i++) {
     const uint64_t start = at;
     at = i == 0 ? vm.fake.PutLocked(at, FakeVm::kPoint, 16) : vm.fake.Put(at, FakeVm::kPoint, 16);
-    if (i == 0) REQUIRE(FakeVm::Inflate(start, &vm.monitor));  // readers leave other locked objects to their thread
+    if (i == 0) REQUIRE(FakeVm::Inflate(start, &vm.monitor));  // walkers leave other locked objects to their thread
     recording.Tlab(1, slot, start, at);
   }
   vm.AwaitEntered();
@@ -83,9 +83,9 @@ template <typename Callback, typename Rest>
 void ReaderLeaves(const Callback& callback, const Rest& rest) {
   WithEachAllocationFailing([&](const auto& scarce) {
     SlowVm vm;
-    Recording recording(vm.fake, {.readers = 1});
+    Recording recording(vm.fake, {.walkers = 1});
     void* slot = nullptr;
-    GiveToReader(vm, recording, &slot);
+    GiveToWalker(vm, recording, &slot);
     const bool failed = scarce([&] { callback(recording, &slot); });
     CHECK(SlowVm::inside == 0);
     CHECK(recording.session().failure().active() == !failed);

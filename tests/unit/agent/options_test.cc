@@ -195,7 +195,7 @@ TEST_CASE("samples have an interval and a depth") {
 }
 
 TEST_CASE("what means nothing in the mode that was asked for is refused by name") {
-  for (const std::string option : {"maxsize=1M", "buffer=1K", "fuzz=0.1", "stretch=64K", "readers=0", "maxsize=0"}) {
+  for (const std::string option : {"maxsize=1M", "buffer=1K", "fuzz=0.1", "stretch=64K", "walkers=0", "maxsize=0"}) {
     const std::string name = option.substr(0, option.find('='));
     CAPTURE(name);
     for (const std::string& text : {"mode=sample," + option, option + ",mode=sample"}) {

@@ -50,7 +50,7 @@ void ReadFields(ReadTrace* out, uint32_t class_id, WireReader* in) {
 
 }  // namespace
 
-void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
+void ReadDefinitions(ReadTrace* out, std::span<const uint8_t> payload) {
   WireReader in(payload);
   while (!in.AtEnd()) {
     const uint8_t tag = in.U8();
@@ -81,12 +81,12 @@ void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload) {
       k.class_id = static_cast<uint32_t>(r.Uv());
       Check(k.site < 16 || out->sites.count(k.site), "site is not defined");
       Check(out->classes.count(k.class_id), "class is not defined");
-      Check(out->kinds.emplace(id, k).second, "kind is defined twice");
+      Check(out->site_classes.emplace(id, k).second, "site-class pair is defined twice");
     }
     if (tag == 6) ReadFields(out, id, &r);
-    Check(r.ok(), "symbol is cut");
+    Check(r.ok(), "definition is cut");
   }
-  Check(in.ok(), "symbols are cut");
+  Check(in.ok(), "definitions are cut");
 }
 
 namespace {
@@ -110,10 +110,10 @@ void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector
     Check(in.ok(), "run is cut");
     while (!ids.AtEnd()) {
       const uint16_t v = ids.U16();
-      const uint32_t kind = (v & 0x7FFF) != 0 ? v & 0x7FFF : lengths.U32();
+      const uint32_t site_class = (v & 0x7FFF) != 0 ? v & 0x7FFF : lengths.U32();
       const uint32_t length = (v & 0x8000) != 0 ? lengths.U32() : 0;
-      const auto found = trace.kinds.find(kind);
-      Check(found != trace.kinds.end(), "kind is not defined");
+      const auto found = trace.site_classes.find(site_class);
+      Check(found != trace.site_classes.end(), "site-class pair is not defined");
       const ReadClass& c = trace.classes.at(found->second.class_id);
       Check((c.flags & (trace::kClassArray | trace::kClassVariableSize)) != 0 || (v & 0x8000) == 0, "length of a fixed size");
       uint64_t words = c.bytes / 8;
@@ -128,8 +128,8 @@ void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector
 
 void ReadOne(ReadTrace* out, const ReadSegment& segment) {
   WireReader in(segment.payload);
-  if (segment.kind == SegmentKind::kSymbols) {
-    ReadSymbols(out, segment.payload);
+  if (segment.kind == SegmentKind::kDefinitions) {
+    ReadDefinitions(out, segment.payload);
   } else if (segment.kind == SegmentKind::kAlloc) {
     in.Uv();
     const uint64_t share = in.Uv();

@@ -53,7 +53,7 @@ struct ReadClass {
 };
 
 // Everything in a trace file. Throws std::runtime_error when the file breaks the specification, so that the
-// test fails: undefined kinds, streams that continue without state, damage.
+// test fails: undefined site-class pairs, streams that continue without state, damage.
 struct ReadTrace {
   ReadTrace() = default;
   explicit ReadTrace(const std::string& path);
@@ -62,7 +62,7 @@ struct ReadTrace {
   std::vector<ReadObject> objects;       // of ALLOC
   std::vector<ReadSkipped> skipped;
   std::vector<ReadObject> sync_objects;  // of SYNC_OBJECTS
-  std::map<uint32_t, ReadKind> kinds;
+  std::map<uint32_t, ReadKind> site_classes;
   std::map<uint32_t, ReadClass> classes;
   std::map<uint32_t, uint32_t> sites;  // caller by id
   std::map<uint32_t, std::string> threads;
@@ -97,8 +97,8 @@ class Recording {
   AntTracksCallbacks callbacks_{};
 };
 
-// Records of a SYMBOLS segment.
-void ReadSymbols(ReadTrace* out, std::span<const uint8_t> payload);
+// Records of a DEFINITIONS segment.
+void ReadDefinitions(ReadTrace* out, std::span<const uint8_t> payload);
 
 // A path in a fresh folder that is removed at the end of the program.
 std::string TemporaryPath();

@@ -81,10 +81,10 @@ TEST_CASE("the last words have the room that is kept for them, and take no file"
   REQUIRE((*made)->NextFile().ok());
   while ((*made)->MakeRoom(100, 2)) REQUIRE((*made)->Write({bytes.data(), 100}).ok());
   REQUIRE((*made)->Write(bytes).ok());
-  REQUIRE((*made)->WriteSymbols({bytes.data(), 1900}).ok());
+  REQUIRE((*made)->WriteDefinitions({bytes.data(), 1900}).ok());
   CHECK(fs::exists(path + ".0"));
   CHECK(fs::file_size(path) + fs::file_size(path + ".0") + fs::file_size(path + ".1") <= limits.bound());
-  CHECK_FALSE((*made)->WriteSymbols(bytes).ok());
+  CHECK_FALSE((*made)->WriteDefinitions(bytes).ok());
 }
 
 TEST_CASE("what is said of a bound that is too small names what fills the files: the sync point, or the events beside it") {

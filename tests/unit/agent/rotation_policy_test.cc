@@ -40,15 +40,15 @@ TEST_CASE("limits: files, slack and backlog follow from size and deviation") {
   CHECK(RotationLimits{.max_bytes = 1000, .deviation = 0.3}.files() == 3);
 }
 
-TEST_CASE("files share what symbols leave, one share is for origins if they are kept") {
+TEST_CASE("files share what definitions leave, one share is for origins if they are kept") {
   RotationPolicy policy({.max_bytes = 1 << 20, .deviation = 0.25});
   CHECK(policy.share() == (1 << 18));
-  policy.WroteSymbols(1 << 18);
+  policy.WroteDefinitions(1 << 18);
   CHECK(policy.share() == (3 << 16));
   RotationPolicy keeping({.max_bytes = 1 << 20, .deviation = 0.25, .fold_program = "x"});
   CHECK(keeping.share() == (1 << 20) / 5);
   CHECK(keeping.most_origins() == keeping.share() / 2);
-  policy.WroteSymbols(1 << 20);  // more than all
+  policy.WroteDefinitions(1 << 20);  // more than all
   CHECK(policy.share() == 0);
 }
 
@@ -159,8 +159,8 @@ TEST_CASE("the last words are neither dropped nor need room made") {
   CHECK_FALSE(policy.dropping());
   CHECK_FALSE(policy.bounded());
   CHECK_FALSE(policy.HasRoom(1));
-  CHECK(policy.HasRoomForSymbols(RotationPolicy::kReserve));
-  CHECK_FALSE(policy.HasRoomForSymbols(RotationPolicy::kReserve + 1));
+  CHECK(policy.HasRoomForDefinitions(RotationPolicy::kReserve));
+  CHECK_FALSE(policy.HasRoomForDefinitions(RotationPolicy::kReserve + 1));
 }
 
 TEST_CASE("old files go for room, but not those that are kept") {
@@ -196,7 +196,7 @@ TEST_CASE("a file that has begun has room for its share within the size that was
   CHECK(small.MustDeleteForShare());  // five, however small
 
   RotationPolicy only = Begun();
-  only.WroteSymbols(kLimits.max_bytes + 1);
+  only.WroteDefinitions(kLimits.max_bytes + 1);
   CHECK_FALSE(only.MustDeleteForShare());
 
   RotationPolicy large = Begun();  // one file took all

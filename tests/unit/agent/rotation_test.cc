@@ -26,7 +26,7 @@ uint64_t BytesOnDisk(const fs::path& path) {
   return sum;
 }
 
-TEST_CASE("whatever is written and however symbols grow, the files stay within the bound") {
+TEST_CASE("whatever is written and however definitions grow, the files stay within the bound") {
   for (const io::RotationLimits& limits : {io::RotationLimits{256 << 10, 0.1}, io::RotationLimits{1 << 20, 0.25},
                                           io::RotationLimits{600'000, 0.5}}) {
     const std::string path = TemporaryPath();
@@ -40,7 +40,7 @@ TEST_CASE("whatever is written and however symbols grow, the files stay within t
       const size_t size = 1 + random() % (8 << 10);
       if (i % 50 == 0) {
         REQUIRE(trace.MakeRoom(size / 8, 1));
-        REQUIRE(trace.WriteSymbols({bytes.data(), size / 8}).ok());
+        REQUIRE(trace.WriteDefinitions({bytes.data(), size / 8}).ok());
       } else if (trace.policy().HasRoom(size)) {
         REQUIRE(trace.Write({bytes.data(), size}).ok());
       } else {
@@ -59,7 +59,7 @@ TEST_CASE("whatever is written and however symbols grow, the files stay within t
   }
 }
 
-TEST_CASE("the oldest files go, the symbols stay, indexes go on") {
+TEST_CASE("the oldest files go, the definitions stay, indexes go on") {
   const std::string path = TemporaryPath();
   auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
@@ -152,13 +152,13 @@ TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
   CHECK((*made)->policy().current().bytes > limits.max_bytes);
 }
 
-TEST_CASE("at the bound there is room for the last words, but not for more symbols") {
+TEST_CASE("at the bound there is room for the last words, but not for more definitions") {
   auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {256 << 10, 0.1});
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(1000, 1);
   while ((*made)->policy().HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
   CHECK_FALSE((*made)->MakeRoom(bytes.size(), 1));
-  CHECK((*made)->WriteSymbols(bytes).ok());
+  CHECK((*made)->WriteDefinitions(bytes).ok());
   REQUIRE((*made)->NextFile().ok());
   CHECK((*made)->MakeRoom(bytes.size(), 1));
 }
@@ -350,7 +350,7 @@ std::vector<trace::SegmentKind> BehindFirstCollection(const ReadTrace& trace) {
   std::vector<trace::SegmentKind> kinds;
   bool behind = false;
   for (const ReadSegment& segment : trace.segments) {
-    if (behind && segment.kind != trace::SegmentKind::kSymbols) kinds.push_back(segment.kind);
+    if (behind && segment.kind != trace::SegmentKind::kDefinitions) kinds.push_back(segment.kind);
     behind = behind || segment.kind == trace::SegmentKind::kGcEnd;
   }
   return kinds;
@@ -399,7 +399,7 @@ TEST_CASE("a sync point that finds no room for the young spaces is abandoned bef
     const AntTracksCallbacks callbacks = MakeCallbacks(&session);
     Spaces spaces(vm);
     const std::vector<uint8_t> much(512 << 10,
-                                    static_cast<uint8_t>(SegmentKind::kSymbols));  // nobody writes it
+                                    static_cast<uint8_t>(SegmentKind::kDefinitions));  // nobody writes it
     REQUIRE(session.queue().PushSegments(much, PushMode::kForce));
     session.WantSyncPoint();
     std::thread thread([&] { session.background().Loop(vm.vm()); });
@@ -413,7 +413,7 @@ TEST_CASE("a sync point that finds no room for the young spaces is abandoned bef
     const std::vector<SegmentKind> kinds = QueuedKinds(session.queue());
     session.Finish("end");
     REQUIRE(kinds.size() >= 6);
-    const std::vector expected{SegmentKind::kSymbols,   SegmentKind::kGcBegin,       SegmentKind::kGcEnd,
+    const std::vector expected{SegmentKind::kDefinitions,   SegmentKind::kGcBegin,       SegmentKind::kGcEnd,
                                SegmentKind::kSyncBegin, SegmentKind::kSyncAbandoned, SegmentKind::kGcBegin};
     CHECK(std::vector(kinds.begin(), kinds.begin() + 6) == expected);
   }

@@ -18,7 +18,7 @@ namespace {
 using trace::SegmentKind;
 
 struct ReadSample {
-  uint64_t interval = 0, number = 0, time = 0, thread = 0, kind = 0, words = 0;
+  uint64_t interval = 0, number = 0, time = 0, thread = 0, site_class = 0, words = 0;
 };
 
 std::vector<ReadSample> SamplesOf(const ReadSegment& segment) {
@@ -28,7 +28,7 @@ std::vector<ReadSample> SamplesOf(const ReadSegment& segment) {
   uint64_t number = in.Uv(), time = in.Uv();
   while (!in.AtEnd()) {
     ReadSample sample{interval, number++, time += in.Uv(), in.Uv(), 0, 0};
-    sample.kind = in.Uv();
+    sample.site_class = in.Uv();
     sample.words = in.Uv();
     samples.push_back(sample);
   }
@@ -60,7 +60,7 @@ class SampleRecording {
 
   void StartWriter() { REQUIRE(writer_->Start("{}").ok()); }
   SampleSession& session() { return session_; }
-  uint32_t Thread(std::string_view name) { return session_.symbols().DefineThread(name, 1, 2); }
+  uint32_t Thread(std::string_view name) { return session_.definitions().DefineThread(name, 1, 2); }
   const std::string& path() const { return path_; }
   ReadTrace End() {
     session_.Finish("the end");
@@ -76,15 +76,15 @@ class SampleRecording {
 };
 
 // As the JVM TI side does it.
-uint32_t KindOf(SampleSymbols& symbols, const std::vector<SampleFrame>& stack, std::string_view signature) {
+uint32_t KindOf(SampleDefinitions& definitions, const std::vector<SampleFrame>& stack, std::string_view signature) {
   size_t unknown = 0;
   while (true) {
-    const uint32_t kind = symbols.Kind(stack, signature, &unknown);
-    if (kind != 0) return kind;
+    const uint32_t site_class = definitions.SiteClass(stack, signature, &unknown);
+    if (site_class != 0) return site_class;
     const SampleFrame& frame = stack.at(unknown);
     const std::string name = "m" + std::to_string(frame.method);
     const SampleFrameText text{"Lapp/Main;", name, "()V", "Main.java", frame.bci * 10};
-    symbols.Define(frame, frame.method == 0 ? nullptr : &text);
+    definitions.Define(frame, frame.method == 0 ? nullptr : &text);
   }
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("signatures become the names of classes") {
 TEST_CASE("a segment has samples of one interval") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
-  const uint32_t kind = KindOf(recording.session().symbols(), {}, "[B");
-  for (const uint64_t interval : {512u, 512u, 64u, 512u, 0u}) CHECK(recording.session().Sample(interval, thread, kind, 24) != 0);
+  const uint32_t site_class = KindOf(recording.session().definitions(), {}, "[B");
+  for (const uint64_t interval : {512u, 512u, 64u, 512u, 0u}) CHECK(recording.session().Sample(interval, thread, site_class, 24) != 0);
   std::vector<std::pair<uint64_t, uint64_t>> found;
   for (const ReadSample& sample : SamplesOf(recording.End())) found.emplace_back(sample.number, sample.interval);
   CHECK(found == std::vector<std::pair<uint64_t, uint64_t>>{{1, 512}, {2, 512}, {3, 64}, {4, 512}, {5, 0}});
@@ -111,59 +111,59 @@ TEST_CASE("a segment has samples of one interval") {
 
 TEST_CASE("a stack is a site with its callers, each defined once and ahead of its use") {
   SampleRecording recording;
-  SampleSymbols& symbols = recording.session().symbols();
+  SampleDefinitions& definitions = recording.session().definitions();
   const uint32_t thread = recording.Thread("main");
-  const uint32_t deep = KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "LNode;");
-  CHECK(KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "LNode;") == deep);
-  const uint32_t other_class = KindOf(symbols, {{1, 4}, {2, 5}, {3, 6}}, "[I");
-  const uint32_t other_caller = KindOf(symbols, {{1, 4}, {2, 7}}, "LNode;");
-  const uint32_t by_vm = KindOf(symbols, {}, "[B");
+  const uint32_t deep = KindOf(definitions, {{1, 4}, {2, 5}, {3, 6}}, "LNode;");
+  CHECK(KindOf(definitions, {{1, 4}, {2, 5}, {3, 6}}, "LNode;") == deep);
+  const uint32_t other_class = KindOf(definitions, {{1, 4}, {2, 5}, {3, 6}}, "[I");
+  const uint32_t other_caller = KindOf(definitions, {{1, 4}, {2, 7}}, "LNode;");
+  const uint32_t by_vm = KindOf(definitions, {}, "[B");
   CHECK(std::set{deep, other_class, other_caller, by_vm}.size() == 4);
-  for (const uint32_t kind : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(8, thread, kind, 24) != 0);
+  for (const uint32_t site_class : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(8, thread, site_class, 24) != 0);
   const ReadTrace trace = recording.End();  // checks that definitions precede
   CHECK(trace.classes.size() == 3);
-  CHECK(trace.classes.at(trace.kinds.at(deep).class_id).name == "Node");
-  CHECK(trace.classes.at(trace.kinds.at(other_class).class_id).name == "int[]");
-  CHECK(trace.classes.at(trace.kinds.at(other_class).class_id).flags == (trace::kClassSizeUnknown | trace::kClassArray));
-  CHECK(trace.kinds.at(by_vm).site == trace::kSiteVm);
-  CHECK(trace.kinds.at(deep).site == trace.kinds.at(other_class).site);
+  CHECK(trace.classes.at(trace.site_classes.at(deep).class_id).name == "Node");
+  CHECK(trace.classes.at(trace.site_classes.at(other_class).class_id).name == "int[]");
+  CHECK(trace.classes.at(trace.site_classes.at(other_class).class_id).flags == (trace::kClassSizeUnknown | trace::kClassArray));
+  CHECK(trace.site_classes.at(by_vm).site == trace::kSiteVm);
+  CHECK(trace.site_classes.at(deep).site == trace.site_classes.at(other_class).site);
   size_t callers = 0;
-  for (uint32_t site = trace.kinds.at(deep).site; site != 0; site = trace.sites.at(site)) callers++;
+  for (uint32_t site = trace.site_classes.at(deep).site; site != 0; site = trace.sites.at(site)) callers++;
   CHECK(callers == 3);
   CHECK(trace.sites.size() == 5);
   CHECK(trace.threads.at(thread) == "main");
 }
 
 TEST_CASE("frames that the VM cannot name are left out of a stack") {
-  SampleSymbols symbols;
-  const uint32_t whole = KindOf(symbols, {{1, 4}, {2, 5}}, "LNode;");
-  CHECK(KindOf(symbols, {{1, 4}, {0, 0}, {2, 5}}, "LNode;") == whole);
-  CHECK(symbols.counts().unknown_frames == 1);
-  CHECK(symbols.counts().sites == 2);
+  SampleDefinitions definitions;
+  const uint32_t whole = KindOf(definitions, {{1, 4}, {2, 5}}, "LNode;");
+  CHECK(KindOf(definitions, {{1, 4}, {0, 0}, {2, 5}}, "LNode;") == whole);
+  CHECK(definitions.counts().unknown_frames == 1);
+  CHECK(definitions.counts().sites == 2);
 }
 
 TEST_CASE("another method behind the same handle is asked for under its own index only") {
   // Two handles, one method: a class that was loaded twice.
-  SampleSymbols symbols;
+  SampleDefinitions definitions;
   size_t unknown = 0;
   const SampleFrame first{10, 4}, second{11, 4};
   const SampleFrameText text{"Lapp/Main;", "run", "()V", "Main.java", 12};
-  symbols.Define(first, &text);
-  symbols.Define(second, &text);
-  CHECK(symbols.Kind({&first, 1}, "LNode;", &unknown) == symbols.Kind({&second, 1}, "LNode;", &unknown));
-  CHECK(symbols.counts().methods == 1);
-  CHECK(symbols.counts().sites == 1);
+  definitions.Define(first, &text);
+  definitions.Define(second, &text);
+  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) == definitions.SiteClass({&second, 1}, "LNode;", &unknown));
+  CHECK(definitions.counts().methods == 1);
+  CHECK(definitions.counts().sites == 1);
 }
 
 TEST_CASE("no id beyond the last one is given, and what has one stays known") {
-  SampleSymbols symbols(2);
-  for (const uint32_t id : {1u, 2u}) CHECK(symbols.DefineThread("t", id, id) == id);
-  CHECK_THROWS_AS(symbols.DefineThread("t", 3, 3), std::length_error);
-  const uint32_t one = KindOf(symbols, {}, "[I"), two = KindOf(symbols, {}, "[J");
+  SampleDefinitions definitions(2);
+  for (const uint32_t id : {1u, 2u}) CHECK(definitions.DefineThread("t", id, id) == id);
+  CHECK_THROWS_AS(definitions.DefineThread("t", 3, 3), std::length_error);
+  const uint32_t one = KindOf(definitions, {}, "[I"), two = KindOf(definitions, {}, "[J");
   CHECK(two == 2);
-  CHECK_THROWS_AS(KindOf(symbols, {}, "[B"), std::length_error);
-  CHECK(KindOf(symbols, {}, "[I") == one);
-  CHECK(KindOf(symbols, {}, "[J") == two);
+  CHECK_THROWS_AS(KindOf(definitions, {}, "[B"), std::length_error);
+  CHECK(KindOf(definitions, {}, "[I") == one);
+  CHECK(KindOf(definitions, {}, "[J") == two);
 }
 
 TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their samples") {
@@ -175,8 +175,8 @@ TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their s
     threads.emplace_back([&, t] {
       const uint32_t id = recording.Thread("t" + std::to_string(t));
       for (int i = 0; i < kSamples; i++) {
-        const uint32_t kind = KindOf(session.symbols(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
-        const uint64_t number = session.Sample(8, id, kind, 16 + 8 * static_cast<uint64_t>(t));
+        const uint32_t site_class = KindOf(session.definitions(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
+        const uint64_t number = session.Sample(8, id, site_class, 16 + 8 * static_cast<uint64_t>(t));
         if (i % 3 == 0) session.Died(number);
       }
     });
@@ -239,7 +239,7 @@ TEST_CASE("a pause within a pause is one collection, and one that began before t
 TEST_CASE("samples are in the file a second later, without another event") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
-  recording.session().Sample(8, thread, KindOf(recording.session().symbols(), {}, "[I"), 16);
+  recording.session().Sample(8, thread, KindOf(recording.session().definitions(), {}, "[I"), 16);
   bool there = false;
   for (int i = 0; i < 100 && !there; i++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -251,10 +251,10 @@ TEST_CASE("samples are in the file a second later, without another event") {
 TEST_CASE("nothing is taken after the end") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
-  const uint32_t kind = KindOf(recording.session().symbols(), {}, "[I");
-  CHECK(recording.session().Sample(8, thread, kind, 16) == 1);
+  const uint32_t site_class = KindOf(recording.session().definitions(), {}, "[I");
+  CHECK(recording.session().Sample(8, thread, site_class, 16) == 1);
   const ReadTrace trace = recording.End();
-  CHECK(recording.session().Sample(8, thread, kind, 16) == 0);
+  CHECK(recording.session().Sample(8, thread, site_class, 16) == 0);
   recording.session().Died(1);
   recording.session().CollectionBegin();
   CHECK(SamplesOf(trace).size() == 1);
@@ -267,9 +267,9 @@ void Overflow(WhenFull when_full, std::chrono::milliseconds limit) {
   SampleRecording recording({.queue_bytes = 64 << 10, .when_full = when_full, .wait_limit = limit}, false);
   SampleSession& session = recording.session();
   const uint32_t thread = recording.Thread("main");
-  const uint32_t kind = KindOf(session.symbols(), {{1, 1}}, "[I");
+  const uint32_t site_class = KindOf(session.definitions(), {{1, 1}}, "[I");
   const uint64_t begin = Clock::Monotonic();
-  for (int i = 0; i < 60'000; i++) session.Sample(8, thread, kind, 16);
+  for (int i = 0; i < 60'000; i++) session.Sample(8, thread, site_class, 16);
   session.CollectionBegin();
   session.Died(1);
   session.Died(60'000);

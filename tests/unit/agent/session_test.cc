@@ -144,7 +144,7 @@ TEST_CASE("what mutators did is in the file before the collection begins") {
   const ReadTrace trace = recording.End();
   std::vector<SegmentKind> order;
   for (const ReadSegment& segment : trace.segments) {
-    if (segment.kind != SegmentKind::kSymbols) order.push_back(segment.kind);
+    if (segment.kind != SegmentKind::kDefinitions) order.push_back(segment.kind);
   }
   using enum SegmentKind;
   CHECK(order == std::vector{kAlloc, kAlloc, kAlloc, kGcBegin, kSlides, kMoves, kGcEnd, kAlloc, kEnd});

@@ -96,7 +96,7 @@ size_t CountFound(const ReadTrace& trace) {
     if (segment.kind != trace::SegmentKind::kFound) continue;
     for (trace::WireReader in(segment.payload); !in.AtEnd(); found++) {
       if ((in.Uv() & 2) != 0) in.Sv();
-      CHECK(trace.kinds.at(static_cast<uint32_t>(in.Uv())).site == 30);
+      CHECK(trace.site_classes.at(static_cast<uint32_t>(in.Uv())).site == 30);
       CHECK(in.Uv() == 7);
     }
   }

@@ -61,7 +61,7 @@ class Slow {
     sink_.each = milliseconds(0);
     sink_.hangs = false;
   }
-  // Objects of many kinds; four stretches, so that they are read at once.
+  // Objects of many site-class pairs; four stretches, so that they are read at once.
   void Report(uintptr_t thread, void** slot) {
     uint64_t at = vm.heap();
     for (unsigned i = 0; i < kLanes; i++) {

@@ -112,10 +112,10 @@ java.lang.Class extends java.lang.Object (loader bootstrap): size varies, 0 obje
 
 TEST_CASE("ClassesLayoutWithoutCompressedReferences") {
   TraceBuilder b;
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Class(1, "byte[]", 1, 0, 24, 0).Class(2, "app.Node[][]", 1, 0, 24, 3);
   s.Class(3, "app.Node", 0, 32).Fields(3, {{"next", "Lapp/Node;", 16}, {"size", "S", 24}});
-  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, s.bytes());
+  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kDefinitions, 0, s.bytes());
   CHECK(Classes({"--layout"}, b.Flush()) == 1 + R"out(
 3 classes, allocated: 0 objects, 0 B
 

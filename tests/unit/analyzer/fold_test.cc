@@ -169,9 +169,9 @@ Found FoldWith(const Folder& folder, uint32_t index, analyzer::Fold::Effort effo
   auto reader = trace::TraceReader::Open({folder.path("app.trace"), folder.path(data), folder.path(next)});
   REQUIRE(reader.ok());
   analyzer::Problems problems;
-  analyzer::Symbols symbols(problems);
-  analyzer::Fold fold(symbols, problems, static_cast<uint32_t>((*reader)->files().size() - 1), effort);
-  analyzer::Pass<analyzer::Fold>(**reader, symbols, problems, fold).Run();
+  analyzer::Definitions definitions(problems);
+  analyzer::Fold fold(definitions, problems, static_cast<uint32_t>((*reader)->files().size() - 1), effort);
+  analyzer::Pass<analyzer::Fold>(**reader, definitions, problems, fold).Run();
   Found found{fold.takes_all(), fold.known(), problems.total() == 0 ? "" : problems.first()->text, {}};
   for (const analyzer::OriginRun& run : fold.runs()) found.runs.push_back({run.begin, run.end, run.thread, run.age});
   return found;
@@ -353,9 +353,9 @@ TEST_CASE("FoldRefusesASyncPointThatIsNotComplete") {
 TEST_CASE("FoldNeedsADataFileAndItsSuccessor") {
   Folder folder;
   WriteRotated(&folder);
-  const CommandResult symbols = FoldFile(folder, "app.trace");
-  CHECK(symbols.code == 2);
-  CHECK(symbols.err == "anttracks: fold needs one data file of a rotated trace, such as app.trace.3\n");
+  const CommandResult definitions = FoldFile(folder, "app.trace");
+  CHECK(definitions.code == 2);
+  CHECK(definitions.err == "anttracks: fold needs one data file of a rotated trace, such as app.trace.3\n");
   const CommandResult last = FoldFile(folder, "app.trace.2");
   CHECK(last.code == 3);
   CHECK(Has(last.err, "app.trace.3: No such file or directory"));
@@ -552,7 +552,7 @@ TEST_CASE("OriginsAreNotATraceByThemselves") {
   const CommandResult result = folder.Run("info", {"app.trace.1.origins"});
   CHECK(result.code == 3);
   CHECK(result.err ==
-        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the symbols file\n");
+        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the definitions file\n");
 }
 
 TEST_CASE("FoldAndSyncPointTellFillersApart") {
@@ -567,7 +567,7 @@ TEST_CASE("FoldAndSyncPointTellFillersApart") {
   b.Segment(SegmentKind::kSyncObjects, 3, listing.old.WithLength(4, 4));
   b.Numbers(SegmentKind::kSyncEnd, 0, {4, 224});
   Folder folder;
-  folder.Write("app.trace", SymbolsFile().file()).Write("app.trace.0", first.file());
+  folder.Write("app.trace", DefinitionsFile().file()).Write("app.trace.0", first.file());
   folder.Write("app.trace.1", b.Flush().file());
   const auto by_thread = [&] { return folder.Run("heap", {"app.trace"}, {"--end", "--by", "thread"}).out; };
   const std::string known = by_thread();

@@ -45,7 +45,7 @@ ended           cleanly (VM death)
   SYNC_BEGIN        1         47   5.6 %
   SYNC_OBJECTS      1         17   2.0 %
   SYNC_END          1          6   0.7 %
-  SYMBOLS           1        307  36.9 %
+  DEFINITIONS       1        307  36.9 %
   END               1         29   3.5 %
 )out");
 }

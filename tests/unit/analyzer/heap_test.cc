@@ -19,7 +19,7 @@ constexpr uint64_t kEnd = kStart + 40 * kPageWords;
 struct Reference {
   std::map<uint64_t, HeapObject> objects;
 
-  bool Free(uint64_t word, uint64_t words, const Shapes& shapes) const {
+  bool Free(uint64_t word, uint64_t words, const ObjectShapes& shapes) const {
     auto next = objects.lower_bound(word);
     if (next != objects.end() && next->first < word + words) return false;
     if (next == objects.begin()) return true;
@@ -28,7 +28,7 @@ struct Reference {
   }
 };
 
-void CheckSame(const Heap& heap, const Reference& reference, const Shapes& shapes) {
+void CheckSame(const Heap& heap, const Reference& reference, const ObjectShapes& shapes) {
   auto expected = reference.objects.begin();
   uint64_t words = 0;
   heap.ForEach([&](const HeapObject& object, bool) {
@@ -45,7 +45,7 @@ void CheckSame(const Heap& heap, const Reference& reference, const Shapes& shape
 }
 
 TEST_CASE("HeapAgreesWithAPlainMap") {
-  Shapes shapes;
+  ObjectShapes shapes;
   for (uint32_t words : {2u, 3u, 4u, 7u, 40u, 512u, 513u, 1500u}) shapes.Add({1, words, words});
   std::mt19937 random(42);
   for (int round = 0; round < 30; round++) {
@@ -93,7 +93,7 @@ TEST_CASE("HeapAgreesWithAPlainMap") {
 }
 
 TEST_CASE("HeapRefusesAnObjectWithinALargeOne") {
-  Shapes shapes;
+  ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, 5 * kPageWords});
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, 100 * kPageWords);
@@ -106,7 +106,7 @@ TEST_CASE("HeapRefusesAnObjectWithinALargeOne") {
 }
 
 TEST_CASE("HeapPageOfTheSmallestObjectsWithAsManyOriginsIsFull") {
-  Shapes shapes;
+  ObjectShapes shapes;
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, kPageWords);
   for (uint32_t i = 0; i < 256; i++) REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
@@ -119,7 +119,7 @@ TEST_CASE("HeapPageOfTheSmallestObjectsWithAsManyOriginsIsFull") {
 }
 
 TEST_CASE("pages that are filled in turn hold what was put into them, and keep little room that they do not need") {
-  Shapes shapes;
+  ObjectShapes shapes;
   std::mt19937 random(5);
   for (uint32_t words : {2u, 3u, 4u, 5u}) shapes.Add({1, words, words});
   Heap heap(shapes, kStart, kEnd);

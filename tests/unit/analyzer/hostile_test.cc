@@ -7,7 +7,7 @@
 
 #include "analyzer/model/heap.h"
 #include "analyzer/model/paged_table.h"
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/small_trace.h"
 #include "trace/json_text.h"
@@ -20,8 +20,8 @@ using analyzer::InsertResult;
 using analyzer::PagedTable;
 using analyzer::Position;
 using analyzer::Problems;
-using analyzer::Shapes;
-using analyzer::Symbols;
+using analyzer::ObjectShapes;
+using analyzer::Definitions;
 
 constexpr uint64_t kTerabyte = uint64_t{1} << 40;
 
@@ -29,10 +29,10 @@ constexpr uint64_t kTerabyte = uint64_t{1} << 40;
 TraceBuilder Vast() {
   TraceBuilder b;
   b.Meta(0, 8 * kTerabyte);
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Class(1, "app.Node", 0, 24).Class(2, "long[]", 1, 0, 16, 3).Thread(1, "main", 1);
-  s.Kind(1, 1, 1).Kind(2, 1, 2);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  s.SiteClass(1, 1, 1).SiteClass(2, 1, 2);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
   return b;
 }
 
@@ -52,10 +52,10 @@ TEST_CASE("a segment for each of many threads costs no table each") {
 TEST_CASE("ids far apart cost no page of a table each") {
   TraceBuilder b;
   b.Meta(0, 8 * kTerabyte);
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   for (uint64_t i = 1; i <= 4000; i++) s.Class(i * 256, "C", 0, 24);
   s.Class(PagedTable<int>::kMaxId, "last", 0, 24).Class(PagedTable<int>::kMaxId + 1, "none", 0, 24);
-  const std::string trace = b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file();
+  const std::string trace = b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file();
   const Cost cost;
   const CommandResult classes = Anttracks(trace, {"classes", "--top", "5"});
   CHECK(cost.peak() < 32 * kMegabyte);
@@ -65,9 +65,9 @@ TEST_CASE("ids far apart cost no page of a table each") {
 
 TEST_CASE("a site beyond all ids is not taken for the one that its low bits name") {
   TraceBuilder b = Vast();
-  SymbolsBuilder s;
-  s.Method(1, "app.Main", "run", "Main.java").Site(16, 1, 4, 12, 0, 0).Kind(3, uint64_t{1} << 32 | 16, 1);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  DefinitionsBuilder s;
+  s.Method(1, "app.Main", "run", "Main.java").Site(16, 1, 4, 12, 0, 0).SiteClass(3, uint64_t{1} << 32 | 16, 1);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(3));
   const CommandResult result = Anttracks(b.Flush().file(), {"sites"});
   CHECK(result.code == 4);
@@ -158,16 +158,16 @@ TEST_CASE("spaces that overlap, or reach beyond the heap, are refused") {
 
 TEST_CASE("unloading a class costs what the class has") {
   Problems problems;
-  Symbols symbols(problems);
+  Definitions definitions(problems);
   constexpr uint64_t kClasses = 60'000;
-  SymbolsBuilder s;
-  for (uint64_t i = 1; i <= kClasses; i++) s.Class(i, "C", 0, 24).Kind(i, 1, i);
-  symbols.Read(s.bytes().span(), Position());
+  DefinitionsBuilder s;
+  for (uint64_t i = 1; i <= kClasses; i++) s.Class(i, "C", 0, 24).SiteClass(i, 1, i);
+  definitions.Read(s.bytes().span(), Position());
   const Cost cost;
-  for (uint64_t i = 1; i <= kClasses; i++) REQUIRE(symbols.Unload(i));
+  for (uint64_t i = 1; i <= kClasses; i++) REQUIRE(definitions.Unload(i));
   CHECK(cost.seconds() < 1 * kSlower);
   uint32_t shape = 0;
-  CHECK(symbols.FindShape(5, 0, &shape) == analyzer::ShapeError::kUnloadedClass);
+  CHECK(definitions.FindShape(5, 0, &shape) == analyzer::ShapeError::kUnloadedClass);
   CHECK(problems.total() == 0);
 }
 
@@ -191,20 +191,20 @@ TEST_CASE("pairs of kind and length cannot be chosen to meet in one place") {
   constexpr uint64_t kKnown = 0x9E3779B97F4A7C15u;
   uint64_t inverse = kKnown;
   for (int i = 0; i < 6; i++) inverse *= 2 - kKnown * inverse;
-  Shapes shapes;
+  ObjectShapes shapes;
   const Cost cost;
   for (uint64_t i = 0; i < 100'000; i++) {
     const uint64_t hash = i << 52 | (i >> 12) | uint64_t{1} << 31;
     const uint64_t key = hash * inverse;
     const auto kind = static_cast<uint32_t>(key >> 32), length = static_cast<uint32_t>(key);
-    if (shapes.Find(kind, length) == Shapes::kNone) shapes.Add({kind, length, 2});
+    if (shapes.Find(kind, length) == ObjectShapes::kNone) shapes.Add({kind, length, 2});
   }
   CHECK(shapes.size() > 90'000);
   CHECK(cost.seconds() < 1 * kSlower);
 }
 
 TEST_CASE("an object whose end does not fit in 32 bits covers what it covers") {
-  Shapes shapes;
+  ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, UINT32_MAX});
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, uint64_t{1} << 34);
@@ -216,7 +216,7 @@ TEST_CASE("an object whose end does not fit in 32 bits covers what it covers") {
 }
 
 TEST_CASE("a heap keeps what a dropped range's neighbour covers") {
-  Shapes shapes;
+  ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, 3 * analyzer::kPageWords});
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, 100 * analyzer::kPageWords);
@@ -263,11 +263,11 @@ TEST_CASE("JSON in a trace may be nested a little") {
 
 TEST_CASE("a long name is cut, between characters") {
   TraceBuilder b = Vast();
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   std::string name = "a";
   for (int i = 0; i < 10'000; i++) name += "\u00E4";
   s.Class(9, name, 0, 24);
-  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file(), {"classes", "--json"});
+  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--json"});
   std::string longest;
   const auto json = nlohmann::json::parse(classes.out);
   for (const auto& row : json["classes"]) {
@@ -278,9 +278,9 @@ TEST_CASE("a long name is cut, between characters") {
 
 TEST_CASE("a chain of superclasses ends") {
   TraceBuilder b = Vast();
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   for (uint64_t i = 1; i <= 400; i++) s.Class(100 + i, "C", 0, 24, 0, 0, i == 1 ? 0 : 99 + i);
-  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kSymbols, 0, s.bytes()).Flush().file(), {"classes", "--layout"});
+  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--layout"});
   CHECK(classes.code == 4);
   CHECK(Has(classes, "more than 256 superclasses"));
 }

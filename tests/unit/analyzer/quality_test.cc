@@ -48,10 +48,10 @@ TEST_CASE("QualityOfARotationThatWasReadThroughLosesNothing") {
 }
 
 TEST_CASE("QualityDoesNotCountFillersAndOverflowIsNoSite") {
-  SymbolsBuilder symbols = SmallSymbols();
-  symbols.Kind(8, 3, 1);
+  DefinitionsBuilder definitions = SmallDefinitions();
+  definitions.SiteClass(8, 3, 1);
   TraceBuilder b;
-  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, symbols.bytes());
+  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kDefinitions, 0, definitions.bytes());
   b.SyncBegin(0, 1000, Spaces(0, 0, 0, 10));
   b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).Fixed(8).Fixed(1).WithLength(4, 4));
   b.Numbers(SegmentKind::kSyncEnd, 0, {3, 80});

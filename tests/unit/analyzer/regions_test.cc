@@ -28,7 +28,7 @@ TestSpace BigFreed() { return {kOldKind, kOptional, kBig, kBig, kBigEnd}; }
 TraceBuilder Start() {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
-  b.Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+  b.Segment(SegmentKind::kDefinitions, 0, SmallDefinitions().bytes());
   b.SyncBegin(0, 1000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   b.Segment(SegmentKind::kSyncObjects, 0, Objects().Tlab(static_cast<int64_t>(Region(1))).Fixed(1));
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program's rotated trace: a symbols file and three data files in a folder of their own.
+// A small program's rotated trace: a definitions file and three data files in a folder of their own.
 //
 // Thread safety: none.
 #pragma once
@@ -68,10 +68,10 @@ inline std::vector<TestSpace> SpacesOf(uint64_t eden, uint64_t from, uint64_t to
   return spaces;
 }
 
-inline TraceBuilder SymbolsFile(const SymbolsBuilder& symbols = SmallSymbols(), bool ended = true) {
-  TraceBuilder b(trace::kSymbolsFileIndex, kRotatedId, trace::kFileSymbols);
+inline TraceBuilder DefinitionsFile(const DefinitionsBuilder& definitions = SmallDefinitions(), bool ended = true) {
+  TraceBuilder b(trace::kDefinitionsFileIndex, kRotatedId, trace::kFileDefinitions);
   b.Meta(kEden * 8, kHeapEnd * 8);
-  b.Segment(SegmentKind::kSymbols, 0, symbols.bytes()).Flush();
+  b.Segment(SegmentKind::kDefinitions, 0, definitions.bytes()).Flush();
   b.Segment(SegmentKind::kThreadEnd, 2, ByteBuffer());
   if (ended) b.End(30000, "VM death", "{}");
   return std::move(b.Flush());
@@ -172,7 +172,7 @@ inline TraceBuilder AbandonedDataFile2() {
 }
 
 inline void WriteRotated(Folder* folder) {
-  folder->Write("app.trace", SymbolsFile().file()).Write("app.trace.0", DataFile0().file());
+  folder->Write("app.trace", DefinitionsFile().file()).Write("app.trace.0", DataFile0().file());
   folder->Write("app.trace.1", DataFile1().file()).Write("app.trace.2", DataFile2().file());
 }
 

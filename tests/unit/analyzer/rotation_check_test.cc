@@ -34,7 +34,7 @@ Verdict Verify(const Folder& folder, const std::string& name = "app.trace") {
 // With this sync point in data file 1.
 Verdict Verify(const Listing& listing) {
   Folder folder;
-  folder.Write("app.trace", SymbolsFile().file()).Write("app.trace.0", DataFile0().file());
+  folder.Write("app.trace", DefinitionsFile().file()).Write("app.trace.0", DataFile0().file());
   folder.Write("app.trace.1", DataFile1(listing).file()).Write("app.trace.2", DataFile2().file());
   return Verify(folder);
 }
@@ -87,7 +87,7 @@ TEST_CASE("RotationCheckObjectOfAnotherSite") {
 TEST_CASE("RotationCheckKindsMayDifferIfSiteAndClassAgree") {
   Folder folder;
   WriteRotated(&folder);
-  folder.Write("app.trace", SymbolsFile(SmallSymbols().Kind(7, 16, 1)).file());
+  folder.Write("app.trace", DefinitionsFile(SmallDefinitions().SiteClass(7, 16, 1)).file());
   folder.Write("app.trace.1",
                DataFile1({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(7).WithLength(2, 10)}).file());
   CHECK(Verify(folder).counts.empty());
@@ -194,7 +194,7 @@ TEST_CASE("RotationFullCollectionWithinASyncPoint") {
   b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
   b.Gc(SegmentKind::kGcBegin, 2, 1, "x", 14000, SpacesOf(0, 3, 0, 27, true)).Flush();
   folder.Write("app.trace.2", b.file());
-  folder.Write("app.trace", SymbolsFile(SmallSymbols(), false).file());
+  folder.Write("app.trace", DefinitionsFile(SmallDefinitions(), false).file());
   const Verdict v = Verify(folder);
   CHECK(v.counts == Counts{{kOrder, 1}});
   CHECK(v.first == "collection 2 within a sync point");
@@ -211,17 +211,17 @@ TEST_CASE("RotationAbandonedWithoutASyncPoint") {
   CHECK(Verify(folder).counts == Counts{{kOrder, 1}});
 }
 
-TEST_CASE("RotationEventsInTheSymbolsFile") {
+TEST_CASE("RotationEventsInTheDefinitionsFile") {
   Folder folder;
   WriteRotated(&folder);
-  TraceBuilder b = SymbolsFile(SmallSymbols(), false);
+  TraceBuilder b = DefinitionsFile(SmallDefinitions(), false);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(1));
   b.End(30000, "VM death", "{}");
   b.Segment(SegmentKind::kThreadEnd, 1, ByteBuffer()).Flush();
   folder.Write("app.trace", b.file());
   const Verdict v = Verify(folder);
   CHECK(v.counts == Counts{{kOrder, 2}});
-  CHECK(v.first == "ALLOC in the symbols file");
+  CHECK(v.first == "ALLOC in the definitions file");
 }
 
 TEST_CASE("RotationEndOfTheProgramWithinASyncPointIsFine") {

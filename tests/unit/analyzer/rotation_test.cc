@@ -18,7 +18,7 @@ std::string HeapObjects(const Folder& folder, const std::vector<std::string>& na
 
 TEST_CASE("a sync point whose end comes within a collection is not counted as its survivors") {
   Folder folder;
-  folder.Write("app.trace", SymbolsFile().file());
+  folder.Write("app.trace", DefinitionsFile().file());
   TraceBuilder b = DataFile(2, kChunks1);
   b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
@@ -38,7 +38,7 @@ TEST_CASE("a young collection may come before the old space of an attached progr
     CAPTURE(full);
     TraceBuilder b;
     b.Meta(kEden * 8, kHeapEnd * 8);
-    b.Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+    b.Segment(SegmentKind::kDefinitions, 0, SmallDefinitions().bytes());
     b.SyncBegin(1, 1000, SpacesOf(0, 3, 0, 27));
     b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
     b.Gc(SegmentKind::kGcBegin, 0, full, "x", 2000, SpacesOf(0, 3, 0, 27));
@@ -105,7 +105,7 @@ TEST_CASE("RotationFilesThatAreNamedAreTakenAsNamed") {
 
 TEST_CASE("RotationNamesOfMoreDigitsAreOrderedByNumber") {
   Folder folder;
-  folder.Write("app.trace", SymbolsFile().file());
+  folder.Write("app.trace", DefinitionsFile().file());
   TraceBuilder b(10, kRotatedId, trace::kFileData);
   folder.Write("app.trace.9", TraceBuilder(9, kRotatedId, trace::kFileData).file()).Write("app.trace.10", b.file());
   folder.Write("app.trace.x", "no number").Write("app.trace.10.bak", "no number").Write("other.3", "another name");
@@ -117,14 +117,14 @@ TEST_CASE("RotationNamesOfMoreDigitsAreOrderedByNumber") {
   CHECK((*reader)->warnings().empty());
 }
 
-TEST_CASE("RotationMissingSymbolsFileIsNamed") {
+TEST_CASE("RotationMissingDefinitionsFileIsNamed") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace");
   const CommandResult result = folder.Run("info", {"app.trace.1"});
   CHECK(result.code == 3);
   CHECK(result.err ==
-        "anttracks: app.trace.1: is a data file of a rotated trace and needs its symbols file; app.trace: No such file "
+        "anttracks: app.trace.1: is a data file of a rotated trace and needs its definitions file; app.trace: No such file "
         "or directory. It holds the classes, sites and threads of all data files: keep it beside them\n");
   folder.Write("renamed", folder.Read("app.trace.1"));
   CHECK(Has(folder.Run("info", {"renamed"}).err, "or name it too"));
@@ -132,18 +132,18 @@ TEST_CASE("RotationMissingSymbolsFileIsNamed") {
   CHECK(Has(folder.Run("info", {"app.trace.1"}).err, "app.trace is none"));
 }
 
-TEST_CASE("RotationSymbolsFileOfAnotherTraceIsRefused") {
+TEST_CASE("RotationDefinitionsFileOfAnotherTraceIsRefused") {
   Folder folder;
   WriteRotated(&folder);
-  folder.Write("app.trace", TraceBuilder(trace::kSymbolsFileIndex, 77, trace::kFileSymbols).file());
+  folder.Write("app.trace", TraceBuilder(trace::kDefinitionsFileIndex, 77, trace::kFileDefinitions).file());
   const CommandResult result = folder.Run("info", {"app.trace.1"});
   CHECK(result.code == 3);
   CHECK(Has(result.err, "app.trace.1: belongs to another trace than app.trace"));
 }
 
-TEST_CASE("RotationSymbolsFileWithoutDataFilesIsAnError") {
+TEST_CASE("RotationDefinitionsFileWithoutDataFilesIsAnError") {
   Folder folder;
-  folder.Write("app.trace", SymbolsFile().file());
+  folder.Write("app.trace", DefinitionsFile().file());
   CHECK(Has(folder.Run("info", {"app.trace"}).err, "there is no data file beside it (app.trace.0, app.trace.1, ...)"));
   folder.Write("app.trace.0", "");
   const CommandResult result = folder.Run("info", {"app.trace"});
@@ -206,7 +206,7 @@ TEST_CASE("RotationDamageInAMiddleFileEndsAtTheNextSyncPoint") {
   CHECK(folder.Run("heap", {"app.trace"}).code == 4);
 }
 
-TEST_CASE("RotationDamageInTheSymbolsFileDoesNotHideTheEvents") {
+TEST_CASE("RotationDamageInTheDefinitionsFileDoesNotHideTheEvents") {
   Folder folder;
   WriteRotated(&folder);
   std::string bad = folder.Read("app.trace");
@@ -221,7 +221,7 @@ TEST_CASE("RotationDamageInTheSymbolsFileDoesNotHideTheEvents") {
 TEST_CASE("RotationKilledAnywhereInTheNewestFileIsFine") {
   Folder folder;
   WriteRotated(&folder);
-  folder.Write("app.trace", SymbolsFile(SmallSymbols(), false).file());
+  folder.Write("app.trace", DefinitionsFile(SmallDefinitions(), false).file());
   const std::string whole = folder.Read("app.trace.2");
   for (const bool cold : {false, true}) {
     if (cold) folder.Remove("app.trace.0").Remove("app.trace.1");
@@ -247,11 +247,11 @@ TEST_CASE("RotationKilledWhileTheNewestFileHadNoHeaderIsTold") {
   }
 }
 
-TEST_CASE("RotationSymbolsFileCutByAKillIsFine") {
+TEST_CASE("RotationDefinitionsFileCutByAKillIsFine") {
   Folder folder;
   WriteRotated(&folder);
   const std::string whole = folder.Read("app.trace");
-  const size_t end_chunk = SymbolsFile(SmallSymbols(), false).file().size();
+  const size_t end_chunk = DefinitionsFile(SmallDefinitions(), false).file().size();
   folder.Write("app.trace", whole.substr(0, end_chunk - 1));
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
   CHECK(Has(folder.Run("info", {"app.trace"}).out, "trace ends in the middle of a chunk (process killed?)"));
@@ -333,7 +333,7 @@ TEST_CASE("RotationInfoShowsFilesAndThePeriodTheyCover") {
   folder.Remove("app.trace.0").Write("app.trace.2", AbandonedDataFile2().file());
   const std::string out = folder.Run("info", {"app.trace"}).out;
   CHECK(out.substr(0, out.find("trace  ")) == R"out(
-symbols         app.trace, 676 B, format 2.0
+definitions     app.trace, 676 B, format 2.0
 file 1          app.trace.1, 612 B, format 2.0, GC 1, sync point complete
 file 2          app.trace.2, 674 B, format 2.0, GC 2, sync point abandoned, sync point complete
 )out" + 1);
@@ -342,7 +342,7 @@ file 2          app.trace.2, 674 B, format 2.0, GC 2, sync point abandoned, sync
   CHECK(Has(out, "\nended           cleanly (VM death)\n"));
   CHECK(Has(out, "\n  SYNC_ABANDONED"));
   const std::string json = folder.Run("info", {"app.trace"}, {"--json"}).out;
-  CHECK(Has(json, "\"role\": \"symbols\""));
+  CHECK(Has(json, "\"role\": \"definitions\""));
   CHECK(Has(json, "\"state\": \"abandoned\""));
 }
 

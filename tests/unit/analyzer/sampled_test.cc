@@ -168,7 +168,7 @@ ended           cleanly (VM death)
   Segments       Count  Raw bytes   Share
   GC_BEGIN           2         19   5.3 %
   GC_END             2         19   5.3 %
-  SYMBOLS            1        228  63.7 %
+  DEFINITIONS        1        228  63.7 %
   END                1         29   8.1 %
   SAMPLES            3         52  14.5 %
   SAMPLE_DEATHS      2         11   3.1 %

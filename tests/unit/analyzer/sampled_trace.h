@@ -42,13 +42,13 @@ inline TraceBuilder SampledStart(uint64_t interval = kHalfMegabyte) {
           "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main 1\",\"vm_flags\":\"-XX:+UseG1GC\","
           "\"options\":\"file=a\",\"mode\":\"sample\",\"depth\":16,\"interval\":" +
               std::to_string(interval) + "}");
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Class(1, "app.Node", 8, 0).Class(2, "int[]", 9, 0).Class(3, "app.Main$$Lambda$1/0x1", 12, 0);
   s.Method(1, "app.List", "add", "List.java").Method(2, "app.Main", "run", "Main.java");
   s.Site(16, 2, 8, 30, 0, 4).Site(17, 1, 4, 12, 16, 4).Site(18, 1, 4, 12, 0, 4);
   s.Thread(1, "main", 1).Thread(2, "worker", 9);
-  s.Kind(1, 17, 1).Kind(2, 16, 2).Kind(3, 18, 1).Kind(4, 1, 2);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  s.SiteClass(1, 17, 1).SiteClass(2, 16, 2).SiteClass(3, 18, 1).SiteClass(4, 1, 2);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
   return b;
 }
 

@@ -31,23 +31,23 @@ inline std::vector<TestSpace> Spaces(uint64_t eden, uint64_t from, uint64_t to, 
           {2, full, kOld, kOld + old, kHeapEnd}};
 }
 
-inline SymbolsBuilder SmallSymbols() {
-  SymbolsBuilder s;
+inline DefinitionsBuilder SmallDefinitions() {
+  DefinitionsBuilder s;
   s.Class(1, "app.Node", 0, 24).Class(2, "int[]", 1, 0, 16, 2).Class(3, "java.lang.Class", 2, 0);
   s.Class(4, "java.lang.Object", 0, 16);
   s.Method(1, "app.List", "add", "List.java").Method(2, "app.Main", "run", "Main.java");
   s.Method(3, "java.lang.Object", "clone", "");
   s.Site(16, 1, 4, 12, 0, 0).Site(17, 2, 8, 30, 0, 1).Site(18, 1, 4, 12, 17, 2).Site(19, 3, -1, -1, 17, 3);
   s.Thread(1, "main", 1).Thread(2, "worker", 9);
-  s.Kind(1, 16, 1).Kind(2, 17, 2).Kind(3, 0, 3).Kind(4, 2, 2).Kind(5, 18, 1).Kind(6, 19, 4);
+  s.SiteClass(1, 16, 1).SiteClass(2, 17, 2).SiteClass(3, 0, 3).SiteClass(4, 2, 2).SiteClass(5, 18, 1).SiteClass(6, 19, 4);
   return s;
 }
 
-// META, symbols, and a sync point with a mirror of 14 words and a Node at the bottom of the old generation.
+// META, definitions, and a sync point with a mirror of 14 words and a Node at the bottom of the old generation.
 inline TraceBuilder SmallStart() {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
-  b.Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+  b.Segment(SegmentKind::kDefinitions, 0, SmallDefinitions().bytes());
   b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
   b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {2, 136});
@@ -124,7 +124,7 @@ inline TraceBuilder SmallTrace() {
 inline TraceBuilder ClassesTrace() {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Class(1, "java.lang.Object", 0, 16).Fields(1, {});
   s.Class(2, "app.Base", 0, 24, 0, 0, 1).Fields(2, {{"count", "I", 12}, {"marked", "Z", 16}});
   s.Class(3, "app.Node", 0, 40, 0, 0, 2);
@@ -134,8 +134,8 @@ inline TraceBuilder ClassesTrace() {
   s.Class(7, "app.Old", 0, 24, 0, 0, 2);
   s.Method(1, "app.List", "add", "List.java").Site(16, 1, 4, 12, 0, 0);
   s.Thread(1, "main", 1);
-  s.Kind(1, 16, 1).Kind(2, 16, 3).Kind(3, 16, 5).Kind(4, 16, 6);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  s.SiteClass(1, 16, 1).SiteClass(2, 16, 3).SiteClass(3, 16, 5).SiteClass(4, 16, 6);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
   b.Segment(SegmentKind::kAlloc, 1,
             Objects().Head(2000).Tlab(kEden).Fixed(2).Fixed(2).Fixed(1).WithLength(3, 3));
   b.End(3000, "VM death", "{}");

@@ -21,7 +21,7 @@ using analyzer::Printable;
 const std::string kEvil = "a\x9B[2J\u009B31m\u202E\u200B\u2028\xC0\x9B\x1B[0mb";
 const std::string kHarmless = "a?[2J?31m?????" "?[0mb";
 
-TEST_CASE("letters of every language and symbols stay as they are") {
+TEST_CASE("letters of every language and definitions stay as they are") {
   for (const char* text : {"plain", "\u00E4\u00F6\u00FC\u00DF", "\u4E2D\u6587", "\u05D0\u05D1", "\u0645", "\U0001F600", "\u2026 \u2190", ""}) {
     CHECK(Printable(text) == text);
   }
@@ -93,10 +93,10 @@ TEST_CASE("a stream cleans what is written in pieces, and keeps lines") {
 TraceBuilder EvilTrace() {
   TraceBuilder b;
   b.Chunk(1, "{\"vm_version\":\"\u009B31m\",\"java_command\":\"\u202Eevil\",\"object_alignment\":8,\"heap_start\":0,\"heap_end\":4096}");
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Class(1, kEvil, 0, 24).Method(1, kEvil, kEvil, kEvil).Site(16, 1, 4, 12, 0, 0).Site(17, 1, 4, 12, 16, 0).Thread(1, kEvil, 1);
-  s.Kind(1, 17, 1);
-  b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+  s.SiteClass(1, 17, 1);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
   b.SyncBegin(0, 0, {{0, 1, 0, 0, 512}});
   b.Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(1).Fixed(1));

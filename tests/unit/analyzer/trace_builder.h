@@ -214,10 +214,10 @@ struct TestField {
   uint64_t offset;
 };
 
-// The payload of a SYMBOLS segment.
-class SymbolsBuilder {
+// The payload of a DEFINITIONS segment.
+class DefinitionsBuilder {
  public:
-  SymbolsBuilder& Class(uint64_t id, std::string_view name, uint64_t flags, uint64_t bytes, uint64_t header = 0,
+  DefinitionsBuilder& Class(uint64_t id, std::string_view name, uint64_t flags, uint64_t bytes, uint64_t header = 0,
                         uint64_t log2 = 0, uint64_t super = 0) {
     ByteBuffer record;
     record.Uv(id);
@@ -226,13 +226,13 @@ class SymbolsBuilder {
     record.Str("bootstrap");
     return Record(1, record);
   }
-  SymbolsBuilder& Method(uint64_t id, std::string_view type, std::string_view name, std::string_view source) {
+  DefinitionsBuilder& Method(uint64_t id, std::string_view type, std::string_view name, std::string_view source) {
     ByteBuffer record;
     record.Uv(id);
     for (std::string_view text : {type, name, std::string_view("()V"), source}) record.Str(text);
     return Record(2, record);
   }
-  SymbolsBuilder& Site(uint64_t id, uint64_t method, int64_t bci, int64_t line, uint64_t caller, uint64_t tier) {
+  DefinitionsBuilder& Site(uint64_t id, uint64_t method, int64_t bci, int64_t line, uint64_t caller, uint64_t tier) {
     ByteBuffer record;
     record.Uv(id);
     record.Uv(method);
@@ -243,7 +243,7 @@ class SymbolsBuilder {
     record.Uv(0);
     return Record(3, record);
   }
-  SymbolsBuilder& Thread(uint64_t id, std::string_view name, uint64_t java_id) {
+  DefinitionsBuilder& Thread(uint64_t id, std::string_view name, uint64_t java_id) {
     ByteBuffer record;
     record.Uv(id);
     record.Str(name);
@@ -251,12 +251,12 @@ class SymbolsBuilder {
     record.Uv(0);
     return Record(4, record);
   }
-  SymbolsBuilder& Kind(uint64_t id, uint64_t site, uint64_t type) {
+  DefinitionsBuilder& SiteClass(uint64_t id, uint64_t site, uint64_t type) {
     ByteBuffer record;
     for (uint64_t v : {id, site, type}) record.Uv(v);
     return Record(5, record);
   }
-  SymbolsBuilder& Fields(uint64_t class_id, const std::vector<TestField>& fields) {
+  DefinitionsBuilder& Fields(uint64_t class_id, const std::vector<TestField>& fields) {
     ByteBuffer record;
     record.Uv(class_id);
     record.Uv(fields.size());
@@ -267,7 +267,7 @@ class SymbolsBuilder {
     }
     return Record(6, record);
   }
-  SymbolsBuilder& Record(uint8_t tag, const ByteBuffer& record) {
+  DefinitionsBuilder& Record(uint8_t tag, const ByteBuffer& record) {
     bytes_.U8(tag);
     bytes_.Uv(record.size());
     bytes_.Append(record.span());

@@ -65,16 +65,16 @@ TraceBuilder WithOnly(const Objects& objects) {
   return b;
 }
 
-TraceBuilder WithSymbols(const SymbolsBuilder& symbols) {
+TraceBuilder WithDefinitions(const DefinitionsBuilder& definitions) {
   TraceBuilder b = SmallStart();
-  b.Segment(SegmentKind::kSymbols, 0, symbols.bytes());
+  b.Segment(SegmentKind::kDefinitions, 0, definitions.bytes());
   return b;
 }
 
 // A sync point that finds one Node at the bottom of the old space.
 TraceBuilder WithSync(uint64_t space, uint64_t bytes) {
   TraceBuilder b;
-  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kSymbols, 0, SmallSymbols().bytes());
+  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kDefinitions, 0, SmallDefinitions().bytes());
   b.SyncBegin(0, 1000, Spaces(0, 0, 0, 17));
   b.Segment(SegmentKind::kSyncObjects, space, Objects().Tlab(kOld).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {1, bytes});
@@ -148,20 +148,20 @@ TEST_CASE("VerifyKindZero") {
 }
 
 TEST_CASE("VerifyUndefinedSiteClassAndMethod") {
-  SymbolsBuilder s;
-  s.Kind(20, 99, 1).Kind(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
+  DefinitionsBuilder s;
+  s.SiteClass(20, 99, 1).SiteClass(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
   s.Class(30, "app.Sub", 0, 16, 0, 0, 31).Class(31, "app.Self", 0, 16, 0, 0, 31);
-  CheckOnly(WithSymbols(s), "undefined kind, site, class or method", 6);
+  CheckOnly(WithDefinitions(s), "undefined kind, site, class or method", 6);
 }
 
 TEST_CASE("VerifyContradictingDefinitions") {
-  SymbolsBuilder s;
-  s.Class(1, "app.Node", 0, 32).Kind(1, 17, 1).Site(16, 2, 4, 12, 0, 0).Site(2, 1, 0, 0, 0, 0);
-  CheckOnly(WithSymbols(s), "definition that contradicts an earlier one", 4);
+  DefinitionsBuilder s;
+  s.Class(1, "app.Node", 0, 32).SiteClass(1, 17, 1).Site(16, 2, 4, 12, 0, 0).Site(2, 1, 0, 0, 0, 0);
+  CheckOnly(WithDefinitions(s), "definition that contradicts an earlier one", 4);
 }
 
 TEST_CASE("VerifyFieldsOfAClassThatIsNotDefined") {
-  CheckOnly(WithSymbols(SymbolsBuilder().Fields(99, {})), "undefined kind, site, class or method");
+  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(99, {})), "undefined kind, site, class or method");
 }
 
 TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
@@ -177,16 +177,16 @@ TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
                                                {{"a", "L;", 12}}};
   for (const auto& fields : impossible) {
     CAPTURE(fields[0].signature);
-    CheckOnly(WithSymbols(SymbolsBuilder().Fields(1, fields)), "impossible size or length");
+    CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(1, fields)), "impossible size or length");
   }
-  CheckOnly(WithSymbols(SymbolsBuilder().Fields(2, {})), "impossible size or length");  // an array class
+  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(2, {})), "impossible size or length");  // an array class
 }
 
 TEST_CASE("VerifyFieldsDefinedAgain") {
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Fields(1, {{"a", "I", 12}}).Fields(1, {{"a", "I", 12}});
-  CHECK(Verify(WithSymbols(s).Flush().file()).errors() == 0);
-  CheckOnly(WithSymbols(s.Fields(1, {{"b", "I", 12}})), "definition that contradicts an earlier one");
+  CHECK(Verify(WithDefinitions(s).Flush().file()).errors() == 0);
+  CheckOnly(WithDefinitions(s.Fields(1, {{"b", "I", 12}})), "definition that contradicts an earlier one");
 }
 
 TEST_CASE("VerifyFieldsThatAreCutShort") {
@@ -194,7 +194,7 @@ TEST_CASE("VerifyFieldsThatAreCutShort") {
   record.Uv(1);
   record.Uv(uint64_t{1} << 60);
   record.Str("a");
-  CheckOnly(WithSymbols(SymbolsBuilder().Record(6, record)), "malformed segment");
+  CheckOnly(WithDefinitions(DefinitionsBuilder().Record(6, record)), "malformed segment");
 }
 
 TEST_CASE("VerifyLengthOfAnObjectThatHasNone") {
@@ -329,9 +329,9 @@ TEST_CASE("VerifyIdsAndLengthsThatDoNotFitTogether") {
 TEST_CASE("VerifyKindsWithoutRoomInTheColumnOfIds") {
   for (const bool defined : {true, false}) {
     TraceBuilder b = SmallStart();
-    SymbolsBuilder s;
-    s.Kind(40'000, 16, 1).Kind(40'001, 17, 2);
-    if (defined) b.Segment(SegmentKind::kSymbols, 0, s.bytes());
+    DefinitionsBuilder s;
+    s.SiteClass(40'000, 16, 1).SiteClass(40'001, 17, 2);
+    if (defined) b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
     b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(40'000).WithLength(40'001, 10).Fixed(1));
     b.Flush();
     if (!defined) {
@@ -361,13 +361,13 @@ TEST_CASE("VerifyPromotionFailureKeepsWhatStays") {
         "0x10200070\tapp.Node\t24\tapp.List.add(List.java:12)\n");
 }
 
-TEST_CASE("VerifyUnknownSegmentsAndSymbolsAreSkipped") {
+TEST_CASE("VerifyUnknownSegmentsAndDefinitionsAreSkipped") {
   TraceBuilder b = SmallStart();
   ByteBuffer bytes;
   bytes.Str("later");
-  SymbolsBuilder s;
+  DefinitionsBuilder s;
   s.Record(99, bytes);
-  b.Segment(static_cast<SegmentKind>(77), 5, bytes).Segment(SegmentKind::kSymbols, 0, s.bytes());
+  b.Segment(static_cast<SegmentKind>(77), 5, bytes).Segment(SegmentKind::kDefinitions, 0, s.bytes());
   CHECK(Verify(b.Flush().Chunk(77, "later").file()).errors() == 0);
 }
 

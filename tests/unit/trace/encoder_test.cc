@@ -7,7 +7,7 @@
 #include "trace/gc_records.h"
 #include "trace/object_runs.h"
 #include "trace/samples.h"
-#include "trace/symbol_records.h"
+#include "trace/definition_records.h"
 
 namespace anttracks::trace {
 namespace {
@@ -61,7 +61,7 @@ TEST_CASE("a run is a head and two columns") {
   RunReader::Object object;
   for (const uint32_t kind : {3u, 0x7FFFu, 0x8000u, 70'000u}) {
     REQUIRE(run.Next(&object));
-    CHECK(object.kind == kind);
+    CHECK(object.site_class == kind);
     CHECK(object.length == (kind == 0x7FFF ? 7 : kind == 0x8000 ? 9 : 0));
   }
   CHECK(run.whole());
@@ -137,16 +137,16 @@ TEST_CASE("sync points, unloading, ends and losses have their fields in order") 
                                   14, 0,    6,    4, 1,  'e', 2, '{', '}'}));
 }
 
-TEST_CASE("symbols carry tag and length, so that unknown ones can be skipped") {
+TEST_CASE("definitions carry tag and length, so that unknown ones can be skipped") {
   ByteBuffer out;
-  AppendSymbol(&out, ClassSymbol{2, "A", kClassArray, 0, 16, 2, 1, 7, "app"});
-  AppendSymbol(&out, MethodSymbol{3, "A", "m", "()V", "A.java"});
-  AppendSymbol(&out, SiteSymbol{16, 3, -1, -1, 0, 3, 0});
-  AppendSymbol(&out, ThreadSymbol{1, "t", 2, 3});
-  AppendSymbol(&out, KindSymbol{4, 16, 2});
-  const FieldSymbol fields[] = {{"n", "I", 12}, {"a", "[J", 200}};
-  AppendSymbol(&out, FieldsSymbol{5, fields});
-  AppendSymbol(&out, FieldsSymbol{6, {}});
+  AppendDefinition(&out, ClassDefinition{2, "A", kClassArray, 0, 16, 2, 1, 7, "app"});
+  AppendDefinition(&out, MethodDefinition{3, "A", "m", "()V", "A.java"});
+  AppendDefinition(&out, SiteDefinition{16, 3, -1, -1, 0, 3, 0});
+  AppendDefinition(&out, ThreadDefinition{1, "t", 2, 3});
+  AppendDefinition(&out, SiteClassDefinition{4, 16, 2});
+  const FieldDefinition fields[] = {{"n", "I", 12}, {"a", "[J", 200}};
+  AppendDefinition(&out, FieldsDefinition{5, fields});
+  AppendDefinition(&out, FieldsDefinition{6, {}});
   CHECK(ToBytes(out.span()) ==
         B({1, 13, 2,  1,  'A', 1,   0,   16,  2,   1,   7,   3, 'a', 'p', 'p',                   //
            2, 16, 3,  1,  'A', 1,   'm', 3,   '(', ')', 'V', 6, 'A', '.', 'j',  'a',  'v', 'a',  //

@@ -9,7 +9,7 @@
 #include "trace/object_runs.h"
 #include "trace/origins.h"
 #include "trace/samples.h"
-#include "trace/symbol_records.h"
+#include "trace/definition_records.h"
 
 namespace anttracks::trace {
 namespace {
@@ -60,7 +60,7 @@ TEST_CASE("moves, found objects and fillers are read by the sizes of the objects
     REQUIRE(found_reader.Read(in_found));
     CHECK(found_reader.from == m.from);
     CHECK(found_reader.to == m.to);
-    CHECK(found_reader.kind == 70'000);
+    CHECK(found_reader.site_class == 70'000);
     CHECK(found_reader.length == 5);
     found_reader.EndsAfter(m.words);
     REQUIRE(filler_reader.Read(in_filled));
@@ -187,7 +187,7 @@ TEST_CASE("samples, their deaths and origins are read as they were written") {
     REQUIRE(reader.Read(in));
     const SampleEvent& sample = reader.sample;
     CHECK((sample.interval == 9 && sample.number == 300 + i && sample.time == 1000 + 5 * i));
-    CHECK((sample.thread == i && sample.kind == 5 && sample.words == 3));
+    CHECK((sample.thread == i && sample.site_class == 5 && sample.words == 3));
   }
   CHECK(in.AtEnd());
   ByteBuffer died;
@@ -219,32 +219,32 @@ TEST_CASE("samples, their deaths and origins are read as they were written") {
 
 TEST_CASE("definitions are read as they were written, and what a newer writer adds is passed over") {
   ByteBuffer out;
-  AppendSymbol(&out, SiteSymbol{16, 3, -1, -2, 17, 3, 1});
-  const FieldSymbol fields[] = {{"n", "I", 12}, {"a", "[J", 200}};
-  AppendSymbol(&out, FieldsSymbol{5, fields});
-  SymbolReader records(out.span());
+  AppendDefinition(&out, SiteDefinition{16, 3, -1, -2, 17, 3, 1});
+  const FieldDefinition fields[] = {{"n", "I", 12}, {"a", "[J", 200}};
+  AppendDefinition(&out, FieldsDefinition{5, fields});
+  DefinitionReader records(out.span());
   uint8_t tag = 0;
   std::span<const uint8_t> record;
   REQUIRE(records.Next(&tag, &record));
-  CHECK(tag == static_cast<uint8_t>(SymbolTag::kSite));
+  CHECK(tag == static_cast<uint8_t>(DefinitionTag::kSite));
   CheckCuts(record, [](auto bytes) {
     WireReader in(bytes);
-    SiteSymbol site;
-    return ReadSymbol(in, &site) && site.id == 16 && site.method == 3 && site.bci == -1 && site.line == -2 &&
+    SiteDefinition site;
+    return ReadDefinition(in, &site) && site.id == 16 && site.method == 3 && site.bci == -1 && site.line == -2 &&
            site.caller == 17 && site.tier == 3 && site.flags == 1;
   });
   REQUIRE(records.Next(&tag, &record));
   WireReader in(record);
   FieldsHead head;
-  REQUIRE((ReadSymbol(in, &head) && head.class_id == 5 && head.count == 2));
-  FieldSymbol field;
-  REQUIRE((ReadSymbol(in, &field) && ReadSymbol(in, &field)));
+  REQUIRE((ReadDefinition(in, &head) && head.class_id == 5 && head.count == 2));
+  FieldDefinition field;
+  REQUIRE((ReadDefinition(in, &field) && ReadDefinition(in, &field)));
   CHECK((field.name == "a" && field.signature == "[J" && field.offset == 200));
   CHECK(records.AtEnd());
   const Bytes newer = B({4, 16, 2, 99});
   WireReader longer(newer);
-  KindSymbol kind;
-  CHECK((ReadSymbol(longer, &kind) && kind.class_id == 2));
+  SiteClassDefinition kind;
+  CHECK((ReadDefinition(longer, &kind) && kind.class_id == 2));
 }
 
 TEST_CASE("META is the same when it was read and is written again") {

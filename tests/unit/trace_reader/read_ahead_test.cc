@@ -99,10 +99,10 @@ TEST_CASE("reading ahead can begin again at any place, and need not come to an e
 }
 
 TEST_CASE("what was cut off of a file is known when the next one is read, not only at the end") {
-  TraceBuilder symbols(trace::kSymbolsFileIndex, 7, trace::kFileSymbols), data(0, 7, trace::kFileData);
-  symbols.Chunk(1, "meta").Chunk(2, "definitions");
+  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions), data(0, 7, trace::kFileData);
+  definitions.Chunk(1, "meta").Chunk(2, "definitions");
   data.Chunk(1, "meta").Chunk(2, "events").Chunk(2, "more");
-  TempFile file(symbols.file().substr(0, symbols.file().size() - 1));
+  TempFile file(definitions.file().substr(0, definitions.file().size() - 1));
   const std::string name = file.path() + ".0";
   { std::ofstream(name, std::ios::binary) << data.file(); }
   trace::ReadAhead ahead(Open(file.path()));

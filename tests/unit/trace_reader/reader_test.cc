@@ -53,10 +53,10 @@ TEST_CASE("ReaderDoesNotWaitForTheWriterOfAFifo") {
 }
 
 TEST_CASE("ReaderLeavesOutAFifoWithTheNameOfADataFile") {
-  TraceBuilder symbols(trace::kSymbolsFileIndex, 7, trace::kFileSymbols), data(0, 7, trace::kFileData);
-  symbols.Chunk(1, "meta");
+  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions), data(0, 7, trace::kFileData);
+  definitions.Chunk(1, "meta");
   data.Chunk(1, "meta");
-  TempFile file(symbols.file());
+  TempFile file(definitions.file());
   const std::string names[] = {file.path() + ".0", file.path() + ".1", file.path() + ".0.origins"};
   { std::ofstream(names[0], std::ios::binary) << data.file(); }
   for (const std::string& fifo : {names[1], names[2]}) REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
@@ -175,16 +175,16 @@ TEST_CASE("ReaderStopsAtAChunkThatMustBeUnderstood") {
   CHECK(reader->Next() == Item::kError);
 }
 
-TEST_CASE("ReaderReadsTheSymbolsFileFirstAndDataFilesByTheirIndex") {
-  TraceBuilder symbols(0xFFFFFFFF, 1, trace::kFileSymbols), first(0, 1, trace::kFileData), second(1, 1, trace::kFileData);
-  symbols.Chunk(2, "symbols");
+TEST_CASE("ReaderReadsTheDefinitionsFileFirstAndDataFilesByTheirIndex") {
+  TraceBuilder definitions(0xFFFFFFFF, 1, trace::kFileDefinitions), first(0, 1, trace::kFileData), second(1, 1, trace::kFileData);
+  definitions.Chunk(2, "definitions");
   first.Chunk(2, "one");
   second.set_sequence(1);
   second.Chunk(2, "two");
-  TempFile a(second.file()), b(first.file()), c(symbols.file());
+  TempFile a(second.file()), b(first.file()), c(definitions.file());
   auto reader = Open({a.path(), b.path(), c.path()});
   uint32_t number = 0;
-  for (const char* text : {"symbols", "one", "two"}) {
+  for (const char* text : {"definitions", "one", "two"}) {
     REQUIRE(reader->Next() == Item::kChunk);
     CHECK(Text(*reader) == text);
     CHECK(reader->chunk().file == number++);
@@ -195,8 +195,8 @@ TEST_CASE("ReaderReadsTheSymbolsFileFirstAndDataFilesByTheirIndex") {
 
 TEST_CASE("ReaderRefusesFilesThatAreNotOneTrace") {
   const auto message = [](const std::string& a, const std::string& b) {
-    TempFile symbols(TraceBuilder(0xFFFFFFFF, 1, trace::kFileSymbols).file()), x(a), y(b);
-    return trace::TraceReader::Open({symbols.path(), x.path(), y.path()}).message();
+    TempFile definitions(TraceBuilder(0xFFFFFFFF, 1, trace::kFileDefinitions).file()), x(a), y(b);
+    return trace::TraceReader::Open({definitions.path(), x.path(), y.path()}).message();
   };
   const std::string data = TraceBuilder(0, 1, trace::kFileData).file();
   CHECK(message(data, TraceBuilder(1, 2, trace::kFileData).file()).find("another trace") != std::string::npos);

@@ -2,20 +2,20 @@
 // Threads of the agent that read what application threads have allocated, so that those need not: until the next
 // collection objects stay where they are, and a core that is idle costs the application nothing.
 //
-// A batch (some stretches, some objects outside TLABs) is given to the readers, or stays with its thread: when the
-// readers are behind, or cannot read it (a kind that nobody has seen yet: only a thread that the VM knows may ask the VM).
+// A batch (some stretches, some objects outside TLABs) is given to the walkers, or stays with its thread: when the
+// walkers are behind, or cannot read it (a site-class pair that nobody has seen yet: only a thread that the VM knows may ask the VM).
 //
 //     thread --Give--> given --reader--> read
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
-// Readers that have to wait for a processor stay out of it for a while (RunDelay): with no core idle they would
+// Walkers that have to wait for a processor stay out of it for a while (RunDelay): with no core idle they would
 // only make the application's threads late. Threads then read all by themselves.
 //
 // The stream of a thread (buffer) belongs to one at a time: the reader that has one of its batches, or who
 // claimed it.
 //
-// Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Readers run with all
+// Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Walkers run with all
 // signals blocked but those of faults, which the VM's SafeFetch needs. Ownership: borrows all; a state must be claimed
 // for good (Forget) before it goes.
 #pragma once
@@ -59,17 +59,17 @@ struct Batch {
   bool empty() const { return count == 0 && outside.empty(); }
 };
 
-// Of a ThreadState; guarded by the readers' mutex.
+// Of a ThreadState; guarded by the walkers' mutex.
 struct ReadQueue {
   std::deque<Batch> given;           // oldest first
   size_t refused = 0;                // of these, at the front: only the thread can read them
   bool claimed = false;              // the stream belongs to somebody
-  bool listed = false;               // the readers know that there is something
-  uint32_t keep = 0;                 // so many batches stay with the thread, since readers refused
+  bool listed = false;               // the walkers know that there is something
+  uint32_t keep = 0;                 // so many batches stay with the thread, since walkers refused
   uint32_t keep_next = 1;
 };
 
-class Readers {
+class Walkers {
  public:
   // Reads the batch into the state's stream. False: nothing was read, its thread must.
   using Read = std::function<bool(ThreadState&, const Batch&)>;
@@ -79,9 +79,9 @@ class Readers {
   // In a reader: the part of its time in which it waited for a processor since it was asked last.
   using Waited = std::function<double()>;
 
-  Readers(Read read, Ready ready, Waited waited) : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
-  ~Readers() { Stop(); }
-  Readers(const Readers&) = delete;
+  Walkers(Read read, Ready ready, Waited waited) : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
+  ~Walkers() { Stop(); }
+  Walkers(const Walkers&) = delete;
 
   // Fewer if the system has no more; without any, Give refuses everything.
   void Start(unsigned threads);
@@ -96,14 +96,14 @@ class Readers {
   class Claim {
    public:
     // all: with everything that is not read yet, else with what was refused.
-    Claim(Readers& readers, ThreadState& state, bool all);
+    Claim(Walkers& walkers, ThreadState& state, bool all);
     ~Claim();
     Claim(const Claim&) = delete;
     // Oldest first.
     const std::deque<Batch>& batches() const { return batches_; }
 
    private:
-    Readers& readers_;
+    Walkers& walkers_;
     ThreadState& state_;
     std::deque<Batch> batches_;
   };
@@ -149,7 +149,7 @@ class Readers {
   // Guarded by mutex_.
   std::deque<ThreadState*> list_;  // those with given batches that are not claimed
   uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause has to read it
-  unsigned reading_ = 0;           // readers that are in the heap
+  unsigned reading_ = 0;           // walkers that are in the heap
   bool stop_ = false;
   std::chrono::milliseconds rest_ = kShortestRest;  // the next one
   std::atomic<uint64_t> read_count_{0}, refused_count_{0}, rests_{0};

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/heap/kind_table.h"
+#include "agent/heap/site_class_table.h"
 
 #include <new>
 #include <utility>
 
 namespace anttracks::core {
 
-KindTable::KindTable() : pages_(new std::atomic<Entry*>[kPages]()) {
+SiteClassTable::SiteClassTable() : pages_(new std::atomic<Entry*>[kPages]()) {
   current_ = std::make_unique<Hash>(kSmallestHash);
   hash_.store(current_.get(), std::memory_order_release);
 }
 
-KindTable::~KindTable() {
+SiteClassTable::~SiteClassTable() {
   for (uint32_t i = 0; i < kPages; i++) delete[] pages_[i].load(std::memory_order_relaxed);  // single owner
 }
 
-KindTable::HashEntry* KindTable::Locate(const Hash& hash, uint32_t site, uint64_t klass) {
+SiteClassTable::HashEntry* SiteClassTable::Locate(const Hash& hash, uint32_t site, uint64_t klass) {
   for (size_t i = HashOf(site, klass) & hash.mask;; i = (i + 1) & hash.mask) {
     HashEntry& entry = hash.entries[i];
     const uint64_t found = entry.klass.load(std::memory_order_acquire);
@@ -25,46 +25,46 @@ KindTable::HashEntry* KindTable::Locate(const Hash& hash, uint32_t site, uint64_
   }
 }
 
-Kind KindTable::FindHashed(uint32_t site, uint64_t klass) const {
+SiteClass SiteClassTable::FindHashed(uint32_t site, uint64_t klass) const {
   const HashEntry* entry = Locate(*hash_.load(std::memory_order_acquire), site, klass);
-  return entry == nullptr ? Kind() : Unpack(entry->kind.load(std::memory_order_relaxed));  // ordered by klass
+  return entry == nullptr ? SiteClass() : Unpack(entry->site_class.load(std::memory_order_relaxed));  // ordered by klass
 }
 
-void KindTable::Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t kind) {
+void SiteClassTable::Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t site_class) {
   size_t i = HashOf(site, klass) & hash.mask;
   // Single writer: nobody else changes entries.
   while (hash.entries[i].klass.load(std::memory_order_relaxed) != 0) i = (i + 1) & hash.mask;
   HashEntry& entry = hash.entries[i];
   entry.site.store(site, std::memory_order_relaxed);
-  entry.kind.store(kind, std::memory_order_relaxed);
+  entry.site_class.store(site_class, std::memory_order_relaxed);
   entry.klass.store(klass, std::memory_order_release);
   hash.used++;
   hash.live++;
 }
 
 // Without removed entries.
-std::unique_ptr<KindTable::Hash> KindTable::Copy(const Hash& hash) {
+std::unique_ptr<SiteClassTable::Hash> SiteClassTable::Copy(const Hash& hash) {
   auto copy = std::make_unique<Hash>(SizeFor(hash.live));
   for (size_t i = 0; i <= hash.mask; i++) {
     const HashEntry& entry = hash.entries[i];
     const uint64_t klass = entry.klass.load(std::memory_order_relaxed);  // single writer, as in Put
     if (klass == 0 || klass == kRemoved) continue;
-    Put(*copy, entry.site.load(std::memory_order_relaxed), klass, entry.kind.load(std::memory_order_relaxed));
+    Put(*copy, entry.site.load(std::memory_order_relaxed), klass, entry.site_class.load(std::memory_order_relaxed));
   }
   return copy;
 }
 
-void KindTable::InsertHashed(uint32_t site, uint64_t klass, uint64_t kind) {
+void SiteClassTable::InsertHashed(uint32_t site, uint64_t klass, uint64_t site_class) {
   if ((current_->used + 1) * 2 > current_->mask + 1) {
     std::unique_ptr<Hash> next = Copy(*current_);
     outgrown_.push_back(nullptr);  // what throws leaves all as it is
     outgrown_.back() = std::exchange(current_, std::move(next));
     hash_.store(current_.get(), std::memory_order_release);
   }
-  Put(*current_, site, klass, kind);
+  Put(*current_, site, klass, site_class);
 }
 
-void KindTable::Insert(uint32_t site, uint64_t klass, Kind kind) {
+void SiteClassTable::Insert(uint32_t site, uint64_t klass, SiteClass site_class) {
   std::atomic<Entry*>& slot = pages_[site >> kPageBits];
   Entry* page = slot.load(std::memory_order_relaxed);  // only this side stores pages
   if (page == nullptr) {
@@ -74,22 +74,22 @@ void KindTable::Insert(uint32_t site, uint64_t klass, Kind kind) {
   }
   Entry& entry = page[site & (kPageEntries - 1)];
   if (entry.klass.load(std::memory_order_relaxed) != 0) {
-    InsertHashed(site, klass, Pack(kind));
+    InsertHashed(site, klass, Pack(site_class));
     return;
   }
-  entry.kind.store(Pack(kind), std::memory_order_relaxed);
+  entry.site_class.store(Pack(site_class), std::memory_order_relaxed);
   entry.klass.store(klass, std::memory_order_release);
   in_page_[site >> kPageBits]++;
 }
 
-void KindTable::Remove(uint32_t site, uint64_t klass) {
+void SiteClassTable::Remove(uint32_t site, uint64_t klass) {
   removed_ = true;
   Entry* page = pages_[site >> kPageBits].load(std::memory_order_relaxed);
   if (page != nullptr) {
     Entry& entry = page[site & (kPageEntries - 1)];
     if (entry.klass.load(std::memory_order_relaxed) == klass) {
       entry.klass.store(0, std::memory_order_release);
-      entry.kind.store(0, std::memory_order_relaxed);  // nobody looks for klass any more
+      entry.site_class.store(0, std::memory_order_relaxed);  // nobody looks for klass any more
       in_page_[site >> kPageBits]--;
       return;
     }
@@ -100,7 +100,7 @@ void KindTable::Remove(uint32_t site, uint64_t klass) {
   current_->live--;
 }
 
-void KindTable::Shrink() noexcept {
+void SiteClassTable::Shrink() noexcept {
   outgrown_.clear();
   if (!std::exchange(removed_, false)) return;
   for (uint32_t i = 0; i < kPages; i++) {
@@ -121,7 +121,7 @@ void KindTable::Shrink() noexcept {
   }
 }
 
-size_t KindTable::MemoryBytes() const {
+size_t SiteClassTable::MemoryBytes() const {
   size_t bytes = sizeof *this + kPages * sizeof(std::atomic<Entry*>) + page_count_ * kPageEntries * sizeof(Entry);
   for (const auto& hash : outgrown_) bytes += hash->bytes();
   return bytes + current_->bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a SYMBOLS segment, written and read. The fields of each are listed once, in their order.
+// The records of a DEFINITIONS segment, written and read. The fields of each are listed once, in their order.
 //
 // Thread safety: as the buffer. Ownership: views that are read borrow the payload.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace anttracks::trace {
 
-struct ClassSymbol {
+struct ClassDefinition {
   uint64_t id = 0;
   std::string_view name;
   uint64_t flags = 0;
@@ -25,22 +25,22 @@ struct ClassSymbol {
   uint64_t loader = 0;
   std::string_view loader_name;
 
-  static constexpr SymbolTag kTag = SymbolTag::kClass;
+  static constexpr DefinitionTag kTag = DefinitionTag::kClass;
   static auto Fields(auto& s) {
     return std::tie(s.id, s.name, s.flags, s.bytes, s.array_header_bytes, s.log2_element_bytes, s.super,
                     s.loader, s.loader_name);
   }
 };
 
-struct MethodSymbol {
+struct MethodDefinition {
   uint64_t id = 0;
   std::string_view class_name, name, signature, source_file;
 
-  static constexpr SymbolTag kTag = SymbolTag::kMethod;
+  static constexpr DefinitionTag kTag = DefinitionTag::kMethod;
   static auto Fields(auto& s) { return std::tie(s.id, s.class_name, s.name, s.signature, s.source_file); }
 };
 
-struct SiteSymbol {
+struct SiteDefinition {
   uint64_t id = 0;
   uint64_t method = 0;
   int64_t bci = -1, line = -1;
@@ -48,27 +48,27 @@ struct SiteSymbol {
   uint64_t tier = 0;
   uint64_t flags = 0;
 
-  static constexpr SymbolTag kTag = SymbolTag::kSite;
+  static constexpr DefinitionTag kTag = DefinitionTag::kSite;
   static auto Fields(auto& s) { return std::tie(s.id, s.method, s.bci, s.line, s.caller, s.tier, s.flags); }
 };
 
-struct ThreadSymbol {
+struct ThreadDefinition {
   uint64_t id = 0;
   std::string_view name;
   uint64_t java_id = 0, os_id = 0;
 
-  static constexpr SymbolTag kTag = SymbolTag::kThread;
+  static constexpr DefinitionTag kTag = DefinitionTag::kThread;
   static auto Fields(auto& s) { return std::tie(s.id, s.name, s.java_id, s.os_id); }
 };
 
-struct KindSymbol {
+struct SiteClassDefinition {
   uint64_t id = 0, site = 0, class_id = 0;
 
-  static constexpr SymbolTag kTag = SymbolTag::kKind;
+  static constexpr DefinitionTag kTag = DefinitionTag::kKind;
   static auto Fields(auto& s) { return std::tie(s.id, s.site, s.class_id); }
 };
 
-struct FieldSymbol {
+struct FieldDefinition {
   std::string_view name, signature;
   uint64_t offset = 0;
 
@@ -76,37 +76,37 @@ struct FieldSymbol {
 };
 
 // To be written. fields: the instance fields that the class declares itself, by offset.
-struct FieldsSymbol {
+struct FieldsDefinition {
   uint64_t class_id = 0;
-  std::span<const FieldSymbol> fields;
+  std::span<const FieldDefinition> fields;
 };
 
-// To be read: so many FieldSymbols follow.
+// To be read: so many FieldDefinitions follow.
 struct FieldsHead {
   uint64_t class_id = 0, count = 0;
 
-  static constexpr SymbolTag kTag = SymbolTag::kFields;
+  static constexpr DefinitionTag kTag = DefinitionTag::kFields;
   static auto Fields(auto& s) { return std::tie(s.class_id, s.count); }
 };
 
-void AppendSymbol(ByteBuffer* out, const ClassSymbol& symbol);
-void AppendSymbol(ByteBuffer* out, const MethodSymbol& symbol);
-void AppendSymbol(ByteBuffer* out, const SiteSymbol& symbol);
-void AppendSymbol(ByteBuffer* out, const ThreadSymbol& symbol);
-void AppendSymbol(ByteBuffer* out, const KindSymbol& symbol);
-void AppendSymbol(ByteBuffer* out, const FieldsSymbol& symbol);
+void AppendDefinition(ByteBuffer* out, const ClassDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const MethodDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const SiteDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const ThreadDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const SiteClassDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const FieldsDefinition& definition);
 
 // False: cut short or overlong. Bytes behind the last field are a newer writer's.
-template <class Symbol>
-bool ReadSymbol(WireReader& in, Symbol* symbol) {
-  std::apply([&](auto&... fields) { (Get(in, &fields), ...); }, Symbol::Fields(*symbol));
+template <class Definition>
+bool ReadDefinition(WireReader& in, Definition* definition) {
+  std::apply([&](auto&... fields) { (Get(in, &fields), ...); }, Definition::Fields(*definition));
   return in.ok();
 }
 
 // The records of a payload.
-class SymbolReader {
+class DefinitionReader {
  public:
-  explicit SymbolReader(std::span<const uint8_t> payload) : in_(payload) {}
+  explicit DefinitionReader(std::span<const uint8_t> payload) : in_(payload) {}
 
   bool AtEnd() const { return in_.AtEnd(); }
   size_t position() const { return in_.position(); }

@@ -5,7 +5,7 @@
 // by method handle and bytecode index; everything else by what it is called, so that no class is held or followed:
 // classes of the same name are one, and so are methods of the same class name, name, signature and file.
 //
-// Order: as for Symbols, a record is in here before anybody can use its id.
+// Order: as for Definitions, a record is in here before anybody can use its id.
 //
 // Thread safety: full; one mutex, never held while the VM is asked.
 #pragma once
@@ -37,21 +37,21 @@ struct SampleFrameText {
   int64_t line = -1;
 };
 
-struct SampleSymbolCounts {
-  uint64_t classes = 0, methods = 0, sites = 0, kinds = 0, threads = 0, unknown_frames = 0;
+struct SampleDefinitionCounts {
+  uint64_t classes = 0, methods = 0, sites = 0, site_classes = 0, threads = 0, unknown_frames = 0;
 };
 
 // "Ljava/util/Map$Entry;" -> "java.util.Map$Entry", "[I" -> "int[]", "Lapp/A.0x12;" (hidden) -> "app.A/0x12".
 std::string JavaName(std::string_view signature);
 
-class SampleSymbols {
+class SampleDefinitions {
  public:
   // most_id: of each sort. What needs more throws std::length_error, which ends the trace.
-  explicit SampleSymbols(uint32_t most_id = trace::kMaxId) : most_id_(most_id) {}
+  explicit SampleDefinitions(uint32_t most_id = trace::kMaxId) : most_id_(most_id) {}
 
-  // The kind of an object of that class, made by that stack (innermost first; empty: by the VM). 0: the frame with index
+  // The site-class pair of an object of that class, made by that stack (innermost first; empty: by the VM). 0: the frame with index
   // *unknown is not known; Define it and ask again.
-  uint32_t Kind(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown);
+  uint32_t SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown);
   // nullptr: the VM does not know it either; stacks are told without it.
   void Define(const SampleFrame& frame, const SampleFrameText* text);
   uint32_t DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id);
@@ -60,7 +60,7 @@ class SampleSymbols {
   std::vector<trace::ByteBuffer> Take();
   bool pending() const { return pending_.load(std::memory_order_acquire); }
 
-  SampleSymbolCounts counts() const;
+  SampleDefinitionCounts counts() const;
 
  private:
   static constexpr size_t kBlockBytes = 256 << 10;
@@ -112,9 +112,9 @@ class SampleSymbols {
   Table<std::string> methods_, classes_;
   Table<SiteKey> sites_;
   Table<Step> steps_;  // to sites; what a sample of a stack that was seen before takes
-  Table<uint64_t> kinds_;  // by site and class
+  Table<uint64_t> site_classes_;  // by site and class
   uint32_t last_site_ = trace::kFirstSite - 1;
-  uint32_t last_class_ = 0, last_method_ = 0, last_kind_ = 0, last_thread_ = 0;
+  uint32_t last_class_ = 0, last_method_ = 0, last_site_class_ = 0, last_thread_ = 0;
   uint64_t unknown_frames_ = 0;
   std::vector<trace::ByteBuffer> blocks_;
   std::atomic<bool> pending_{false};

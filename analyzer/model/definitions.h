@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trace defines: classes, methods, sites, threads, kinds; and the shapes made of kinds.
+// What the trace defines: classes, methods, sites, threads, site-class pairs; and the shapes made of site-class pairs.
 //
 // Thread safety: none. Ownership: owns everything it hands out references to.
 // Units: bytes, or words of 8 bytes where a name says so.
@@ -12,10 +12,10 @@
 
 #include "analyzer/model/paged_table.h"
 #include "analyzer/model/problems.h"
-#include "analyzer/model/shapes.h"
+#include "analyzer/model/object_shapes.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
-#include "trace/symbol_records.h"
+#include "trace/definition_records.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -48,7 +48,7 @@ struct ClassInfo {
   uint64_t log2_element = 0;
   uint64_t super = 0;  // defined before this class; 0: none
   uint16_t superclasses = 0;
-  uint32_t last_kind = 0;  // of this class; 0: none. See KindInfo
+  uint32_t last_site_class = 0;  // of this class; 0: none. See SiteClass
   uint64_t loader = 0;
   std::string loader_name;
   bool fields_known = false;
@@ -77,24 +77,24 @@ struct ThreadInfo {
   uint64_t os_id = 0;
 };
 
-struct KindInfo {
+struct SiteClass {
   bool defined = false;
   uint32_t site = 0;
   uint32_t class_id = 0;
-  uint32_t kind_before = 0;  // of the same class; 0: none
+  uint32_t site_class_before = 0;  // of the same class; 0: none
 };
 
-// Why there is no shape for a kind and a length.
-enum class ShapeError { kNone, kUndefinedKind, kUnloadedClass, kBadLength, kBadSize };
+// Why there is no shape for a site-class pair and a length.
+enum class ShapeError { kNone, kUndefinedSiteClass, kUnloadedClass, kBadLength, kBadSize };
 
-class Symbols {
+class Definitions {
  public:
-  explicit Symbols(Problems& problems) : problems_(&problems) {}
+  explicit Definitions(Problems& problems) : problems_(&problems) {}
 
   // Bytes; a power of two of at least 8.
   void set_object_alignment(uint64_t bytes) { alignment_ = bytes; }
 
-  // Reads the payload of a SYMBOLS segment.
+  // Reads the payload of a DEFINITIONS segment.
   void Read(std::span<const uint8_t> payload, const Position& position);
   // Objects of the class can no longer be made. False if it is not defined or was unloaded before.
   bool Unload(uint64_t class_id);
@@ -103,20 +103,20 @@ class Symbols {
   struct PlainShape {
     uint32_t shape = 0, words = 0;
   };
-  PlainShape Plain(uint64_t kind) const { return kind < plain_.size() ? plain_[kind] : PlainShape(); }
+  PlainShape Plain(uint64_t site_class) const { return site_class < plain_.size() ? plain_[site_class] : PlainShape(); }
 
-  ShapeError FindShape(uint64_t kind, uint64_t length, uint32_t* shape) {
-    const KindInfo* info = kinds_.Find(kind);
+  ShapeError FindShape(uint64_t site_class, uint64_t length, uint32_t* shape) {
+    const SiteClass* info = site_classes_.Find(site_class);
     if (info != nullptr && length <= UINT32_MAX && info->defined) {
-      *shape = shapes_.Find(static_cast<uint32_t>(kind), static_cast<uint32_t>(length));
-      if (*shape != Shapes::kNone && !any_unloaded_) return ShapeError::kNone;
+      *shape = shapes_.Find(static_cast<uint32_t>(site_class), static_cast<uint32_t>(length));
+      if (*shape != ObjectShapes::kNone && !any_unloaded_) return ShapeError::kNone;
     }
-    return FindShapeSlow(kind, length, shape);
+    return FindShapeSlow(site_class, length, shape);
   }
 
-  const Shapes& shapes() const { return shapes_; }
-  const KindInfo& kind(uint64_t id) const { return Get(kinds_, id); }
-  const KindInfo& kind_of_shape(uint32_t shape) const { return kind(shapes_[shape].kind); }
+  const ObjectShapes& shapes() const { return shapes_; }
+  const SiteClass& site_class(uint64_t id) const { return Get(site_classes_, id); }
+  const SiteClass& site_class_of_shape(uint32_t shape) const { return site_class(shapes_[shape].site_class); }
   const ClassInfo& class_info(uint64_t id) const { return Get(classes_, id); }
   const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
   const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
@@ -138,7 +138,7 @@ class Symbols {
   uint64_t classes() const { return class_count_; }
   uint64_t sites() const { return site_count_; }
   uint64_t methods() const { return method_count_; }
-  uint64_t kinds() const { return kind_count_; }
+  uint64_t site_classes() const { return site_class_count_; }
 
  private:
   template <class T>
@@ -150,11 +150,11 @@ class Symbols {
 
   bool ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position);
   void ReadFields(trace::WireReader& in, const Position& position);
-  void Define(const trace::ClassSymbol& symbol, const Position& position);
-  void Define(const trace::MethodSymbol& symbol, const Position& position);
-  void Define(const trace::SiteSymbol& symbol, const Position& position);
-  void Define(const trace::ThreadSymbol& symbol, const Position& position);
-  void Define(const trace::KindSymbol& symbol, const Position& position);
+  void Define(const trace::ClassDefinition& definition, const Position& position);
+  void Define(const trace::MethodDefinition& definition, const Position& position);
+  void Define(const trace::SiteDefinition& definition, const Position& position);
+  void Define(const trace::ThreadDefinition& definition, const Position& position);
+  void Define(const trace::SiteClassDefinition& definition, const Position& position);
   void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
   // The place of a definition; nullptr, with a problem, if the id is impossible.
   template <class T>
@@ -164,19 +164,19 @@ class Symbols {
       problems_->Add(ProblemKind::kUndefined, position, "{} has the impossible id {}", what, id);
     return slot;
   }
-  ShapeError FindShapeSlow(uint64_t kind, uint64_t length, uint32_t* shape);
+  ShapeError FindShapeSlow(uint64_t site_class, uint64_t length, uint32_t* shape);
 
   Problems* problems_;
-  Shapes shapes_;
+  ObjectShapes shapes_;
   uint64_t alignment_ = 8;
   bool any_unloaded_ = false;
   PagedTable<ClassInfo> classes_;
   PagedTable<MethodInfo> methods_;
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
-  PagedTable<KindInfo> kinds_;
-  std::vector<PlainShape> plain_ = std::vector<PlainShape>(trace::kKindMask + 1);  // of the ids that columns have
-  uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, kind_count_ = 0;
+  PagedTable<SiteClass> site_classes_;
+  std::vector<PlainShape> plain_ = std::vector<PlainShape>(trace::kSiteClassMask + 1);  // of the ids that columns have
+  uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, site_class_count_ = 0;
 };
 
 }  // namespace anttracks::analyzer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions when classes come and go, when ids run out, and when memory does.
-#include "agent/heap/symbols.h"
+#include "agent/heap/definitions.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "agent/sample/sample_symbols.h"
+#include "agent/sample/sample_definitions.h"
 #include "tests/unit/agent/failing_memory.h"
 #include "tests/unit/agent/recorded.h"
 
@@ -30,57 +30,57 @@ void Collect(Recording& recording) {
 }
 
 template <class Definitions>
-ReadTrace Taken(Definitions& symbols) {
+ReadTrace Taken(Definitions& definitions) {
   ReadTrace read;
-  for (const trace::ByteBuffer& block : symbols.Take()) ReadSymbols(&read, block.span());
+  for (const trace::ByteBuffer& block : definitions.Take()) ReadDefinitions(&read, block.span());
   return read;
 }
 
 TEST_CASE("tables do not grow with classes that come and go") {
   FakeVm vm;
-  Symbols symbols(vm.vm());
+  Definitions definitions(vm.vm());
   // The first class of a site has a place of its own.
-  for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(symbols.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
+  for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(definitions.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
   const auto churn = [&](int classes) {
     for (int i = 0; i < classes; i++) {
       const uint64_t klass = kNew + 8 * static_cast<uint64_t>(i);
       vm.classes()[klass] = {"Gone", 24};
-      for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(symbols.Resolve(site, Narrow(klass)).id != 0);
-      REQUIRE(symbols.Unload(klass) != 0);
+      for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(definitions.Resolve(site, Narrow(klass)).id != 0);
+      REQUIRE(definitions.Unload(klass) != 0);
       vm.classes().erase(klass);
       if (i % 50 == 0) {
-        symbols.Shrink();
-        symbols.Take();
+        definitions.Shrink();
+        definitions.Take();
       }
     }
-    symbols.Shrink();
-    return symbols.counts();
+    definitions.Shrink();
+    return definitions.counts();
   };
-  const SymbolCounts first = churn(1000);
-  const SymbolCounts last = churn(100'000);
-  CHECK(last.kinds == 303'003);
-  CHECK(last.live_kinds == 3);
+  const DefinitionCounts first = churn(1000);
+  const DefinitionCounts last = churn(100'000);
+  CHECK(last.site_classes == 303'003);
+  CHECK(last.live_site_classes == 3);
   CHECK(last.table_bytes < 2 * first.table_bytes);
 }
 
 TEST_CASE("where ids run out none is given, none is used twice, and what is known stays known") {
   FakeVm vm;
-  Symbols symbols(vm.vm(), 3);
-  const uint32_t known = symbols.Resolve(17, Narrow(FakeVm::kObject)).id;
-  CHECK(symbols.Resolve(18, Narrow(FakeVm::kObject)).id == 2);
-  CHECK(symbols.Unload(FakeVm::kObject) == 1);
-  CHECK(symbols.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
-  CHECK_FALSE(symbols.exhausted());
-  CHECK(symbols.Resolve(18, Narrow(FakeVm::kObject)).id == 0);
-  CHECK(symbols.exhausted());
-  CHECK(symbols.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
-  const ReadTrace read = Taken(symbols);
+  Definitions definitions(vm.vm(), 3);
+  const uint32_t known = definitions.Resolve(17, Narrow(FakeVm::kObject)).id;
+  CHECK(definitions.Resolve(18, Narrow(FakeVm::kObject)).id == 2);
+  CHECK(definitions.Unload(FakeVm::kObject) == 1);
+  CHECK(definitions.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
+  CHECK_FALSE(definitions.exhausted());
+  CHECK(definitions.Resolve(18, Narrow(FakeVm::kObject)).id == 0);
+  CHECK(definitions.exhausted());
+  CHECK(definitions.Resolve(17, Narrow(FakeVm::kObject)).id == 3);
+  const ReadTrace read = Taken(definitions);
   CHECK(known == 1);
-  CHECK(read.kinds.size() == 3);
-  CHECK(read.kinds.rbegin()->first == 3);
+  CHECK(read.site_classes.size() == 3);
+  CHECK(read.site_classes.rbegin()->first == 3);
 }
 
-TEST_CASE("when the ids of kinds run out tracing stops with one reason, and the trace can be read up to there") {
+TEST_CASE("when the ids of site-class pairs run out tracing stops with one reason, and the trace can be read up to there") {
   FakeVm vm;
   SessionConfig config;
   config.most_id = 2;
@@ -126,48 +126,48 @@ template <class Definitions, class Make, class Work>
 void WithoutMemory(Make make, Work work) {
   for (size_t good = 0, ended = 1; ended != 0; good++) {
     REQUIRE(good < 10'000);
-    Definitions symbols = make();
+    Definitions definitions = make();
     ended = 0;
     {
       const FailingMemory memory(good);
       try {
-        work(symbols);
+        work(definitions);
       } catch (const std::bad_alloc&) {
         ended = 1;
       }
     }
-    const uint32_t id = work(symbols);
+    const uint32_t id = work(definitions);
     ReadTrace read;
-    CHECK_NOTHROW(read = Taken(symbols));
-    CHECK(read.kinds.count(id) == 1);
+    CHECK_NOTHROW(read = Taken(definitions));
+    CHECK(read.site_classes.count(id) == 1);
   }
 }
 
 TEST_CASE("memory that ends in the middle of a definition leaves no half of it") {
   FakeVm vm;
   vm.classes()[FakeVm::kPoint].name = std::string(3000, 'P');
-  WithoutMemory<Symbols>([&] { return Symbols(vm.vm()); },
-                         [](Symbols& symbols) { return symbols.Resolve(25, Narrow(FakeVm::kPoint)).id; });
+  WithoutMemory<Definitions>([&] { return Definitions(vm.vm()); },
+                         [](Definitions& definitions) { return definitions.Resolve(25, Narrow(FakeVm::kPoint)).id; });
 }
 
 TEST_CASE("memory that ends in the middle of a sample's definitions leaves no half of them") {
   const SampleFrame frames[] = {{1, 10}, {2, 20}};
   const std::string name(3000, 'n');
   const SampleFrameText text{"Lapp/A;", name, "()V", "A.java", 7};
-  WithoutMemory<SampleSymbols>([] { return SampleSymbols(); },
-                               [&](SampleSymbols& symbols) {
+  WithoutMemory<SampleDefinitions>([] { return SampleDefinitions(); },
+                               [&](SampleDefinitions& definitions) {
                                  size_t unknown = 0;
-                                 for (const SampleFrame& frame : frames) symbols.Define(frame, &text);
-                                 return symbols.Kind(frames, "Lapp/B;", &unknown);
+                                 for (const SampleFrame& frame : frames) definitions.Define(frame, &text);
+                                 return definitions.SiteClass(frames, "Lapp/B;", &unknown);
                                });
 }
 
 TEST_CASE("when the ids of samples run out the reason is told, and none is used twice") {
-  SampleSymbols symbols(20);
+  SampleDefinitions definitions(20);
   size_t unknown = 0;
-  for (int i = 1; i <= 20; i++) CHECK(symbols.Kind({}, "Lapp/A" + std::to_string(i) + ";", &unknown) != 0);
-  CHECK_THROWS_AS(symbols.Kind({}, "Lapp/B;", &unknown), std::length_error);
-  CHECK(Taken(symbols).classes.size() == 20);
+  for (int i = 1; i <= 20; i++) CHECK(definitions.SiteClass({}, "Lapp/A" + std::to_string(i) + ";", &unknown) != 0);
+  CHECK_THROWS_AS(definitions.SiteClass({}, "Lapp/B;", &unknown), std::length_error);
+  CHECK(Taken(definitions).classes.size() == 20);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From allocation site and klass to kind id and layout, without a lock.
+// From allocation site and klass to site-class pair id and layout, without a lock.
 //
 // A site nearly always makes one class: the first klass of a site lies in a two-level array indexed by the
 // site. Other classes of a site (reflection, clone, no site) are in a hash with open addressing.
@@ -24,17 +24,17 @@
 
 namespace anttracks::core {
 
-// Layout of a kind's objects, packed: bits 0 and 1 say how, the rest is for that.
-class Shape {
+// Layout of a site-class pair's objects, packed: bits 0 and 1 say how, the rest is for that.
+class ObjectLayout {
  public:
   enum How : uint32_t { kFixed = 0, kArray = 1, kVariable = 2 };
 
-  static Shape Fixed(uint64_t bytes) { return Shape(static_cast<uint32_t>(bytes / 8) << 2 | kFixed); }
-  static Shape Array(uint32_t header_bytes, uint32_t log2) {
-    return Shape(header_bytes << 8 | log2 << 2 | kArray);
+  static ObjectLayout Fixed(uint64_t bytes) { return ObjectLayout(static_cast<uint32_t>(bytes / 8) << 2 | kFixed); }
+  static ObjectLayout Array(uint32_t header_bytes, uint32_t log2) {
+    return ObjectLayout(header_bytes << 8 | log2 << 2 | kArray);
   }
-  static Shape Variable() { return Shape(kVariable); }
-  explicit Shape(uint32_t bits = 0) : bits_(bits) {}
+  static ObjectLayout Variable() { return ObjectLayout(kVariable); }
+  explicit ObjectLayout(uint32_t bits = 0) : bits_(bits) {}
 
   How how() const { return static_cast<How>(bits_ & 3); }
   uint32_t fixed_words() const { return bits_ >> 2; }
@@ -54,30 +54,30 @@ class Shape {
   uint32_t bits_;
 };
 
-struct Kind {
+struct SiteClass {
   uint32_t id = 0;  // 0: not known
-  Shape shape;
+  ObjectLayout layout;
 };
 
-class KindTable {
+class SiteClassTable {
  public:
-  KindTable();
-  ~KindTable();
-  KindTable(const KindTable&) = delete;
+  SiteClassTable();
+  ~SiteClassTable();
+  SiteClassTable(const SiteClassTable&) = delete;
 
-  Kind Find(uint32_t site, uint64_t klass) const {
+  SiteClass Find(uint32_t site, uint64_t klass) const {
     const Entry* page = pages_[site >> kPageBits].load(std::memory_order_acquire);
     if (page != nullptr) [[likely]] {
       const Entry& entry = page[site & (kPageEntries - 1)];
       if (entry.klass.load(std::memory_order_acquire) == klass) [[likely]] {
-        return Unpack(entry.kind.load(std::memory_order_relaxed));  // ordered by the load of klass
+        return Unpack(entry.site_class.load(std::memory_order_relaxed));  // ordered by the load of klass
       }
     }
     return FindHashed(site, klass);
   }
 
   // The pair must not be in the table. May throw std::bad_alloc.
-  void Insert(uint32_t site, uint64_t klass, Kind kind);
+  void Insert(uint32_t site, uint64_t klass, SiteClass site_class);
   void Remove(uint32_t site, uint64_t klass);
   // Frees what removed pairs took. Nobody may be in Find.
   void Shrink() noexcept;
@@ -94,11 +94,11 @@ class KindTable {
 
   struct Entry {
     std::atomic<uint64_t> klass{0};
-    std::atomic<uint64_t> kind{0};
+    std::atomic<uint64_t> site_class{0};
   };
   struct HashEntry {
     std::atomic<uint64_t> klass{0};
-    std::atomic<uint64_t> kind{0};
+    std::atomic<uint64_t> site_class{0};
     std::atomic<uint32_t> site{0};
   };
   struct Hash {
@@ -111,9 +111,9 @@ class KindTable {
   };
   static constexpr size_t kSmallestHash = 1 << 10;
 
-  static uint64_t Pack(Kind kind) { return uint64_t{kind.id} << 32 | kind.shape.bits(); }
-  static Kind Unpack(uint64_t bits) {
-    return {static_cast<uint32_t>(bits >> 32), Shape(static_cast<uint32_t>(bits))};
+  static uint64_t Pack(SiteClass site_class) { return uint64_t{site_class.id} << 32 | site_class.layout.bits(); }
+  static SiteClass Unpack(uint64_t bits) {
+    return {static_cast<uint32_t>(bits >> 32), ObjectLayout(static_cast<uint32_t>(bits))};
   }
   // A third of it is in use at most.
   static size_t SizeFor(size_t live) { return std::max(kSmallestHash, std::bit_ceil(3 * (live + 1))); }
@@ -121,10 +121,10 @@ class KindTable {
     const uint64_t h = (klass ^ uint64_t{site} << 40) * 0x9E3779B97F4A7C15u;
     return static_cast<size_t>(h >> 24);
   }
-  static void Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t kind);
+  static void Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t site_class);
   static HashEntry* Locate(const Hash& hash, uint32_t site, uint64_t klass);
-  Kind FindHashed(uint32_t site, uint64_t klass) const;
-  void InsertHashed(uint32_t site, uint64_t klass, uint64_t kind);
+  SiteClass FindHashed(uint32_t site, uint64_t klass) const;
+  void InsertHashed(uint32_t site, uint64_t klass, uint64_t site_class);
   static std::unique_ptr<Hash> Copy(const Hash& hash);
 
   const std::unique_ptr<std::atomic<Entry*>[]> pages_;
@@ -139,22 +139,22 @@ class KindTable {
 
 // A thread's own small cache in front of the table: one load instead of several from further away. 16 KiB. It
 // holds what an object's size is computed from without a branch. Only classes of 4 bytes in the header are in it,
-// and no kinds of variable size.
+// and no site-class pairs of variable size.
 //
 // Thread safety: none. Must be cleared when the VM unloads classes: another class may get the klass's value.
-class KindCache {
+class SiteClassCache {
  public:
   class Entry {
    public:
     Entry() = default;
-    Entry(uint32_t site, uint32_t klass, Kind kind)
-        : key_(Key(site, klass) | uint64_t{kind.shape.log2_if_array()} << kLog2Shift |
-               (kind.shape.how() == Shape::kArray ? kHasLength : 0)),
-          kind_(kind.id),
-          base_(kind.shape.base_bytes()) {}
+    Entry(uint32_t site, uint32_t klass, SiteClass site_class)
+        : key_(Key(site, klass) | uint64_t{site_class.layout.log2_if_array()} << kLog2Shift |
+               (site_class.layout.how() == ObjectLayout::kArray ? kHasLength : 0)),
+          kind_(site_class.id),
+          base_(site_class.layout.base_bytes()) {}
 
     bool Is(uint32_t site, uint32_t klass) const { return ((key_ ^ Key(site, klass)) & kKeyMask) == 0; }
-    uint32_t kind() const { return kind_; }
+    uint32_t site_class() const { return kind_; }
     bool has_length() const { return (key_ & kHasLength) != 0; }
     // All ones if the objects have a length, else 0.
     uint32_t length_mask() const { return static_cast<uint32_t>(static_cast<int64_t>(key_) >> 63); }
@@ -172,7 +172,7 @@ class KindCache {
   };
 
   const Entry& At(uint32_t site, uint32_t klass) const { return entries_[Slot(site, klass)]; }
-  void Put(uint32_t site, uint32_t klass, Kind kind) { entries_[Slot(site, klass)] = Entry(site, klass, kind); }
+  void Put(uint32_t site, uint32_t klass, SiteClass site_class) { entries_[Slot(site, klass)] = Entry(site, klass, site_class); }
   void Clear() { entries_.fill(Entry()); }
 
  private:

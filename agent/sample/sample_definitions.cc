@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/sample/sample_symbols.h"
+#include "agent/sample/sample_definitions.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "trace/symbol_records.h"
+#include "trace/definition_records.h"
 
 namespace anttracks::core {
 namespace {
@@ -45,42 +45,42 @@ std::string JavaName(std::string_view signature) {
   return name;
 }
 
-trace::ByteBuffer* SampleSymbols::Block() {
+trace::ByteBuffer* SampleDefinitions::Block() {
   if (blocks_.empty() || blocks_.back().size() > kBlockBytes) blocks_.emplace_back();
   pending_.store(true, std::memory_order_release);
   return &blocks_.back();
 }
 
 // Used up also when its definition then fails.
-uint32_t SampleSymbols::NextId(uint32_t* last) const {
+uint32_t SampleDefinitions::NextId(uint32_t* last) const {
   if (*last < most_id_) return ++*last;
   throw std::length_error("all " + std::to_string(most_id_) +
                           " ids that a trace has for classes, methods, sites, pairs of them, or threads are used; begin a new trace");
 }
 
-uint32_t SampleSymbols::Class(std::string_view signature) {
+uint32_t SampleDefinitions::Class(std::string_view signature) {
   if (const auto found = classes_.find(signature); found != classes_.end()) return found->second;
   const std::string name = JavaName(signature);
-  trace::ClassSymbol symbol;
-  symbol.id = NextId(&last_class_);
-  symbol.name = name;
-  symbol.flags = trace::kClassSizeUnknown | (signature.starts_with('[') ? trace::kClassArray : 0) |
+  trace::ClassDefinition definition;
+  definition.id = NextId(&last_class_);
+  definition.name = name;
+  definition.flags = trace::kClassSizeUnknown | (signature.starts_with('[') ? trace::kClassArray : 0) |
                  (signature.find('.') != std::string_view::npos ? trace::kClassHidden : 0);
-  trace::AppendSymbol(Block(), symbol);
-  return classes_.emplace(signature, static_cast<uint32_t>(symbol.id)).first->second;
+  trace::AppendDefinition(Block(), definition);
+  return classes_.emplace(signature, static_cast<uint32_t>(definition.id)).first->second;
 }
 
-uint32_t SampleSymbols::Method(const SampleFrameText& text) {
+uint32_t SampleDefinitions::Method(const SampleFrameText& text) {
   std::string key;
   for (const std::string_view part : {text.class_signature, text.name, text.signature, text.source_file}) Add(&key, part);
   if (const auto found = methods_.find(key); found != methods_.end()) return found->second;
   const uint32_t id = NextId(&last_method_);
   const std::string class_name = JavaName(text.class_signature);
-  trace::AppendSymbol(Block(), trace::MethodSymbol{id, class_name, text.name, text.signature, text.source_file});
+  trace::AppendDefinition(Block(), trace::MethodDefinition{id, class_name, text.name, text.signature, text.source_file});
   return methods_.emplace(std::move(key), id).first->second;
 }
 
-void SampleSymbols::Define(const SampleFrame& frame, const SampleFrameText* text) {
+void SampleDefinitions::Define(const SampleFrame& frame, const SampleFrameText* text) {
   const std::lock_guard lock(mutex_);
   if (places_.size() >= kMostFrames || steps_.size() >= kMostFrames) {
     places_.clear();
@@ -91,21 +91,21 @@ void SampleSymbols::Define(const SampleFrame& frame, const SampleFrameText* text
 }
 
 // Handles that stand for the same method lead to the same site.
-uint32_t SampleSymbols::NewStep(const Step& step, const Place& place) {
+uint32_t SampleDefinitions::NewStep(const Step& step, const Place& place) {
   uint32_t site = step.caller;
   if (place.method != 0) {
     const SiteKey key{place.method, step.caller, step.frame.bci, place.line};
     if (const auto known = sites_.find(key); known != sites_.end()) {
       site = known->second;
     } else {
-      trace::SiteSymbol symbol;
-      symbol.id = site = NextId(&last_site_);
-      symbol.method = place.method;
-      symbol.bci = step.frame.bci;
-      symbol.line = place.line;
-      symbol.caller = step.caller;
-      symbol.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
-      trace::AppendSymbol(Block(), symbol);
+      trace::SiteDefinition definition;
+      definition.id = site = NextId(&last_site_);
+      definition.method = place.method;
+      definition.bci = step.frame.bci;
+      definition.line = place.line;
+      definition.caller = step.caller;
+      definition.tier = static_cast<uint64_t>(trace::Tier::kUnknown);
+      trace::AppendDefinition(Block(), definition);
       sites_.emplace(key, site);
     }
   }
@@ -114,7 +114,7 @@ uint32_t SampleSymbols::NewStep(const Step& step, const Place& place) {
 }
 
 // Outermost first.
-uint32_t SampleSymbols::Site(std::span<const SampleFrame> stack, size_t* unknown) {
+uint32_t SampleDefinitions::Site(std::span<const SampleFrame> stack, size_t* unknown) {
   uint32_t site = stack.empty() ? trace::kSiteVm : trace::kSiteUnknown;
   for (size_t i = stack.size(); i-- > 0;) {
     const Step step{stack[i], site};
@@ -133,27 +133,27 @@ uint32_t SampleSymbols::Site(std::span<const SampleFrame> stack, size_t* unknown
   return site;
 }
 
-uint32_t SampleSymbols::Kind(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown) {
+uint32_t SampleDefinitions::SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown) {
   const std::lock_guard lock(mutex_);
   const uint32_t site = Site(stack, unknown);
   if (*unknown != SIZE_MAX) return 0;
   const uint32_t class_id = Class(class_signature);
   const uint64_t key = uint64_t{site} << 32 | class_id;
-  if (const auto known = kinds_.find(key); known != kinds_.end()) return known->second;
-  const uint32_t id = NextId(&last_kind_);
-  trace::AppendSymbol(Block(), trace::KindSymbol{id, site, class_id});
-  kinds_.emplace(key, id);
+  if (const auto known = site_classes_.find(key); known != site_classes_.end()) return known->second;
+  const uint32_t id = NextId(&last_site_class_);
+  trace::AppendDefinition(Block(), trace::SiteClassDefinition{id, site, class_id});
+  site_classes_.emplace(key, id);
   return id;
 }
 
-uint32_t SampleSymbols::DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id) {
+uint32_t SampleDefinitions::DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id) {
   const std::lock_guard lock(mutex_);
   const uint32_t id = NextId(&last_thread_);
-  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, name, java_id, os_id});
+  trace::AppendDefinition(Block(), trace::ThreadDefinition{id, name, java_id, os_id});
   return id;
 }
 
-std::vector<trace::ByteBuffer> SampleSymbols::Take() {
+std::vector<trace::ByteBuffer> SampleDefinitions::Take() {
   std::vector<trace::ByteBuffer> taken;
   const std::lock_guard lock(mutex_);
   pending_.store(false, std::memory_order_release);
@@ -161,9 +161,9 @@ std::vector<trace::ByteBuffer> SampleSymbols::Take() {
   return taken;
 }
 
-SampleSymbolCounts SampleSymbols::counts() const {
+SampleDefinitionCounts SampleDefinitions::counts() const {
   const std::lock_guard lock(mutex_);
-  return {classes_.size(), methods_.size(), sites_.size(), kinds_.size(), last_thread_, unknown_frames_};
+  return {classes_.size(), methods_.size(), sites_.size(), site_classes_.size(), last_thread_, unknown_frames_};
 }
 
 }  // namespace anttracks::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/heap/symbols.h"
+#include "agent/heap/definitions.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <new>
 
 #include "trace/format.h"
-#include "trace/symbol_records.h"
+#include "trace/definition_records.h"
 
 namespace anttracks::core {
 namespace {
@@ -53,7 +53,7 @@ bool CanDescribeFields(const AntTracksVM& vm) {
 }  // namespace
 
 template <class Describe>
-bool Symbols::WithText(Describe&& describe) {
+bool Definitions::WithText(Describe&& describe) {
   if (text_.empty()) text_.resize(1024);
   for (int attempt = 0; attempt < 8; attempt++) {
     const int32_t wanted = describe(text_.data(), text_.size());
@@ -63,25 +63,25 @@ bool Symbols::WithText(Describe&& describe) {
   return false;
 }
 
-trace::ByteBuffer* Symbols::Block() {
+trace::ByteBuffer* Definitions::Block() {
   if (blocks_.empty() || blocks_.back().size() > kBlockBytes) blocks_.emplace_back();
   pending_.store(true, std::memory_order_release);
   return &blocks_.back();
 }
 
 // 0: there is none left.
-uint32_t Symbols::NextId(uint32_t* last) {
+uint32_t Definitions::NextId(uint32_t* last) {
   if (*last < most_id_) return ++*last;
   exhausted_.store(true, std::memory_order_relaxed);
   return 0;
 }
 
-std::string Symbols::ExhaustedText() const {
+std::string Definitions::ExhaustedText() const {
   return "all " + std::to_string(most_id_) +
          " ids that a trace has for classes, pairs of site and class, or threads are used; begin a new trace";
 }
 
-Symbols::Class* Symbols::DefineClass(uint64_t klass) {
+Definitions::Class* Definitions::DefineClass(uint64_t klass) {
   if (const auto found = classes_.find(klass); found != classes_.end()) return &found->second;
   AntTracksClass described{};
   const auto describe = [&](char* text, size_t bytes) {
@@ -89,51 +89,51 @@ Symbols::Class* Symbols::DefineClass(uint64_t klass) {
     return vm_.describe_class(klass, &described, text, bytes);
   };
   if (!WithText(describe)) return nullptr;
-  trace::ClassSymbol symbol;
+  trace::ClassDefinition definition;
   if (const uint64_t super = described.super_klass; super != 0 && super != klass) {
     const Class* parent = DefineClass(super);
-    symbol.super = parent == nullptr ? 0 : parent->id;
+    definition.super = parent == nullptr ? 0 : parent->id;
     if (!WithText(describe)) return nullptr;  // the text was overwritten
   }
   Class made;
   made.id = NextId(&last_class_);
   if (made.id == 0) return nullptr;
-  symbol.id = made.id;
-  symbol.name = Text(described.name);
-  symbol.flags = (described.is_array ? trace::kClassArray : 0) |
+  definition.id = made.id;
+  definition.name = Text(described.name);
+  definition.flags = (described.is_array ? trace::kClassArray : 0) |
                  (described.is_mirror ? trace::kClassVariableSize : 0) |
                  (described.is_hidden ? trace::kClassHidden : 0);
-  symbol.loader = described.loader;
-  symbol.loader_name = Text(described.loader_name);
+  definition.loader = described.loader;
+  definition.loader_name = Text(described.loader_name);
   if (described.is_array) {
-    symbol.array_header_bytes = described.array_header_bytes;
-    symbol.log2_element_bytes = described.array_log2_element_bytes;
-    made.shape = Shape::Array(described.array_header_bytes, described.array_log2_element_bytes);
+    definition.array_header_bytes = described.array_header_bytes;
+    definition.log2_element_bytes = described.array_log2_element_bytes;
+    made.layout = ObjectLayout::Array(described.array_header_bytes, described.array_log2_element_bytes);
   } else if (described.is_mirror) {
-    made.shape = Shape::Variable();
+    made.layout = ObjectLayout::Variable();
   } else {
-    symbol.bytes = described.instance_bytes;
-    made.shape = Shape::Fixed(described.instance_bytes);
+    definition.bytes = described.instance_bytes;
+    made.layout = ObjectLayout::Fixed(described.instance_bytes);
   }
-  trace::AppendSymbol(Block(), symbol);
+  trace::AppendDefinition(Block(), definition);
   counts_.classes++;
   if (!described.is_array) DefineFields(klass, made.id);
   return &classes_.emplace(klass, std::move(made)).first->second;
 }
 
-void Symbols::DefineFields(uint64_t klass, uint32_t id) {
+void Definitions::DefineFields(uint64_t klass, uint32_t id) {
   if (!CanDescribeFields(vm_)) return;
   FieldList list;
   vm_.describe_fields(klass, &list, &FieldList::Visit);
   if (list.failed) throw std::bad_alloc();
   std::sort(list.fields.begin(), list.fields.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  std::vector<trace::FieldSymbol> symbols;
-  for (const auto& field : list.fields) symbols.push_back({field.name, field.signature, field.offset});
-  trace::AppendSymbol(Block(), trace::FieldsSymbol{id, symbols});
+  std::vector<trace::FieldDefinition> definitions;
+  for (const auto& field : list.fields) definitions.push_back({field.name, field.signature, field.offset});
+  trace::AppendDefinition(Block(), trace::FieldsDefinition{id, definitions});
 }
 
-bool Symbols::DefineMethod(uint32_t method) {
+bool Definitions::DefineMethod(uint32_t method) {
   if (Contains(methods_, method)) return true;
   AntTracksMethod described{};
   if (!WithText([&](char* text, size_t bytes) {
@@ -142,31 +142,31 @@ bool Symbols::DefineMethod(uint32_t method) {
       })) {
     return false;
   }
-  trace::AppendSymbol(Block(), trace::MethodSymbol{method, Text(described.class_name), Text(described.name),
+  trace::AppendDefinition(Block(), trace::MethodDefinition{method, Text(described.class_name), Text(described.name),
                                                    Text(described.signature), Text(described.source_file)});
   Add(&methods_, method);
   counts_.methods++;
   return true;
 }
 
-bool Symbols::AppendSite(uint32_t site, const AntTracksSite& described) {
+bool Definitions::AppendSite(uint32_t site, const AntTracksSite& described) {
   if (!DefineMethod(described.method)) return false;
-  trace::SiteSymbol symbol;
-  symbol.id = site;
-  symbol.method = described.method;
-  symbol.bci = described.bci;
-  symbol.line = described.line;
-  symbol.caller = described.caller >= trace::kFirstSite ? described.caller : 0;
-  symbol.tier = described.tier;
-  symbol.flags = described.flags;
-  trace::AppendSymbol(Block(), symbol);
+  trace::SiteDefinition definition;
+  definition.id = site;
+  definition.method = described.method;
+  definition.bci = described.bci;
+  definition.line = described.line;
+  definition.caller = described.caller >= trace::kFirstSite ? described.caller : 0;
+  definition.tier = described.tier;
+  definition.flags = described.flags;
+  trace::AppendDefinition(Block(), definition);
   Add(&sites_, site);
   counts_.sites++;
   return true;
 }
 
 // Callers first.
-bool Symbols::DefineSite(uint32_t site) {
+bool Definitions::DefineSite(uint32_t site) {
   if (site < trace::kFirstSite || Contains(sites_, site)) return true;
   std::vector<std::pair<uint32_t, AntTracksSite>> chain;
   for (uint32_t at = site; at >= trace::kFirstSite && !Contains(sites_, at);) {
@@ -182,34 +182,34 @@ bool Symbols::DefineSite(uint32_t site) {
   return true;
 }
 
-Kind Symbols::Resolve(uint32_t site, uint64_t klass) {
+SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
   const std::lock_guard lock(mutex_);
-  if (const Kind known = kinds_.Find(site, klass); known.id != 0) return known;
+  if (const SiteClass known = site_classes_.Find(site, klass); known.id != 0) return known;
   Class* const owner = DefineClass(KlassAddress(klass));
-  if (owner == nullptr) return Kind();
+  if (owner == nullptr) return SiteClass();
   uint32_t named = site;
   if (!DefineSite(site)) {
     named = kNoSite;
     counts_.unknown_sites++;
   }
-  const Kind kind{NextId(&last_kind_), owner->shape};
-  if (kind.id == 0) return Kind();
-  trace::AppendSymbol(Block(), trace::KindSymbol{kind.id, named, owner->id});
+  const SiteClass site_class{NextId(&last_site_class_), owner->layout};
+  if (site_class.id == 0) return SiteClass();
+  trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->id});
   owner->sites.push_back(site);
-  kinds_.Insert(site, klass, kind);
-  counts_.kinds++;
-  counts_.live_kinds++;
-  return kind;
+  site_classes_.Insert(site, klass, site_class);
+  counts_.site_classes++;
+  counts_.live_site_classes++;
+  return site_class;
 }
 
-bool Symbols::DescribeThread(void* thread, AntTracksThread* out) {
+bool Definitions::DescribeThread(void* thread, AntTracksThread* out) {
   return WithText([&](char* text, size_t bytes) {
     out->size = sizeof *out;
     return vm_.describe_thread(thread, out, text, bytes);
   });
 }
 
-uint32_t Symbols::DefineThread(void* thread, std::string* name, uint64_t* java_id) {
+uint32_t Definitions::DefineThread(void* thread, std::string* name, uint64_t* java_id) {
   const std::lock_guard lock(mutex_);
   AntTracksThread described{};
   if (!DescribeThread(thread, &described)) described = AntTracksThread{};
@@ -217,44 +217,44 @@ uint32_t Symbols::DefineThread(void* thread, std::string* name, uint64_t* java_i
   *java_id = described.java_id;
   const uint32_t id = NextId(&last_thread_);
   if (id == 0) return 0;
-  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, *name, described.java_id, described.os_id});
+  trace::AppendDefinition(Block(), trace::ThreadDefinition{id, *name, described.java_id, described.os_id});
   counts_.threads++;
   return id;
 }
 
-void Symbols::RefreshThread(uint32_t id, void* thread, std::string* name, uint64_t* java_id) {
+void Definitions::RefreshThread(uint32_t id, void* thread, std::string* name, uint64_t* java_id) {
   const std::lock_guard lock(mutex_);
   AntTracksThread described{};
   if (!DescribeThread(thread, &described)) return;
   const std::string_view now = Text(described.name);
   if (described.java_id == 0 || now.empty()) return;
   if (now == *name && described.java_id == *java_id) return;
-  trace::AppendSymbol(Block(), trace::ThreadSymbol{id, now, described.java_id, described.os_id});
+  trace::AppendDefinition(Block(), trace::ThreadDefinition{id, now, described.java_id, described.os_id});
   *name = now;
   *java_id = described.java_id;
 }
 
-uint64_t Symbols::Unload(uint64_t klass) {
+uint64_t Definitions::Unload(uint64_t klass) {
   const std::lock_guard lock(mutex_);
   const auto found = classes_.find(klass);
   if (found == classes_.end()) return 0;
   const uint64_t id = found->second.id;
   for (const uint32_t site : found->second.sites) {
-    kinds_.Remove(site, KlassValue(klass));
+    site_classes_.Remove(site, KlassValue(klass));
     layouts_.Remove(site, KlassValue(klass));
   }
-  counts_.live_kinds -= found->second.sites.size();
+  counts_.live_site_classes -= found->second.sites.size();
   classes_.erase(found);
   return id;
 }
 
-void Symbols::Shrink() {
+void Definitions::Shrink() {
   const std::lock_guard lock(mutex_);
-  kinds_.Shrink();
+  site_classes_.Shrink();
   if (classes_.bucket_count() > kMostBuckets * (classes_.size() + kMostBuckets)) classes_.rehash(0);
 }
 
-std::vector<trace::ByteBuffer> Symbols::Take() {
+std::vector<trace::ByteBuffer> Definitions::Take() {
   std::vector<trace::ByteBuffer> taken;
   const std::lock_guard lock(mutex_);
   pending_.store(false, std::memory_order_release);
@@ -262,11 +262,11 @@ std::vector<trace::ByteBuffer> Symbols::Take() {
   return taken;
 }
 
-SymbolCounts Symbols::counts() const {
+DefinitionCounts Definitions::counts() const {
   const std::lock_guard lock(mutex_);
-  SymbolCounts counts = counts_;
-  counts.table_bytes = kinds_.MemoryBytes() + classes_.bucket_count() * sizeof(void*) +
-                       classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) + counts_.live_kinds * sizeof(uint32_t) +
+  DefinitionCounts counts = counts_;
+  counts.table_bytes = site_classes_.MemoryBytes() + classes_.bucket_count() * sizeof(void*) +
+                       classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) + counts_.live_site_classes * sizeof(uint32_t) +
                        (sites_.capacity() + methods_.capacity()) / 8;
   return counts;
 }

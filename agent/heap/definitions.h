@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knows which classes, methods, sites, kinds and threads are defined in the trace, asks the VM about new ones,
+// Knows which classes, methods, sites, site-class pairs and threads are defined in the trace, asks the VM about new ones,
 // and keeps the records until the writer takes them.
 //
 // Includes the VM interface's plain C structs: a mirror of them would only add conversions.
@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "agent/heap/kind_table.h"
+#include "agent/heap/site_class_table.h"
 #include "agent/heap/layout_table.h"
 #include "trace/format.h"
 #include "trace/wire.h"
@@ -26,23 +26,23 @@
 
 namespace anttracks::core {
 
-struct SymbolCounts {
-  uint64_t classes = 0, sites = 0, methods = 0, kinds = 0, threads = 0, unknown_sites = 0;
-  uint64_t live_kinds = 0;   // of classes that are loaded
+struct DefinitionCounts {
+  uint64_t classes = 0, sites = 0, methods = 0, site_classes = 0, threads = 0, unknown_sites = 0;
+  uint64_t live_site_classes = 0;   // of classes that are loaded
   uint64_t table_bytes = 0;  // about what the tables take
 };
 
-class Symbols {
+class Definitions {
  public:
   // most_id: of each sort. Ids are not used again: a reader would take what it knows for what is meant.
-  explicit Symbols(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
+  explicit Definitions(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
 
-  const KindTable& kinds() const { return kinds_; }
-  // Of kinds() what walks put there.
+  const SiteClassTable& site_classes() const { return site_classes_; }
+  // Of site_classes() what walks put there.
   LayoutTable& layouts() { return layouts_; }
 
-  // klass as in the object's header. Kind 0: the VM does not know the class, or there is no id left.
-  Kind Resolve(uint32_t site, uint64_t klass);
+  // klass as in the object's header. SiteClass 0: the VM does not know the class, or there is no id left.
+  SiteClass Resolve(uint32_t site, uint64_t klass);
 
   // A new thread's id, and its definition. 0: there is no id left.
   uint32_t DefineThread(void* thread, std::string* name, uint64_t* java_id);
@@ -51,7 +51,7 @@ class Symbols {
 
   // klass is an address. The class's id, 0 if it was never needed. At a safepoint.
   uint64_t Unload(uint64_t klass);
-  // Frees what unloaded classes took. At a safepoint, when nobody is in kinds().
+  // Frees what unloaded classes took. At a safepoint, when nobody is in site_classes().
   void Shrink();
 
   // An id was wanted and there was none left.
@@ -62,13 +62,13 @@ class Symbols {
   std::vector<trace::ByteBuffer> Take();
   bool pending() const { return pending_.load(std::memory_order_acquire); }
 
-  SymbolCounts counts() const;
+  DefinitionCounts counts() const;
 
  private:
   struct Class {
     uint32_t id = 0;
-    Shape shape;
-    std::vector<uint32_t> sites;  // with which it is in kinds_
+    ObjectLayout layout;
+    std::vector<uint32_t> sites;  // with which it is in site_classes_
   };
   static constexpr size_t kBlockBytes = 256 << 10;
 
@@ -94,7 +94,7 @@ class Symbols {
 
   const AntTracksVM& vm_;
   const uint32_t most_id_;
-  KindTable kinds_;
+  SiteClassTable site_classes_;
   LayoutTable layouts_;
 
   mutable std::mutex mutex_;
@@ -102,8 +102,8 @@ class Symbols {
   std::vector<bool> sites_, methods_;            // defined ones, by id
   std::vector<trace::ByteBuffer> blocks_;
   std::vector<char> text_;
-  uint32_t last_class_ = 0, last_kind_ = 0, last_thread_ = 0;
-  SymbolCounts counts_;
+  uint32_t last_class_ = 0, last_site_class_ = 0, last_thread_ = 0;
+  DefinitionCounts counts_;
   std::atomic<bool> pending_{false}, exhausted_{false};
 };
 

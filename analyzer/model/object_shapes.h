@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned pairs of kind (allocation site and class) and length, so that an object is one number.
+// Interned pairs of site-class pair (allocation site and class) and length, so that an object is one number.
 //
 // The hash differs from run to run, so that no trace can be made whose pairs all meet in one place; the numbers do not.
 //
@@ -13,33 +13,33 @@
 
 namespace anttracks::analyzer {
 
-struct Shape {
-  uint32_t kind = 0;
+struct ObjectShape {
+  uint32_t site_class = 0;
   uint32_t length = 0;
   uint32_t words = 0;
 };
 
-class Shapes {
+class ObjectShapes {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  Shapes() : slots_(1024, kNone) {}
+  ObjectShapes() : slots_(1024, kNone) {}
 
-  const Shape& operator[](uint32_t id) const { return shapes_[id]; }
+  const ObjectShape& operator[](uint32_t id) const { return shapes_[id]; }
   uint32_t words(uint32_t id) const { return shapes_[id].words; }
   uint32_t size() const { return static_cast<uint32_t>(shapes_.size()); }
 
   // kNone if the pair is new.
-  uint32_t Find(uint32_t kind, uint32_t length) const {
-    for (size_t i = Hash(kind, length);; i++) {
+  uint32_t Find(uint32_t site_class, uint32_t length) const {
+    for (size_t i = Hash(site_class, length);; i++) {
       const uint32_t id = slots_[i & (slots_.size() - 1)];
       if (id == kNone) return kNone;
-      if (shapes_[id].kind == kind && shapes_[id].length == length) return id;
+      if (shapes_[id].site_class == site_class && shapes_[id].length == length) return id;
     }
   }
 
   // The pair must be new.
-  uint32_t Add(const Shape& shape) {
+  uint32_t Add(const ObjectShape& shape) {
     const uint32_t id = size();
     shapes_.push_back(shape);
     if (shapes_.size() * 2 > slots_.size()) {
@@ -51,20 +51,20 @@ class Shapes {
   }
 
   uint64_t MemoryBytes() const {
-    return shapes_.capacity() * sizeof(Shape) + slots_.capacity() * sizeof(uint32_t);
+    return shapes_.capacity() * sizeof(ObjectShape) + slots_.capacity() * sizeof(uint32_t);
   }
 
  private:
   // Universal hashing: the upper bits of the product with a random odd number.
-  size_t Hash(uint32_t kind, uint32_t length) const {
-    return static_cast<size_t>(((uint64_t{kind} << 32 | length) * multiplier_) >> shift_);
+  size_t Hash(uint32_t site_class, uint32_t length) const {
+    return static_cast<size_t>(((uint64_t{site_class} << 32 | length) * multiplier_) >> shift_);
   }
   static uint64_t Random() {
     std::random_device device;
     return uint64_t{device()} << 32 | device();
   }
   void Place(uint32_t id) {
-    size_t i = Hash(shapes_[id].kind, shapes_[id].length);
+    size_t i = Hash(shapes_[id].site_class, shapes_[id].length);
     while (slots_[i & (slots_.size() - 1)] != kNone) i++;
     slots_[i & (slots_.size() - 1)] = id;
   }
@@ -75,7 +75,7 @@ class Shapes {
   }
 
   const uint64_t multiplier_ = Random() | 1;
-  std::vector<Shape> shapes_;
+  std::vector<ObjectShape> shapes_;
   std::vector<uint32_t> slots_;
   int shift_ = 64 - 10;  // of the slots' number
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/model/symbols.h"
+#include "analyzer/model/definitions.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,73 +41,73 @@ std::string Text(std::string_view text) {
 
 }  // namespace
 
-void Symbols::Read(std::span<const uint8_t> payload, const Position& position) {
-  trace::SymbolReader records(payload);
+void Definitions::Read(std::span<const uint8_t> payload, const Position& position) {
+  trace::DefinitionReader records(payload);
   while (!records.AtEnd()) {
     Position here = position;
     here.payload += records.position();
     uint8_t tag = 0;
     std::span<const uint8_t> record;
     if (!records.Next(&tag, &record) || !ReadRecord(tag, record, here)) {
-      problems_->Add(ProblemKind::kMalformed, here, "symbol record with tag {} is cut short", tag);
+      problems_->Add(ProblemKind::kMalformed, here, "definition record with tag {} is cut short", tag);
     }
   }
 }
 
-bool Symbols::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
-  using trace::SymbolTag;
+bool Definitions::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const Position& position) {
+  using trace::DefinitionTag;
   trace::WireReader in(bytes);
-  const auto read = [&]<class Symbol>(Symbol symbol) {
-    if (ReadSymbol(in, &symbol)) Define(symbol, position);
+  const auto read = [&]<class Definition>(Definition definition) {
+    if (ReadDefinition(in, &definition)) Define(definition, position);
   };
-  switch (static_cast<SymbolTag>(tag)) {
-    case SymbolTag::kClass: read(trace::ClassSymbol()); break;
-    case SymbolTag::kMethod: read(trace::MethodSymbol()); break;
-    case SymbolTag::kSite: read(trace::SiteSymbol()); break;
-    case SymbolTag::kThread: read(trace::ThreadSymbol()); break;
-    case SymbolTag::kKind: read(trace::KindSymbol()); break;
-    case SymbolTag::kFields: ReadFields(in, position); break;
+  switch (static_cast<DefinitionTag>(tag)) {
+    case DefinitionTag::kClass: read(trace::ClassDefinition()); break;
+    case DefinitionTag::kMethod: read(trace::MethodDefinition()); break;
+    case DefinitionTag::kSite: read(trace::SiteDefinition()); break;
+    case DefinitionTag::kThread: read(trace::ThreadDefinition()); break;
+    case DefinitionTag::kKind: read(trace::SiteClassDefinition()); break;
+    case DefinitionTag::kFields: ReadFields(in, position); break;
   }
   return in.ok();
 }
 
-void Symbols::ReadFields(trace::WireReader& in, const Position& position) {
+void Definitions::ReadFields(trace::WireReader& in, const Position& position) {
   trace::FieldsHead head;
-  ReadSymbol(in, &head);
+  ReadDefinition(in, &head);
   std::vector<FieldInfo> fields;
-  trace::FieldSymbol field;
-  for (uint64_t i = 0; i < head.count && ReadSymbol(in, &field); i++) {
+  trace::FieldDefinition field;
+  for (uint64_t i = 0; i < head.count && ReadDefinition(in, &field); i++) {
     fields.push_back({Text(field.name), Text(field.signature), field.offset});
   }
   if (in.ok()) AddFields(head.class_id, std::move(fields), position);
 }
 
-void Symbols::Define(const trace::MethodSymbol& symbol, const Position& position) {
-  MethodInfo* const slot = Slot(methods_, "method", symbol.id, position);
+void Definitions::Define(const trace::MethodDefinition& definition, const Position& position) {
+  MethodInfo* const slot = Slot(methods_, "method", definition.id, position);
   if (slot == nullptr) return;
   method_count_ += !slot->defined;
-  *slot = {true, Text(symbol.class_name), Text(symbol.name), Text(symbol.signature), Text(symbol.source_file)};
+  *slot = {true, Text(definition.class_name), Text(definition.name), Text(definition.signature), Text(definition.source_file)};
 }
 
-void Symbols::Define(const trace::ThreadSymbol& symbol, const Position& position) {
-  ThreadInfo* const slot = Slot(threads_, "thread", symbol.id, position);
-  if (slot != nullptr) *slot = {true, Text(symbol.name), symbol.java_id, symbol.os_id};
+void Definitions::Define(const trace::ThreadDefinition& definition, const Position& position) {
+  ThreadInfo* const slot = Slot(threads_, "thread", definition.id, position);
+  if (slot != nullptr) *slot = {true, Text(definition.name), definition.java_id, definition.os_id};
 }
 
-void Symbols::Define(const trace::ClassSymbol& symbol, const Position& position) {
-  const uint64_t id = symbol.id;
+void Definitions::Define(const trace::ClassDefinition& definition, const Position& position) {
+  const uint64_t id = definition.id;
   ClassInfo* slot = Slot(classes_, "class", id, position);
   if (slot == nullptr) return;
   ClassInfo info;
   info.defined = true;
-  info.name = Text(symbol.name);
-  info.flags = symbol.flags;
-  info.bytes = symbol.bytes;
-  info.header_bytes = symbol.array_header_bytes;
-  info.log2_element = symbol.log2_element_bytes;
-  info.super = symbol.super;
-  info.loader = symbol.loader;
-  info.loader_name = Text(symbol.loader_name);
+  info.name = Text(definition.name);
+  info.flags = definition.flags;
+  info.bytes = definition.bytes;
+  info.header_bytes = definition.array_header_bytes;
+  info.log2_element = definition.log2_element_bytes;
+  info.super = definition.super;
+  info.loader = definition.loader;
+  info.loader_name = Text(definition.loader_name);
   const bool array = (info.flags & kClassArray) != 0;
   if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
       (array && info.header_bytes == 0 && (info.flags & kClassSizeUnknown) == 0)) {
@@ -138,7 +138,7 @@ void Symbols::Define(const trace::ClassSymbol& symbol, const Position& position)
   *slot = std::move(info);
 }
 
-void Symbols::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position) {
+void Definitions::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position) {
   ClassInfo* info = classes_.Find(class_id);
   if (info == nullptr || !info->defined) {
     problems_->Add(ProblemKind::kUndefined, position, "fields of class {}, which is not defined", class_id);
@@ -159,16 +159,16 @@ void Symbols::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const 
   info->fields = std::move(fields);
 }
 
-void Symbols::Define(const trace::SiteSymbol& symbol, const Position& position) {
-  const uint64_t id = symbol.id;
+void Definitions::Define(const trace::SiteDefinition& definition, const Position& position) {
+  const uint64_t id = definition.id;
   SiteInfo info;
   info.defined = true;
-  info.method = static_cast<uint32_t>(std::min<uint64_t>(symbol.method, UINT32_MAX));
-  info.bci = static_cast<int32_t>(symbol.bci);
-  info.line = static_cast<int32_t>(symbol.line);
-  info.caller = static_cast<uint32_t>(std::min<uint64_t>(symbol.caller, UINT32_MAX));
-  info.tier = static_cast<uint8_t>(std::min<uint64_t>(symbol.tier, UINT8_MAX));
-  info.flags = static_cast<uint8_t>(symbol.flags);
+  info.method = static_cast<uint32_t>(std::min<uint64_t>(definition.method, UINT32_MAX));
+  info.bci = static_cast<int32_t>(definition.bci);
+  info.line = static_cast<int32_t>(definition.line);
+  info.caller = static_cast<uint32_t>(std::min<uint64_t>(definition.caller, UINT32_MAX));
+  info.tier = static_cast<uint8_t>(std::min<uint64_t>(definition.tier, UINT8_MAX));
+  info.flags = static_cast<uint8_t>(definition.flags);
   if (id < kFirstSite) {
     problems_->Add(ProblemKind::kRedefined, position, "site {} is reserved and cannot be defined", id);
     return;
@@ -192,9 +192,9 @@ void Symbols::Define(const trace::SiteSymbol& symbol, const Position& position) 
   *slot = info;
 }
 
-void Symbols::Define(const trace::KindSymbol& symbol, const Position& position) {
-  auto [id, site_id, class_id] = symbol;
-  KindInfo* slot = Slot(kinds_, "kind", id, position);
+void Definitions::Define(const trace::SiteClassDefinition& definition, const Position& position) {
+  auto [id, site_id, class_id] = definition;
+  SiteClass* slot = Slot(site_classes_, "site-class pair", id, position);
   if (slot == nullptr) return;
   if (site_id >= kFirstSite && !site(site_id).defined) {
     problems_->Add(ProblemKind::kUndefined, position, "kind {} is of site {}, which is not defined", id,
@@ -213,27 +213,27 @@ void Symbols::Define(const trace::KindSymbol& symbol, const Position& position) 
     return;
   }
   if (slot->defined) return;
-  kind_count_++;
-  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), type->last_kind};
-  type->last_kind = static_cast<uint32_t>(id);
+  site_class_count_++;
+  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), type->last_site_class};
+  type->last_site_class = static_cast<uint32_t>(id);
 }
 
-bool Symbols::Unload(uint64_t class_id) {
+bool Definitions::Unload(uint64_t class_id) {
   ClassInfo* info = classes_.Find(class_id);
   if (info == nullptr || !info->defined || info->unloaded) return false;
   info->unloaded = true;
   any_unloaded_ = true;
-  for (uint32_t id = info->last_kind; id != 0;) {
-    KindInfo* const kind = kinds_.Find(id);
+  for (uint32_t id = info->last_site_class; id != 0;) {
+    SiteClass* const site_class = site_classes_.Find(id);
     if (id < plain_.size()) plain_[id] = {};
-    id = kind->kind_before;
+    id = site_class->site_class_before;
   }
   return true;
 }
 
-ShapeError Symbols::FindShapeSlow(uint64_t kind_id, uint64_t length, uint32_t* shape) {
-  const KindInfo* info = kinds_.Find(kind_id);
-  if (info == nullptr || !info->defined) return ShapeError::kUndefinedKind;
+ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, uint32_t* shape) {
+  const SiteClass* info = site_classes_.Find(site_class_id);
+  if (info == nullptr || !info->defined) return ShapeError::kUndefinedSiteClass;
   const ClassInfo& type = class_info(info->class_id);
   if (type.unloaded) return ShapeError::kUnloadedClass;
   uint64_t bytes = type.bytes;
@@ -248,11 +248,11 @@ ShapeError Symbols::FindShapeSlow(uint64_t kind_id, uint64_t length, uint32_t* s
   }
   const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / 8);
   if (words < 2 || words > kMaxWords) return ShapeError::kBadSize;
-  const auto kind32 = static_cast<uint32_t>(kind_id);
+  const auto site_class32 = static_cast<uint32_t>(site_class_id);
   const auto length32 = static_cast<uint32_t>(length);
-  *shape = shapes_.Find(kind32, length32);
-  if (*shape == Shapes::kNone) *shape = shapes_.Add({kind32, length32, static_cast<uint32_t>(words)});
-  if (length == 0 && kind_id < plain_.size()) plain_[kind_id] = {*shape, static_cast<uint32_t>(words)};
+  *shape = shapes_.Find(site_class32, length32);
+  if (*shape == ObjectShapes::kNone) *shape = shapes_.Add({site_class32, length32, static_cast<uint32_t>(words)});
+  if (length == 0 && site_class_id < plain_.size()) plain_[site_class_id] = {*shape, static_cast<uint32_t>(words)};
   return ShapeError::kNone;
 }
 

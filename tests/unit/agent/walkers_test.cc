@@ -79,27 +79,27 @@ std::vector<Allocator> FourParts(FakeVm& vm) {
 }
 
 TEST_CASE("whoever reads what threads have allocated, every object is in the trace once") {
-  for (const unsigned readers : {1u, 3u}) {
-    CAPTURE(readers);
+  for (const unsigned walkers : {1u, 3u}) {
+    CAPTURE(walkers);
     FakeVm vm(true, 1 << 18);
-    Recording recording(vm, {.readers = readers});
+    Recording recording(vm, {.walkers = walkers});
     std::vector<Allocator> allocators = FourParts(vm);
     std::vector<std::thread> threads;
     for (Allocator& allocator : allocators) threads.emplace_back([&] { allocator.Run(recording); });
     for (std::thread& thread : threads) thread.join();
     // So that at least one batch is there for a reader that was slow to start.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (recording.session().mutators().readers().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    CHECK(recording.session().mutators().readers().batches_read() > 0);
+    while (recording.session().mutators().walkers().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    CHECK(recording.session().mutators().walkers().batches_read() > 0);
     const ReadTrace trace = recording.End();
     CHECK(trace.losses == 0);
     CheckAll(trace.objects, allocators);
   }
 }
 
-TEST_CASE("threads that end leave nothing behind for the readers") {
+TEST_CASE("threads that end leave nothing behind for the walkers") {
   FakeVm vm(true, 1 << 18);
-  Recording recording(vm, {.readers = 2});
+  Recording recording(vm, {.walkers = 2});
   std::vector<Allocator> allocators = FourParts(vm);
   std::vector<std::thread> threads;
   for (Allocator& allocator : allocators) {
@@ -114,7 +114,7 @@ TEST_CASE("threads that end leave nothing behind for the readers") {
 
 TEST_CASE("a collection finds everything read that was reported before") {
   FakeVm vm(true, 1 << 18);
-  Recording recording(vm, {.readers = 1});
+  Recording recording(vm, {.walkers = 1});
   std::vector<Allocator> allocators = FourParts(vm);
   for (Allocator& allocator : allocators) allocator.Run(recording);
   AntTracksGC gc{};
@@ -131,19 +131,19 @@ TEST_CASE("a collection finds everything read that was reported before") {
   CheckAll(trace.objects, allocators);
 }
 
-TEST_CASE("readers that have to wait for a processor stay out for a while, and nothing is lost") {
+TEST_CASE("walkers that have to wait for a processor stay out for a while, and nothing is lost") {
   FakeVm vm(true, 1 << 18);
   std::atomic<int> asked{0};
-  Recording recording(vm, {.readers = 1, .reader_waited = [&asked] {
+  Recording recording(vm, {.walkers = 1, .walker_waited = [&asked] {
                              asked++;
                              return 0.5;
                            }});
   std::vector<Allocator> allocators = FourParts(vm);
   for (Allocator& allocator : allocators) allocator.Run(recording);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (recording.session().mutators().readers().rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  CHECK(recording.session().mutators().readers().rests() != 0);
-  CHECK(recording.session().mutators().readers().batches_read() + recording.session().mutators().readers().batches_refused() >= 16);  // between two looks
+  while (recording.session().mutators().walkers().rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  CHECK(recording.session().mutators().walkers().rests() != 0);
+  CHECK(recording.session().mutators().walkers().batches_read() + recording.session().mutators().walkers().batches_refused() >= 16);  // between two looks
   CHECK(asked >= 1);
   const ReadTrace trace = recording.End();
   CHECK(trace.losses == 0);
@@ -179,7 +179,7 @@ TEST_CASE("a thread's delay is the part of its time in which it waited for a pro
   CHECK(share <= 1);
 }
 
-TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
+TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
   FakeVm vm(true, 1 << 18);
   std::atomic<bool> asked{false};
   static std::thread::id owner;
@@ -192,8 +192,8 @@ TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
     if (std::this_thread::get_id() != owner) *asked_by_other = true;
     return describe(klass, out, text, bytes);
   };
-  Recording recording(vm, {.readers = 2});
-  // One batch, of kinds that nobody has seen.
+  Recording recording(vm, {.walkers = 2});
+  // One batch, of site-class pairs that nobody has seen.
   uint64_t at = vm.heap();
   void* slot = nullptr;
   for (uint32_t i = 0; i < kLanes; i++) {
@@ -203,11 +203,11 @@ TEST_CASE("readers ask the VM for nothing: what is new stays with its thread") {
   }
   const Session& session = recording.session();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (session.mutators().readers().batches_read() + session.mutators().readers().batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
+  while (session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
     std::this_thread::yield();
   }
-  CHECK(session.mutators().readers().batches_refused() == 1);
-  CHECK(session.mutators().readers().batches_read() == 0);
+  CHECK(session.mutators().walkers().batches_refused() == 1);
+  CHECK(session.mutators().walkers().batches_read() == 0);
   CHECK(recording.End().objects.size() == kLanes);
   CHECK_FALSE(asked);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/full/readers.h"
+#include "agent/full/walkers.h"
 
 #include <signal.h>
 
@@ -18,21 +18,21 @@ constexpr std::chrono::milliseconds kPause{1};
 
 }  // namespace
 
-void Readers::Start(unsigned threads) {
+void Walkers::Start(unsigned threads) {
   sigset_t most, before;
   sigfillset(&most);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&most, fault);
   pthread_sigmask(SIG_BLOCK, &most, &before);
   for (unsigned i = 0; i < threads; i++) {
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, &Readers::Main, this) != 0) break;
+    if (pthread_create(&thread, nullptr, &Walkers::Main, this) != 0) break;
     threads_.push_back(thread);
     any_ = true;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void Readers::Stop() {
+void Walkers::Stop() {
   any_ = false;
   {
     const std::lock_guard lock(mutex_);
@@ -43,19 +43,19 @@ void Readers::Stop() {
   threads_.clear();
 }
 
-void* Readers::Main(void* self) {
+void* Walkers::Main(void* self) {
   pthread_setname_np(pthread_self(), "anttracks-read");
-  static_cast<Readers*>(self)->Run();
+  static_cast<Walkers*>(self)->Run();
   return nullptr;
 }
 
-void Readers::Run() {
+void Walkers::Run() {
   std::unique_lock lock(mutex_);
   for (int batches = 0; true;) {
     work_.wait(lock, [this] { return stop_ || !list_.empty(); });
     if (stop_) return;
     if (!ready_()) {
-      // Threads that find the readers behind read by themselves, and wait for room.
+      // Threads that find the walkers behind read by themselves, and wait for room.
       work_.wait_for(lock, kPause, [this] { return stop_; });
       continue;
     }
@@ -77,7 +77,7 @@ void Readers::Run() {
 
 // What is given and not read yet its thread finds with the next batch, or a collection does. Each rest that follows
 // another one is longer.
-void Readers::Rest(std::unique_lock<std::mutex>& lock) {
+void Walkers::Rest(std::unique_lock<std::mutex>& lock) {
   rests_.fetch_add(1, std::memory_order_relaxed);
   out_ = true;
   work_.wait_for(lock, rest_, [this] { return stop_; });
@@ -86,7 +86,7 @@ void Readers::Rest(std::unique_lock<std::mutex>& lock) {
 }
 
 // Nothing here may throw but read_, which does not: no memory is needed.
-void Readers::ReadOne(std::unique_lock<std::mutex>& lock) {
+void Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
   ThreadState& state = *list_.front();
   list_.pop_front();
   ReadQueue& queue = state.unread;
@@ -114,14 +114,14 @@ void Readers::ReadOne(std::unique_lock<std::mutex>& lock) {
 }
 
 // A thread whose batches are refused again and again keeps them for a while.
-void Readers::Refused(ReadQueue& queue) {
+void Walkers::Refused(ReadQueue& queue) {
   refused_count_.fetch_add(1, std::memory_order_relaxed);
   queue.refused++;
   queue.keep = queue.keep_next;
   queue.keep_next = std::min(2 * queue.keep_next, kMostKept);
 }
 
-void Readers::List(ThreadState& state) noexcept {
+void Walkers::List(ThreadState& state) noexcept {
   ReadQueue& queue = state.unread;
   if (queue.claimed || queue.listed || queue.given.size() == queue.refused) return;
   try {
@@ -133,12 +133,12 @@ void Readers::List(ThreadState& state) noexcept {
   work_.notify_one();
 }
 
-void Readers::Unlist(ThreadState& state) {
+void Walkers::Unlist(ThreadState& state) {
   if (state.unread.listed) list_.erase(std::find(list_.begin(), list_.end(), &state));
   state.unread.listed = false;
 }
 
-bool Readers::Give(ThreadState& state, Batch* batch) {
+bool Walkers::Give(ThreadState& state, Batch* batch) {
   if (!any()) return false;
   const std::lock_guard lock(mutex_);
   ReadQueue& queue = state.unread;
@@ -153,7 +153,7 @@ bool Readers::Give(ThreadState& state, Batch* batch) {
   return true;
 }
 
-std::deque<Batch> Readers::TakeBatches(ReadQueue& queue, bool all) {
+std::deque<Batch> Walkers::TakeBatches(ReadQueue& queue, bool all) {
   std::deque<Batch> batches;
   if (all) {
     batches.swap(queue.given);
@@ -168,23 +168,23 @@ std::deque<Batch> Readers::TakeBatches(ReadQueue& queue, bool all) {
   return batches;
 }
 
-Readers::Claim::Claim(Readers& readers, ThreadState& state, bool all) : readers_(readers), state_(state) {
-  std::unique_lock lock(readers_.mutex_);
+Walkers::Claim::Claim(Walkers& walkers, ThreadState& state, bool all) : walkers_(walkers), state_(state) {
+  std::unique_lock lock(walkers_.mutex_);
   ReadQueue& queue = state_.unread;
-  readers_.released_.wait(lock, [&queue] { return !queue.claimed; });
-  readers_.Unlist(state_);
-  batches_ = readers_.TakeBatches(queue, all);
+  walkers_.released_.wait(lock, [&queue] { return !queue.claimed; });
+  walkers_.Unlist(state_);
+  batches_ = walkers_.TakeBatches(queue, all);
   queue.claimed = true;  // last: before, what throws leaves the stream to others
 }
 
-Readers::Claim::~Claim() {
-  const std::lock_guard lock(readers_.mutex_);
+Walkers::Claim::~Claim() {
+  const std::lock_guard lock(walkers_.mutex_);
   state_.unread.claimed = false;
-  readers_.List(state_);
-  readers_.released_.notify_all();
+  walkers_.List(state_);
+  walkers_.released_.notify_all();
 }
 
-void Readers::Forget(ThreadState& state) noexcept {
+void Walkers::Forget(ThreadState& state) noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [&state] { return !state.unread.claimed; });
   Unlist(state);
@@ -194,7 +194,7 @@ void Readers::Forget(ThreadState& state) noexcept {
   queue.refused = 0;
 }
 
-void Readers::WaitIdle() noexcept {
+void Walkers::WaitIdle() noexcept {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [this] { return reading_ == 0; });
 }
