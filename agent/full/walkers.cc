@@ -44,7 +44,7 @@ void Walkers::Stop() {
 }
 
 void* Walkers::Main(void* self) {
-  pthread_setname_np(pthread_self(), "anttracks-read");
+  pthread_setname_np(pthread_self(), "anttracks-walk");
   static_cast<Walkers*>(self)->Run();
   return nullptr;
 }

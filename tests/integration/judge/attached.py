@@ -9,7 +9,7 @@ import time
 
 from .world import AGENT, ANALYZER, HERE, JDK, TIMEOUT, expect, java_command, run, tail
 
-AGENT_THREADS = ("anttracks", "anttracks-read", "anttracks-zip", "AntTracks")
+AGENT_THREADS = ("anttracks", "anttracks-walk", "anttracks-zip", "AntTracks")
 
 
 def agent_threads(pid):

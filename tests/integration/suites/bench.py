@@ -2,7 +2,6 @@
 """scripts/bench: what it plans, measures, compares and writes."""
 
 import copy
-import importlib.machinery
 import os
 import shutil
 
@@ -13,6 +12,8 @@ import bench_plan
 import bench_results
 import bench_stats
 import bench_tables
+import profile_page
+import profile_samples
 import workloads
 from judge.world import ROOT, expect, run, tail, test
 
@@ -270,30 +271,48 @@ def dies(t):
     expect(f"(of {len(data['studies']['techniques']) - 1})" in text, "the mean is not marked")
 
 
-PERF = """java  77 12.000100:
-            7f0000000010 CodeHeap::find_blob_unsafe
-            7f0000000020 AntTracksSites::current
-            7f0000000030 AntTracks::runtime_mark(JavaThread*)
-            7f0000000040 JVM_Clone
+PERF = """java  77/80 12.000100:
+            7f0000000010 CodeHeap::find_blob_unsafe (/jdk/libjvm.so)
+            7f0000000020 AntTracksSites::current (/jdk/libjvm.so)
+            7f0000000030 AntTracks::runtime_mark(JavaThread*) (/jdk/libjvm.so)
+            7f0000000040 JVM_Clone (/jdk/libjvm.so)
 
-C2 CompilerThre  77 12.500000:
-            7f0000000050 PhaseIdealLoop::build
+C2 CompilerThre  77/81 12.500000:
+            7f0000000050 PhaseIdealLoop::build (/jdk/libjvm.so)
 
-java  77 13.000000:
-            7f0000000060 [unknown]
+java  77/80 13.000000:
+            7f0000000060 [unknown] ([unknown])
 
-python3  70 12.000000:
-            7f0000000070 AntTracks::not_the_jvm
+java  77/80 13.100000:
+            7f0000000060 [unknown] (/a/libanttracks.so)
+            7f0000000065 AntTracks::report_tlab (/jdk/libjvm.so)
+
+GC Thread#1  77/82 13.200000:
+            7f0000000060 [unknown] (/a/libanttracks.so)
+
+anttracks-zip  77/83 13.300000:
+            7f0000000061 snappy::Compress (/lib/libsnappy.so)
+
+python3  70/70 12.000000:
+            7f0000000070 AntTracks::not_the_jvm (/bin/python3)
+
+anttracks  90/90 13.400000:
+            7f0000000080 main (/a/anttracks)
 
 """
 
 
-@test("What the patch costs is counted by second, in the process that has most samples, by the function that HotSpot calls")
-def patch_profile(_):
-    profile = importlib.machinery.SourceFileLoader("patch_profile", os.path.join(ROOT, "scripts", "patch-profile")).load_module()
-    counts, functions = profile.count(PERF)
-    expect(counts == [(1, 2), (0, 1)] and dict(functions) == {"AntTracks::runtime_mark": 1}, f"{counts} {functions}")
-    expect(profile.share([(1, 200)] * 40) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
-    middle, low, high = profile.share([(0, 100), (4, 100)] * 20)
-    expect(middle == 2 and 1 < low < 2 < high < 3, f"{low} {middle} {high}")
-    expect([profile.verdict(*ends) for ends in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))] == ["reached", "not known", "missed"], "verdicts")
+@test("What the patch and the agent cost is counted by second, in the process that has most samples and its folds, in parts")
+def profile(_):
+    counts, parts = profile_samples.count(PERF)
+    expect(counts == [(1, 2), (4, 5)], f"{counts}")
+    expect(dict(parts) == {"AntTracks::runtime_mark": 1, "application threads": 1, "collections": 1, "compressors": 1, "fold": 1}, f"{parts}")
+    share = profile_samples.share([(1, 200)] * 40)
+    expect((share.middle, share.low, share.high) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
+    share = profile_samples.share([(0, 100), (4, 100)] * 20)
+    expect(share.middle == 2 and 1 < share.low < 2 < share.high < 3, f"{share}")
+    verdicts = [profile_samples.Share(0, low, high).verdict(0.5) for low, high in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))]
+    expect(verdicts == ["reached", "not known", "missed"], f"{verdicts}")
+    lines, verdicts = profile_page.table({"javac": {"seconds": [(1, 100)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts")
+    expect(verdicts == ["reached"] and lines[2] == "| javac | 900 | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |", f"{lines}")
+    expect(lines[-1].startswith("Not measured: ") and "javac" not in lines[-1].replace("javac-xml", ""), f"{lines[-1]}")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studies of scripts/profile, their values in docs/benchmarks-profile.json, and the pages that are written from them."""
+
+import json
+import os
+import platform
+import re
+from dataclasses import dataclass
+
+import bench_plan
+import bench_stats
+import profile_samples
+import workloads
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
+JSON = os.path.join(ROOT, "docs", "benchmarks-profile.json")
+PATCH_PAGE = os.path.join(ROOT, "docs", "benchmarks-patch.md")
+PROFILE_PAGE = os.path.join(ROOT, "docs", "benchmarks-profile.md")
+PATCH = "patch"
+MOST_OF_PATCH = 0.5  # percent: the goal
+
+
+@dataclass(frozen=True)
+class Study:
+    meaning: str
+    agent: str | None          # its options; None: without
+    most: float | None = None  # percent, if there is a goal
+
+
+STUDIES = {
+    PATCH: Study("the patched JDK without an agent", None, MOST_OF_PATCH),
+    "traced": Study("every object traced, the agent's defaults", ""),
+    "budget": Study("budget=3%: a share of the TLAB stretches is read, the live heap is exact", "budget=3%", 3),
+    "rotated": Study("traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}"),
+    "kept": Study("traced, rotating within a tight bound, keep=yes", "maxsize={narrow},keep=yes"),
+}
+
+
+def load():
+    if not os.path.exists(JSON):
+        return {"studies": {}}
+    with open(JSON, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def key_of(study, collector):
+    return study if study == PATCH and collector == "Parallel" else f"{study}, {collector}"
+
+
+def put(results, study, collector, workload, result):
+    """Keeps the value in the file, in the place of an older one."""
+    results["machine"] = machine()
+    known = results["studies"].setdefault(key_of(study, collector), {})
+    known[workload] = result
+    results["studies"][key_of(study, collector)] = {name: known[name] for name in workloads.WORKLOADS if name in known}
+    with open(JSON, "w", encoding="utf-8") as file:
+        file.write(json.dumps(results).replace('}, "', '},\n"') + "\n")
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as text:
+        name = re.search(r"model name\s*: (.*)", text.read())
+    return (f"{os.cpu_count()} cores of {name[1] if name else platform.machine()}, "
+            f"Linux {platform.release().split('-')[0]}")
+
+
+def goal_text(verdicts, most):
+    return f"at most {most:g} % of the CPU time of any workload: {bench_stats.all_of(verdicts)} on the {len(verdicts)} that were measured"
+
+
+def table(measured, most, parts_title):
+    """(lines, verdicts)"""
+    head = ["workload", "samples", "share", "95 % interval", *(["goal"] if most else []), parts_title, "measured"]
+    lines = ["| " + " | ".join(head) + " |", "|---|---:|---:|---:|" + "---|" * (len(head) - 4)]
+    verdicts = []
+    for name, result in measured.items():
+        share = profile_samples.share(result["seconds"])
+        if most:
+            verdicts.append(share.verdict(most))
+        samples = sum(every for _, every in result["seconds"])
+        parts = ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items()) or "none"
+        cells = [name, f"{samples:,}", f"{share.middle:.2f} %", f"{share.low:.2f} to {share.high:.2f} %",
+                 *([verdicts[-1]] if most else []), parts, result["date"]]
+        lines.append("| " + " | ".join(cells) + " |")
+    left = [name for name in workloads.WORKLOADS if name not in measured]
+    if left:
+        lines += ["", "Not measured: " + ", ".join(left) + "."]
+    return lines, verdicts
+
+
+PATCH_HEAD = """# What the patch costs a JVM without an agent
+
+Written by `scripts/profile patch`. Workloads of the harness ([harness.md](harness.md)) run on the patched JDK without an
+agent, warm-up included, under `perf record`. The share is that of the JVM's CPU samples that have a function of the patch
+on the stack, including what HotSpot's functions do for it. The parts are the functions that HotSpot calls. A few
+instructions that the patch adds to HotSpot's own functions and to compiled code are not seen.
+"""
+PROFILE_HEAD = """# What tracing costs, by profile
+
+Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)) run with the agent, warm-up included,
+under `perf record`. The share is that of the process' CPU samples that are the agent's or the patch's: in the agent's
+threads, or with a function of `libanttracks.so` or of the patch on the stack. With `keep=yes` the processes that fold data
+files count, too. Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; their noise on a shared machine is
+larger than most of these shares.
+
+Not seen: caches that the application shares with the agent, the allocation slow path that a program takes once per TLAB
+stretch instead of once per TLAB, and what the C library does for the agent in an application's thread. The agent itself
+measures its cost for `budget=`; this is an independent look at it.
+
+Parts: *application threads* read TLABs at the end of a stretch; *walkers* do it in their place; *collections* is what is
+done in pauses and by GC threads (moves, events); *compressors* predict and compress; *writer* writes; *sync points* is the
+agent's Java thread, which lists old objects; the rest are functions of the patch.
+"""
+
+
+def write(results):
+    """The paths of the pages that were written."""
+    studies, written = results["studies"], []
+    about = f"- {results.get('machine', '')}; {profile_samples.HERTZ} samples per second of CPU time\n"
+    if PATCH in studies:
+        lines, verdicts = table(studies[PATCH], MOST_OF_PATCH, "parts")
+        goal = f"- goal: {goal_text(verdicts, MOST_OF_PATCH)}\n"
+        written.append(page(PATCH_PAGE, PATCH_HEAD + "\n" + about + goal, lines))
+    sections = []
+    for name, study in STUDIES.items():
+        for collector in bench_plan.COLLECTORS:
+            measured = studies.get(key_of(name, collector))
+            if not measured or key_of(name, collector) == PATCH:
+                continue
+            lines, verdicts = table(measured, study.most, "parts")
+            sections += ["", f"## {name}, {collector}", "", study.meaning[0].upper() + study.meaning[1:] + "."]
+            sections += [f"Goal: {goal_text(verdicts, study.most)}."] if study.most else []
+            sections += [""] + lines
+    if sections:
+        written.append(page(PROFILE_PAGE, PROFILE_HEAD + "\n" + about, sections[1:]))
+    return written
+
+
+def page(path, head, lines):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head + "\n" + "\n".join(lines) + "\n")
+    return path
