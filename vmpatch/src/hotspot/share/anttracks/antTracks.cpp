@@ -11,7 +11,9 @@
 #include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksHeap.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksThread.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
@@ -33,29 +35,19 @@ AntTracksCallbacks AntTracks::_callbacks;
 AntTracksEvents* AntTracks::_events = NULL;
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
-uintptr_t AntTracksForwarding::_before = 0;
-uintptr_t AntTracksForwarding::_site_bits = 0;
 
 static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
 
-AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
-  _thread->anttracks()->_rematerializing = true;
-}
-
-AntTracksRematerialization::~AntTracksRematerialization() {
-  _thread->anttracks()->_rematerializing = false;
-}
-
 markWord AntTracks::runtime_mark(Klass* klass, HeapWord* mem) {
-  if (!sites()) {
+  if (!AntTracksMark::has_sites()) {
     return UseBiasedLocking ? klass->prototype_header() : markWord::prototype();
   }
   Thread* const thread = Thread::current_or_null();
-  if (thread == NULL || !thread->is_Java_thread()) return with_site(ANTTRACKS_SITE_VM);
+  if (thread == NULL || !thread->is_Java_thread()) return AntTracksMark::with_site(ANTTRACKS_SITE_VM);
   // What begins where the TLAB's objects end is the filler that retires it: an object inside lies below
   // top, one outside behind the TLAB's reserve.
-  if (mem == thread->tlab().top()) return filler_mark();
-  return with_site(AntTracksSites::current(thread->as_Java_thread()));
+  if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
+  return AntTracksMark::with_site(AntTracksSites::current(thread->as_Java_thread()));
 }
 
 void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
@@ -150,7 +142,7 @@ void AntTracks::report_tlabs() {
 // Fillers outside of collections end TLABs, or lie in eden: they die with it and are not reported. Nor are G1's:
 // where a heap dump could find them nothing marks them as alive.
 void AntTracks::filler(HeapWord* start, size_t words) {
-  if (sites()) cast_to_oop(start)->set_mark(filler_mark());
+  if (AntTracksMark::has_sites()) cast_to_oop(start)->set_mark(AntTracksMark::filler_mark());
   if (!_gc_active || UseG1GC) return;
   AntTracksFiller event;
   event.address = (uint64_t)start;
@@ -168,7 +160,7 @@ void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
 }
 
 void AntTracks::class_loaders_unloading() {
-  if (sites()) AntTracksSites::forget_unloading();
+  if (AntTracksMark::has_sites()) AntTracksSites::forget_unloading();
 }
 
 AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
@@ -192,18 +184,13 @@ void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
 }
 
 void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
-  if (AntTracks::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
+  if (AntTracksMark::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
   add(cast_from_oop<HeapWord*>(from), to, words);
 }
 
 void AntTracksSlides::stayed(HeapWord* at) {
   if (!AntTracks::recording()) return;
   const oop obj = cast_to_oop(at);
-  if (AntTracks::site_of(obj->mark()) == ANTTRACKS_SITE_FILLER && obj->mark().is_neutral()) return;
+  if (AntTracksMark::site_of(obj->mark()) == ANTTRACKS_SITE_FILLER && obj->mark().is_neutral()) return;
   add(at, at, obj->size());
-}
-
-void AntTracksForwarding::initialize(HeapWord* heap_start) {
-  _before = (uintptr_t)heap_start - HeapWordSize;
-  _site_bits = AntTracks::sites() ? ~(((uintptr_t)1 << ANTTRACKS_SITE_SHIFT) - 1) : 0;
 }

@@ -11,18 +11,14 @@
 #define SHARE_ANTTRACKS_ANTTRACKS_HPP
 
 #include "anttracks/anttracks_abi.h"
-#include "gc/shared/gc_globals.hpp"
-#include "gc/shared/tlab_globals.hpp"
 #include "memory/allocation.hpp"
 #include "oops/markWord.hpp"
 #include "oops/oopsHierarchy.hpp"
-#include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
 class AntTracksEvents;
 class ClassLoaderData;
 class JavaThread;
-class Method;
 class Thread;
 
 // What the hooks in HotSpot's files call. The hooks are one line each; everything
@@ -30,74 +26,14 @@ class Thread;
 // antTracksInterface (the table that the agent gets).
 //
 // Two things are independent of each other:
-//  - sites(): every object carries its allocation site in the mark word, always,
+//  - AntTracksMark::has_sites(): every object carries its allocation site in the mark word, always,
 //    also without an agent, when the VM runs with a supported set of flags.
 //  - recording(): an agent has started; events are reported to its callbacks.
 //    Changes only at a safepoint.
 
-// What the runtime's site lookup remembers of the code that a thread came from. Valid for one epoch: until a method or
-// the wrapper of a native method is freed, after which its address may be another one's.
-struct AntTracksCallers {
-  enum { blobs = 32, natives = 512 };
-  enum Kind { none, runtime_stub, native_wrapper };
-  struct Blob {
-    address _pc;
-    int     _frame_words;
-    Kind    _kind;
-    Method* _native;  // of a wrapper
-  };
-  // The site of a native method that was called from a place in Java code, as long as the site of that place is the same.
-  struct Native {
-    Method*  _native;
-    address  _caller;  // bcp or pc
-    uint32_t _caller_site;
-    uint32_t _site;
-
-    // Returns the site.
-    uint32_t set(Method* native, address caller, uint32_t caller_site, uint32_t site) {
-      _native = native;
-      _caller = caller;
-      _caller_site = caller_site;
-      _site = site;
-      return site;
-    }
-  };
-  uint    _epoch;
-  Blob    _blobs[blobs];
-  Native* _natives;  // as many as there are; NULL until the thread allocates in a native method, or when there is no memory
-
-  AntTracksCallers() : _epoch(0), _natives(NULL) { memset(_blobs, 0, sizeof(_blobs)); }
-  ~AntTracksCallers();
-  void clear(uint epoch);
-  // The entry for a native method called from a place; NULL: no memory.
-  Native* native_of(Method* native, address caller);
-};
-
-// What the VM keeps for each thread.
-struct AntTracksThreadState {
-  void*     _agent_slot;    // the agent's own word
-  HeapWord* _reported;      // the current TLAB is reported up to here; NULL: not at all
-  bool      _rematerializing;
-  AntTracksCallers _callers;
-
-  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
-};
-
-// Objects allocated while one of these lives were scalar replaced and come back
-// because their frame is deoptimized: their site says so.
-class AntTracksRematerialization : public StackObj {
-  JavaThread* _thread;
- public:
-  AntTracksRematerialization(JavaThread* thread);
-  ~AntTracksRematerialization();
-};
-
 class AntTracks : AllStatic {
   friend class AntTracksInterface;
   friend class VM_AntTracks;
-
-  // What fits below the site (antTracksForwarding.hpp).
-  static const size_t most_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
 
   static volatile bool _recording;
   static bool _gc_active;
@@ -109,22 +45,11 @@ class AntTracks : AllStatic {
   static void report_gc(bool begin, uint32_t kind);
 
  public:
-  static bool sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= most_forwarding_heap;
-    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB;
-  }
   static bool recording() { return _recording; }
   static const AntTracksCallbacks& callbacks() { return _callbacks; }
 
-  // Mark words.
-  static uint32_t site_of(markWord mark) { return (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT); }
-  static markWord with_site(uint32_t site) {
-    return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
-  }
-  static bool is_filler(markWord mark) { return mark.is_neutral() && site_of(mark) == ANTTRACKS_SITE_FILLER; }
   // The mark of an object that the runtime is about to create at mem, with its site.
   static markWord runtime_mark(Klass* klass, HeapWord* mem);
-  static markWord filler_mark() { return sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }
 
   // Allocation. The agent gets a TLAB in stretches, each while it is still in the processor's cache: the
   // TLAB's end is lowered so that the slow path is taken after each (as HotSpot does for sampled allocations,

@@ -10,7 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSFORWARDING_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSFORWARDING_HPP
 
-#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/oop.hpp"
 

@@ -10,6 +10,7 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1ConcurrentMarkBitMap.inline.hpp"
 #include "gc/g1/heapRegion.inline.hpp"
@@ -96,7 +97,7 @@ uint64_t AntTracksG1::next_objects(uint64_t* from, uint64_t top) {
       continue;
     }
     while (at < end) {
-      if (region->block_is_obj(at) && (region->is_closed_archive() || !AntTracks::is_filler(cast_to_oop(at)->mark()))) {
+      if (region->block_is_obj(at) && (region->is_closed_archive() || !AntTracksMark::is_filler(cast_to_oop(at)->mark()))) {
         if (start == NULL) start = at;
       } else if (start != NULL) {
         *from = (uint64_t)start;

@@ -8,9 +8,9 @@
  */
 
 #include "precompiled.hpp"
-#include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksG1.hpp"
 #include "anttracks/antTracksHeap.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1Policy.hpp"
 #include "gc/g1/g1VMOperations.hpp"
@@ -72,7 +72,7 @@ class EdenClosure : public ObjectClosure {
     _space = space;
   }
   virtual void do_object(oop obj) {
-    if (AntTracks::is_filler(obj->mark())) return;
+    if (AntTracksMark::is_filler(obj->mark())) return;
     if (_length == ARRAY_SIZE(_addresses)) flush();
     _addresses[_length++] = cast_from_oop<uint64_t>(obj);
   }

@@ -12,6 +12,7 @@
 #include "anttracks/antTracksG1.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
@@ -164,22 +165,22 @@ uint32_t object_site(uint64_t address) {
   const int spins = 10000, most_ms = 60000;
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
-    if (mark.is_neutral()) return AntTracks::site_of(mark);
+    if (mark.is_neutral()) return AntTracksMark::site_of(mark);
     if (mark.is_marked()) {
       // Before has_monitor(), which is true of such a mark; the rest of it is no address.
       if (thread == NULL) break;
     } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
-      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
+      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracksMark::site_of(header);
     } else if (mark.has_locker() && mark != markWord::INFLATING()) {
       if (thread == NULL) break;
-      if (is_stable(thread, mark)) return AntTracks::site_of(mark.displaced_mark_helper());
+      if (is_stable(thread, mark)) return AntTracksMark::site_of(mark.displaced_mark_helper());
       if (thread->is_Java_thread() && thread->as_Java_thread()->thread_state() == _thread_in_vm) {
         ObjectSynchronizer::inflate(thread, obj, ObjectSynchronizer::inflate_cause_vm_internal);
         continue;
       }
       const markWord header = locked_header(obj, mark);
-      if (header.is_neutral()) return AntTracks::site_of(header);
+      if (header.is_neutral()) return AntTracksMark::site_of(header);
     }
     if (thread == NULL ? i >= spins : !thread->is_Java_thread() && SafepointSynchronize::is_at_safepoint()) break;
     if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or locked by a thread that runs
@@ -259,7 +260,7 @@ const char* unsupported() {
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
-  if (!AntTracks::sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
+  if (!AntTracksMark::has_sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;
 }

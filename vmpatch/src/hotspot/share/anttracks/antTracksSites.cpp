@@ -8,9 +8,10 @@
  */
 
 #include "precompiled.hpp"
-#include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksInterface.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksThread.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "code/codeCache.hpp"
 #include "code/debugInfoRec.hpp"
@@ -40,26 +41,6 @@
 
 volatile uint64_t AntTracksSites::_cache[1 << AntTracksSites::cache_bits];
 volatile uint AntTracksSites::_epoch = 0;
-
-AntTracksCallers::~AntTracksCallers() {
-  FREE_C_HEAP_ARRAY(Native, _natives);
-}
-
-void AntTracksCallers::clear(uint epoch) {
-  memset(_blobs, 0, sizeof(_blobs));
-  if (_natives != NULL) memset(_natives, 0, natives * sizeof(Native));
-  _epoch = epoch;
-}
-
-AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address caller) {
-  if (_natives == NULL) {
-    _natives = NEW_C_HEAP_ARRAY_RETURN_NULL(Native, natives, mtServiceability);
-    if (_natives == NULL) return NULL;
-    memset(_natives, 0, natives * sizeof(Native));
-  }
-  const uint64_t hash = ((uint64_t)native ^ ((uint64_t)caller << 1)) * UCONST64(0x9E3779B97F4A7C15);
-  return &_natives[(hash >> 32) % natives];
-}
 
 namespace {
 
@@ -337,8 +318,8 @@ static uint32_t site_of_state(ValueStack* state) {
 }
 
 intptr_t AntTracksSites::c1_mark(CodeEmitInfo* info) {
-  if (!AntTracks::sites()) return markWord::prototype().value();
-  return AntTracks::with_site(site_of_state(info->stack())).value();
+  if (!AntTracksMark::has_sites()) return markWord::prototype().value();
+  return AntTracksMark::with_site(site_of_state(info->stack())).value();
 }
 #endif
 
@@ -352,13 +333,13 @@ static uint32_t site_of_state(JVMState* state) {
 }
 
 intptr_t AntTracksSites::c2_mark(AllocateNode* allocation) {
-  if (!AntTracks::sites()) return markWord::prototype().value();
-  return AntTracks::with_site(site_of_state(allocation->jvms())).value();
+  if (!AntTracksMark::has_sites()) return markWord::prototype().value();
+  return AntTracksMark::with_site(site_of_state(allocation->jvms())).value();
 }
 #endif
 
 void AntTracksSites::forget_code(address begin, address end) {
-  if (!AntTracks::sites()) return;
+  if (!AntTracksMark::has_sites()) return;
   for (address code = begin; code < end; code++) {
     if (cached(code) != 0) Atomic::store(entry_of((uint64_t)code), (uint64_t)0);
   }
@@ -370,7 +351,7 @@ void AntTracksSites::forget_nmethod(nmethod* nm) {
 }
 
 void AntTracksSites::forget_method(Method* method) {
-  if (!AntTracks::sites() || method->constMethod() == NULL) return;
+  if (!AntTracksMark::has_sites() || method->constMethod() == NULL) return;
   forget_code(method->code_base(), method->code_base() + method->code_size());
   Atomic::inc(&_epoch);
   Locked t;

@@ -10,7 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSSTAYING_INLINE_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSSTAYING_INLINE_HPP
 
-#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/oop.hpp"
 
@@ -25,7 +25,7 @@ class AntTracksStaying : AllStatic {
  public:
   // old: the object's mark until now.
   static markWord forwarding_mark(const oopDesc* obj, oop to, markWord old) {
-    const bool keeps = cast_from_oop<const oopDesc*>(to) == obj && old.is_neutral() && AntTracks::sites();
+    const bool keeps = cast_from_oop<const oopDesc*>(to) == obj && old.is_neutral() && AntTracksMark::has_sites();
     return keeps ? markWord(old.value() | bits) : markWord::encode_pointer_as_mark(cast_from_oop<void*>(to));
   }
   // mark: of the object, which is forwarded.
