@@ -12,7 +12,6 @@
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksMark.hpp"
-#include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksThread.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/gcCause.hpp"
@@ -37,18 +36,6 @@ AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
 
 static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
-
-markWord AntTracks::runtime_mark(Klass* klass, HeapWord* mem) {
-  if (!AntTracksMark::has_sites()) {
-    return UseBiasedLocking ? klass->prototype_header() : markWord::prototype();
-  }
-  Thread* const thread = Thread::current_or_null();
-  if (thread == NULL || !thread->is_Java_thread()) return AntTracksMark::with_site(ANTTRACKS_SITE_VM);
-  // What begins where the TLAB's objects end is the filler that retires it: an object inside lies below
-  // top, one outside behind the TLAB's reserve.
-  if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
-  return AntTracksMark::with_site(AntTracksSites::current(thread->as_Java_thread()));
-}
 
 void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
@@ -157,10 +144,6 @@ void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
   for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
     _callbacks.class_unload(_callbacks.context, (uint64_t)k);
   }
-}
-
-void AntTracks::class_loaders_unloading() {
-  if (AntTracksMark::has_sites()) AntTracksSites::forget_unloading();
 }
 
 AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {

@@ -48,9 +48,6 @@ class AntTracks : AllStatic {
   static bool recording() { return _recording; }
   static const AntTracksCallbacks& callbacks() { return _callbacks; }
 
-  // The mark of an object that the runtime is about to create at mem, with its site.
-  static markWord runtime_mark(Klass* klass, HeapWord* mem);
-
   // Allocation. The agent gets a TLAB in stretches, each while it is still in the processor's cache: the
   // TLAB's end is lowered so that the slow path is taken after each (as HotSpot does for sampled allocations,
   // which have precedence).
@@ -66,9 +63,7 @@ class AntTracks : AllStatic {
   // At a safepoint: what TLABs hold so far.
   static void report_tlabs();
   static void filler(HeapWord* start, size_t words);
-  // Each of those that are unloaded together, then once when all of them are known to be.
   static void class_loader_unloading(ClassLoaderData* cld);
-  static void class_loaders_unloading();
 
   // For Serial, and G1's workers.
   static inline void copied(oop from, oop to, size_t words, bool promoted, uint worker = 0);

@@ -13,7 +13,8 @@
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksMark.hpp"
-#include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksSiteTable.hpp"
+#include "anttracks/antTracksText.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
 #include "memory/resourceArea.hpp"
@@ -214,8 +215,8 @@ int32_t describe_class(uint64_t klass, AntTracksClass* out, char* text, size_t t
   out->super_klass = (uint64_t)k->super();
   out->loader = cld == NULL || cld->is_boot_class_loader_data() ? 0 : (uint64_t)cld;
   ResourceMark rm;
-  AntTracksInterface::Text strings(text, text_bytes);
-  out->name = strings.add(AntTracksInterface::source_form(k->external_name()));
+  AntTracksText strings(text, text_bytes);
+  out->name = strings.add(AntTracksText::source_form(k->external_name()));
   out->loader_name = strings.add(cld == NULL ? "" : cld->loader_name());
   return strings.result();
 }
@@ -238,10 +239,6 @@ int32_t describe_fields(uint64_t klass, void* context, void (*visit)(void*, cons
   return fields;
 }
 
-int32_t describe_site(uint32_t site, AntTracksSite* out) {
-  return AntTracksSites::describe_site(site, out) ? 0 : -1;
-}
-
 int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t text_bytes) {
   JavaThread* const t = ((Thread*)thread)->as_Java_thread();
   const oop java_thread = t->threadObj();
@@ -249,7 +246,7 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
   out->java_id = java_thread == NULL ? 0 : (uint64_t)java_lang_Thread::thread_id(java_thread);
   out->os_id = t->osthread() == NULL ? 0 : (uint64_t)t->osthread()->thread_id();
   ResourceMark rm;
-  AntTracksInterface::Text strings(text, text_bytes);
+  AntTracksText strings(text, text_bytes);
   out->name = strings.add(t->get_thread_name());
   return strings.result();
 }
@@ -279,8 +276,8 @@ void fill_table() {
   the_vm.object_site = &object_site;
   the_vm.object_bytes = &object_bytes;
   the_vm.describe_class = &describe_class;
-  the_vm.describe_site = &describe_site;
-  the_vm.describe_method = &AntTracksSites::describe_method;
+  the_vm.describe_site = &AntTracksSiteTable::describe_site;
+  the_vm.describe_method = &AntTracksSiteTable::describe_method;
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
@@ -311,49 +308,6 @@ jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
 }
 
 }  // namespace
-
-const char* AntTracksInterface::Text::add(const char* s) {
-  if (s == NULL) s = "";
-  const size_t bytes = strlen(s) + 1;
-  const size_t at = _used;
-  _used += bytes;
-  if (_used > _size) return "";
-  return (const char*)memcpy(_buffer + at, s, bytes);
-}
-
-const char* AntTracksInterface::hidden_form(const char* name) {
-  char* const copy = strcpy(NEW_RESOURCE_ARRAY(char, strlen(name) + 1), name);
-  char* const plus = strrchr(copy, '+');
-  if (plus != NULL) *plus = '/';
-  return copy;
-}
-
-static const char* primitive_name(char descriptor) {
-  for (int type = T_BOOLEAN; type <= T_LONG; type++) {
-    if (type2char((BasicType)type) == descriptor) return type2name((BasicType)type);
-  }
-  return NULL;
-}
-
-const char* AntTracksInterface::source_form(const char* name) {
-  int dimensions = 0;
-  while (name[dimensions] == '[') dimensions++;
-  if (dimensions == 0) return name;
-  const char* element = name + dimensions;
-  size_t length = strlen(element);
-  if (*element == 'L') {
-    element++;
-    length -= 2;  // L and ;
-  } else if (primitive_name(*element) != NULL) {
-    element = primitive_name(*element);
-    length = strlen(element);
-  }
-  char* const result = NEW_RESOURCE_ARRAY(char, length + 2 * dimensions + 1);
-  memcpy(result, element, length);
-  for (int i = 0; i < dimensions; i++) memcpy(result + length + 2 * i, "[]", 2);
-  result[length + 2 * dimensions] = 0;
-  return result;
-}
 
 jvmtiExtensionFunctionInfo* AntTracksInterface::extension_function() {
   static jvmtiParamInfo params[] = {
