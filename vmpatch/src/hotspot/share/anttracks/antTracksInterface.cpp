@@ -9,7 +9,7 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
-#include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksMark.hpp"
@@ -38,80 +38,20 @@
 #include "runtime/vmOperations.hpp"
 #include "runtime/vmThread.hpp"
 
+namespace {
+
+AntTracksVM the_vm;
+
 // Starts and stops recording at a safepoint.
 class VM_AntTracks : public VM_Operation {
   const AntTracksCallbacks* const _callbacks;  // NULL: stop
   int32_t _result;
-
-  void start();
-  void stop();
  public:
   VM_AntTracks(const AntTracksCallbacks* callbacks) : _callbacks(callbacks), _result(0) {}
   virtual VMOp_Type type() const { return VMOp_AntTracks; }
-  virtual void doit();
+  virtual void doit() { _result = _callbacks != NULL ? AntTracks::start(*_callbacks) : AntTracks::stop(); }
   int32_t result() const { return _result; }
 };
-
-namespace {
-
-void begin_sync(const AntTracksCallbacks& callbacks) {
-  ResourceMark rm;
-  AntTracksSpaces spaces;
-  AntTracksHeap::describe(&spaces, AntTracksHeap::now);
-  callbacks.sync_begin(callbacks.context, spaces.data(), spaces.count());
-  AntTracksHeap::walk_eden(callbacks, spaces);
-  callbacks.sync_end(callbacks.context);
-}
-
-}  // namespace
-
-void AntTracksInterface::make_batches() {
-  if (!UseParallelGC && AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
-}
-
-void VM_AntTracks::doit() {
-  if (_callbacks != NULL) start(); else stop();
-}
-
-void VM_AntTracks::start() {
-  if (AntTracks::_recording) {
-    _result = -1;
-    return;
-  }
-  AntTracks::_callbacks = *_callbacks;
-  Universe::heap()->ensure_parsability(false);
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracksThreadState* const state = thread->anttracks();
-    state->_agent_slot = NULL;
-    state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
-  }
-  begin_sync(AntTracks::_callbacks);
-  AntTracks::_recording = true;
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracks::limit_tlab(thread);
-  }
-}
-
-void VM_AntTracks::stop() {
-  if (!AntTracks::_recording) {
-    _result = -1;
-    return;
-  }
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    ThreadLocalAllocBuffer& tlab = thread->tlab();
-    if (tlab.end() == NULL) continue;
-    AntTracks::tlab_retired(thread, tlab.start(), tlab.top());
-    if (AntTracks::in_stretches()) tlab.set_back_allocation_end();
-  }
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracks::thread_exit(thread);
-  }
-  AntTracks::_recording = false;
-}
-
-namespace {
-
-AntTracksVM the_vm;
 
 int32_t execute(const AntTracksCallbacks* callbacks) {
   JavaThread* const thread = JavaThread::current();
@@ -263,7 +203,7 @@ const char* unsupported() {
 }
 
 void fill_table() {
-  AntTracksInterface::make_batches();
+  AntTracks::make_workers();
   the_vm.size = sizeof(the_vm);
   the_vm.version = ANTTRACKS_ABI_VERSION;
   the_vm.unsupported = unsupported();
@@ -281,7 +221,7 @@ void fill_table() {
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
-  the_vm.next_objects = UseG1GC ? &AntTracksG1::next_objects : NULL;
+  the_vm.next_objects = UseG1GC ? &AntTracksG1Regions::next_objects : NULL;
 }
 
 void fill_heap() {
@@ -290,7 +230,7 @@ void fill_heap() {
   the_vm.heap_end = (uint64_t)heap.end();
   the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
   the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
-  the_vm.gc_workers = AntTracksBatchBase::count() + 1;  // the last one: fillers
+  the_vm.gc_workers = AntTracksFillers::worker() + 1;
 }
 
 jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {

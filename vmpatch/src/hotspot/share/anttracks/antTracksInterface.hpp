@@ -10,15 +10,12 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSINTERFACE_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSINTERFACE_HPP
 
-#include "anttracks/anttracks_abi.h"
 #include "jvmtifiles/jvmti.h"
-#include "memory/allocation.hpp"
+#include "memory/allStatic.hpp"
 
 // The table of functions that the agent gets through a JVMTI extension function.
 class AntTracksInterface : AllStatic {
  public:
-  // Batches of collectors that have no worker to hold them.
-  static void make_batches();
   static jvmtiExtensionFunctionInfo* extension_function();
 };
 
