@@ -55,8 +55,8 @@ class AntTracks : AllStatic {
   static void class_loader_unloading(ClassLoaderData* cld);
 
   // For Serial, and G1's workers.
-  static void copied(oop from, oop to, size_t words, bool promoted, uint worker = 0) {
-    if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, words, promoted);
+  static void copied(oop from, oop to, size_t words, AntTracksMoves::Generation generation, uint worker = 0) {
+    if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, words, generation);
   }
   static void slid(oop from, HeapWord* to, size_t words, uint worker = 0) {
     if (AntTracksRecording::active()) _workers[worker]._slides.slid_unless_filler(from, to, words);

@@ -47,15 +47,18 @@ class AntTracksBatch : public AntTracksBatchBase {
 
 class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves> {
  public:
+  // The generation that the copy is in, as bit 0 of AntTracksMove::to.
+  enum Generation { to_young = 0, to_old = 1 };
+
   // The worker has copied from to to (and won the race for it).
-  void copied(oop from, oop to, size_t words, bool promoted) {
-    if (AntTracksRecording::active()) add(from, to, words, promoted);
+  void copied(oop from, oop to, size_t words, Generation generation) {
+    if (AntTracksRecording::active()) add(from, to, words, generation);
   }
  private:
-  void add(oop from, oop to, size_t words, bool promoted) {
+  void add(oop from, oop to, size_t words, Generation generation) {
     AntTracksMove* const m = next();
     m->from = cast_from_oop<uint64_t>(from);
-    m->to = cast_from_oop<uint64_t>(to) | (promoted ? 1 : 0);
+    m->to = cast_from_oop<uint64_t>(to) | (uint64_t)generation;
     m->words = words;
   }
 };
