@@ -35,22 +35,22 @@ class AntTracks : AllStatic {
   static int32_t start(const AntTracksCallbacks& callbacks);
   static int32_t stop();
 
-  // Allocation. The agent gets a TLAB in stretches, each while it is still in the processor's cache: the
-  // TLAB's end is lowered so that the slow path is taken after each (as HotSpot does for sampled allocations,
-  // which have precedence).
-  // NULL: the TLAB has no room for the object, up to its real end, which it has again.
-  static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);
-  static void limit_tlab(Thread* thread);
+  // Allocation.
   static void tlab_retired(Thread* thread, HeapWord* start, HeapWord* top);
   static void allocated_outside_tlab(Thread* thread, oop obj);
   static void thread_exit(JavaThread* thread);
+  // The agent gets a TLAB in stretches, each while it is still in the processor's cache: the TLAB's end is lowered so
+  // that the slow path is taken after each (as HotSpot does for sampled allocations, which have precedence).
+  static void limit_tlab(Thread* thread);
+  // NULL: the TLAB has no room for the object. Its end is the real one again.
+  static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);
 
   // Collections. kind: ANTTRACKS_GC_*.
   static void gc_begin(uint32_t kind);
   static void gc_end(uint32_t kind);
-  // At a safepoint: what TLABs hold so far.
+  // At a safepoint: reports what TLABs hold so far.
   static void report_tlabs();
-  // A filler is made: gives it its site, and reports it if a collection has made it.
+  // Gives a new filler its site, and reports it if it was made by a collection.
   static void filler(HeapWord* start, size_t words);
   static void class_loader_unloading(ClassLoaderData* cld);
 

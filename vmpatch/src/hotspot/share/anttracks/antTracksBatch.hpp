@@ -18,7 +18,7 @@
 #include "utilities/globalDefinitions.hpp"
 
 // A batch of events of one GC worker, handed to the agent when full and at the
-// end of the collection. Belongs to the worker's manager.
+// end of the collection. Belongs to the worker's manager, or to AntTracksWorker.
 class AntTracksBatchBase {
   static AntTracksBatchBase* _all;
   static uint _count;
@@ -90,7 +90,7 @@ class AntTracksFillers : AllStatic {
   static void add(HeapWord* start, size_t words);
 };
 
-// The batches of one GC worker, of collectors whose workers do not hold them. Made when an agent asks for the interface.
+// The batches of one GC worker of Serial or G1. Made when an agent requests the interface.
 class AntTracksWorker : public CHeapObj<mtGC> {
  public:
   AntTracksMoves  _moves;

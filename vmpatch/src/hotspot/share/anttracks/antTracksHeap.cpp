@@ -73,7 +73,7 @@ class EdenRegionClosure : public HeapRegionClosure {
   }
 };
 
-// A young collection that the agent asks for, with the Parallel collector.
+// A young collection that the agent requests, with the Parallel collector.
 class VM_AntTracksCollect : public VM_GC_Operation {
  public:
   VM_AntTracksCollect(uint collections) : VM_GC_Operation(collections, GCCause::_jvmti_force_gc) {}

@@ -15,15 +15,17 @@
 #include "memory/allStatic.hpp"
 #include "memory/memRegion.hpp"
 
-// The heap of any collector, as the agent sees it. At a safepoint.
+// The heap of any collector, as the agent sees it.
 class AntTracksHeap : AllStatic {
  public:
-  // gc_kind: ANTTRACKS_GC_*; without meaning at_sync.
+  // At a safepoint. gc_kind: ANTTRACKS_GC_*; without meaning at_sync.
   static void describe(AntTracksSpaces* out, AntTracksSpaces::Moment moment, uint32_t gc_kind = 0);
-  // Hands the objects of eden to the agent, fillers left out, which no heap dump shows. The heap is parsable.
+  // At a safepoint, when the heap is parsable: hands the objects of eden to the agent, but no fillers, which no heap dump
+  // shows.
   static void walk_eden(const AntTracksCallbacks& callbacks, const AntTracksSpaces& spaces);
   static MemRegion reserved();
-  // A young collection, now, called by a Java thread in the VM. False: another one came first, or none is possible.
+  // Makes a young collection, now; called by a Java thread in the VM. False: another collection came first, or none is
+  // possible.
   static bool collect_young();
 };
 

@@ -18,13 +18,11 @@
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
 #include "memory/resourceArea.hpp"
-#include "memory/universe.hpp"
 #include "oops/arrayOop.hpp"
 #include "oops/fieldStreams.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
-#include "runtime/atomic.hpp"
 #include "runtime/init.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/mutexLocker.hpp"
@@ -34,7 +32,6 @@
 #include "runtime/safefetch.hpp"
 #include "runtime/synchronizer.hpp"
 #include "runtime/thread.inline.hpp"
-#include "runtime/threadSMR.hpp"
 #include "runtime/vmOperations.hpp"
 #include "runtime/vmThread.hpp"
 
@@ -42,7 +39,7 @@ namespace {
 
 AntTracksVM the_vm;
 
-// Starts and stops recording at a safepoint.
+// Starts or stops recording at a safepoint.
 class VM_AntTracks : public VM_Operation {
   const AntTracksCallbacks* const _callbacks;  // NULL: stop
   int32_t _result;
@@ -77,10 +74,11 @@ int32_t collect() {
   return AntTracksHeap::collect_young() ? 0 : -1;
 }
 
-// The header word of an object that is locked without a monitor lies on the owner's stack. Unless the owner is the
-// current thread or stopped, it may unlock the object and lock another one in the same place before the word is read.
-// A thread in the VM then gives the object a monitor. One in native state, which lists spaces while the program runs, must
-// not: it looks several times, so that the owner would have to go to and fro between both objects in step with it.
+// The header of an object that is locked without a monitor lies on its owner's stack. Unless the owner is the current
+// thread, or stopped, it may unlock the object and lock another one in the same place before the header is read. A
+// thread in the VM gives such an object a monitor. A thread in native state, which lists spaces while the program runs,
+// must not; it looks several times instead: to mislead it, the owner would have to alternate between two objects in
+// step with it.
 bool is_stable(const Thread* thread, markWord mark) {
   if (thread->is_Java_thread()) return thread->as_Java_thread()->is_lock_owned((address)mark.locker());
   return SafepointSynchronize::is_at_safepoint();
@@ -97,9 +95,9 @@ markWord locked_header(oop obj, markWord mark) {
   return obj->mark_acquire() == mark ? first : markWord(0);
 }
 
-// Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration, and some of
-// them (the agent's own) are unknown to the VM: those do not wait, and do not read stacks. At a safepoint nothing changes
-// that the VM's own threads could wait for.
+// Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration. Some of them
+// (the agent's own) are unknown to the VM: those neither wait nor read stacks. The VM's own threads do not wait at a
+// safepoint, where nothing changes.
 uint32_t object_site(uint64_t address) {
   const oop obj = cast_to_oop(address);
   Thread* const thread = Thread::current_or_null();
@@ -108,7 +106,7 @@ uint32_t object_site(uint64_t address) {
     const markWord mark = obj->mark_acquire();
     if (mark.is_neutral()) return AntTracksMark::site_of(mark);
     if (mark.is_marked()) {
-      // Before has_monitor(), which is true of such a mark; the rest of it is no address.
+      // Tested before has_monitor(), which is true of such a mark, although the rest of it is no address.
       if (thread == NULL) break;
     } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));

@@ -23,7 +23,7 @@
 //     63                39 38                                     0
 //     [ site              | the stock VM's mark                    ]
 class AntTracksMark : AllStatic {
-  // The largest distance that fits below the site (antTracksForwarding.hpp).
+  // The largest heap in which a distance fits below the site (antTracksForwarding.hpp).
   static const size_t max_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
 
  public:

@@ -76,7 +76,7 @@ Method* native_method_of(const frame& fr) {
   return m->is_native() ? m : NULL;
 }
 
-// Moves fr to the next Java frame, itself and wrappers of native methods included; false when there is none.
+// Moves fr to the youngest Java frame, starting with fr itself; wrappers of native methods count. False: there is none.
 bool find_java_frame(frame* fr, RegisterMap* map) {
   while (!fr->is_java_frame() && !fr->is_native_frame()) {
     if (fr->is_first_frame()) return false;
@@ -85,7 +85,7 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
   return true;
 }
 
-// Where a native method at the top was called from.
+// Where the native method at the top of the stack was called from.
 struct NativeCaller {
   address  _code;  // bcp or pc; NULL: there is no native method, or nobody has called it
   uint32_t _site;  // 0: it was no Java method
@@ -157,8 +157,8 @@ uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, Method* n
 
 }  // namespace
 
-// Most allocations come from few places: look at the top of the stack as it is, and walk only when
-// that place is new. A return address that deoptimization has patched is in no cache.
+// The site of the youngest Java frame. Most allocations come from few places: this looks at the top of the stack as it
+// is, and walks only if that place is new. A return address that deoptimization has patched is in no cache.
 uint32_t AntTracksSites::current(JavaThread* thread) {
   if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
   AntTracksThreadState* const state = thread->anttracks();

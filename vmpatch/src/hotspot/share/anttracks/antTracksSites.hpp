@@ -18,8 +18,8 @@ class JavaThread;
 class Method;
 class nmethod;
 
-// Which site an object has that the runtime makes, as the stack of the current
-// thread tells; and what is to be forgotten of code that is freed.
+// Finds, from the current thread's stack, the site of an object that the runtime
+// allocates; forgets what is known of code that is freed.
 class AntTracksSites : AllStatic {
   static volatile uint _epoch;  // of all AntTracksCallers
 
@@ -29,7 +29,7 @@ class AntTracksSites : AllStatic {
   // The mark of an object that the runtime is about to create at mem.
   static markWord runtime_mark(HeapWord* mem);
 
-  // Each is about to be freed: compiled code, a method.
+  // The compiled code, or the method, is about to be freed.
   static void forget_nmethod(nmethod* nm);
   static void forget_method(Method* method);
   // All methods whose class loaders are being unloaded.

@@ -14,7 +14,7 @@
 #include "memory/allocation.hpp"
 #include "utilities/growableArray.hpp"
 
-// Spaces by which the agent knows the heap. Lives in the caller's resource area.
+// The spaces of the heap as the agent sees them. Lives in the caller's resource area.
 class AntTracksSpaces : public StackObj {
   GrowableArray<AntTracksSpace> _list;
  public:
@@ -22,11 +22,12 @@ class AntTracksSpaces : public StackObj {
   enum Moment { at_gc_begin, at_gc_end, at_sync };
 
   AntTracksSpaces() : _list(8) {}
-  // Neighbours of the same kind that have no room between them become one space: G1 has thousands of regions.
+  // Adjacent spaces of the same kind with no room between their objects become one: G1 has thousands of regions.
   void add(uint32_t kind, uint32_t collected, HeapWord* bottom, HeapWord* top, HeapWord* end);
   const AntTracksSpace* data() const { return _list.adr_at(0); }
   uint32_t count() const { return (uint32_t)_list.length(); }
-  // The space in which the object starts. Calls must come in ascending order of addresses: at is the caller's place.
+  // The index of the space in which the object at address starts. Calls come in ascending order of addresses; at, 0 before
+  // the first call, keeps the place.
   uint32_t find(uint64_t address, uint32_t* at) const;
 };
 

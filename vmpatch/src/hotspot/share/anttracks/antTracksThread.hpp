@@ -16,8 +16,8 @@
 class JavaThread;
 class Method;
 
-// What the runtime's site lookup (antTracksSites.hpp) remembers of the code that the thread came from. Valid for one
-// epoch: until a method or the wrapper of a native method is freed, as its address may be another one's from then on.
+// What the runtime's site lookup (antTracksSites.hpp) remembers of the code that a thread came from. Valid for one
+// epoch: until a method or the wrapper of a native method is freed, after which another one may have its address.
 struct AntTracksCallers {
   enum { blobs = 32, natives = 512 };
   enum Kind { none, runtime_stub, native_wrapper };
@@ -64,8 +64,8 @@ struct AntTracksThreadState {
   AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
 };
 
-// Objects allocated while one of these lives were scalar replaced and come back
-// because their frame is deoptimized: their site says so.
+// Objects that the thread allocates while one of these lives were scalar replaced,
+// and come back because their frame is deoptimized: their site says so.
 class AntTracksRematerialization : public StackObj {
   JavaThread* const _thread;
  public:
