@@ -11,7 +11,9 @@
 #include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksHeap.hpp"
-#include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksSpaces.hpp"
+#include "anttracks/antTracksThread.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
@@ -21,41 +23,55 @@
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
 #include "prims/jvmtiExport.hpp"
-#include "runtime/mutexLocker.hpp"
-#include "runtime/os.inline.hpp"
 #include "runtime/safepoint.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/threadSMR.hpp"
 
-volatile bool AntTracks::_recording = false;
 bool AntTracks::_gc_active = false;
-AntTracksCallbacks AntTracks::_callbacks;
-AntTracksEvents* AntTracks::_events = NULL;
-AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
-uint AntTracksBatchBase::_count = 0;
-uintptr_t AntTracksForwarding::_before = 0;
-uintptr_t AntTracksForwarding::_site_bits = 0;
+AntTracksWorker* AntTracks::_workers = NULL;
 
-static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
-
-AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
-  _thread->anttracks()->_rematerializing = true;
+void AntTracks::make_workers() {
+  if (!UseParallelGC && _workers == NULL) _workers = new AntTracksWorker[UseG1GC ? ParallelGCThreads : 1];
 }
 
-AntTracksRematerialization::~AntTracksRematerialization() {
-  _thread->anttracks()->_rematerializing = false;
+static void report_heap(const AntTracksCallbacks& callbacks) {
+  ResourceMark rm;
+  AntTracksSpaces spaces;
+  AntTracksHeap::describe(&spaces, AntTracksSpaces::at_sync);
+  callbacks.sync_begin(callbacks.context, spaces.data(), spaces.count());
+  AntTracksHeap::walk_eden(callbacks, spaces);
+  callbacks.sync_end(callbacks.context);
 }
 
-markWord AntTracks::runtime_mark(Klass* klass, HeapWord* mem) {
-  if (!sites()) {
-    return UseBiasedLocking ? klass->prototype_header() : markWord::prototype();
+int32_t AntTracks::start(const AntTracksCallbacks& callbacks) {
+  if (AntTracksRecording::active()) return -1;
+  Universe::heap()->ensure_parsability(false);
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    AntTracksThreadState* const state = thread->anttracks();
+    state->_agent_slot = NULL;
+    state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
   }
-  Thread* const thread = Thread::current_or_null();
-  if (thread == NULL || !thread->is_Java_thread()) return with_site(ANTTRACKS_SITE_VM);
-  // What begins where the TLAB's objects end is the filler that retires it: an object inside lies below
-  // top, one outside behind the TLAB's reserve.
-  if (mem == thread->tlab().top()) return filler_mark();
-  return with_site(AntTracksSites::current(thread->as_Java_thread()));
+  report_heap(callbacks);
+  AntTracksRecording::start(callbacks);
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    limit_tlab(thread);
+  }
+  return 0;
+}
+
+int32_t AntTracks::stop() {
+  if (!AntTracksRecording::active()) return -1;
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    ThreadLocalAllocBuffer& tlab = thread->tlab();
+    if (tlab.end() == NULL) continue;
+    tlab_retired(thread, tlab.start(), tlab.top());
+    if (in_stretches()) tlab.set_back_allocation_end();
+  }
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    thread_exit(thread);
+  }
+  AntTracksRecording::stop();
+  return 0;
 }
 
 void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
@@ -63,27 +79,28 @@ void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   HeapWord* const from = state->_reported != NULL ? state->_reported : start;
   state->_reported = top;
   if (from < top) {
-    _callbacks.tlab(_callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
-                    SafepointSynchronize::is_at_safepoint());
+    const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+    callbacks.tlab(callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
+                   SafepointSynchronize::is_at_safepoint());
   }
 }
 
 void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
-  if (!recording()) return;
+  if (!AntTracksRecording::active()) return;
   report_tlab(thread, start, top);
   thread->as_Java_thread()->anttracks()->_reported = NULL;
 }
 
 bool AntTracks::in_stretches() {
-  return recording() && _callbacks.stretch_bytes != 0 && !JvmtiExport::should_post_sampled_object_alloc();
+  return AntTracksRecording::active() && AntTracksRecording::callbacks().stretch_bytes != 0 &&
+         !JvmtiExport::should_post_sampled_object_alloc();
 }
 
 void AntTracks::limit_tlab(Thread* thread) {
   ThreadLocalAllocBuffer& tlab = thread->tlab();
-  if (in_stretches() && tlab.end() != NULL) tlab.limit_to(_callbacks.stretch_bytes / HeapWordSize);
+  if (in_stretches() && tlab.end() != NULL) tlab.limit_to(AntTracksRecording::callbacks().stretch_bytes / HeapWordSize);
 }
 
-// NULL: the TLAB has no room for the object, up to its real end, which it has again.
 HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
   ThreadLocalAllocBuffer& tlab = thread->tlab();
   if (!in_stretches() || tlab.end() == NULL) return NULL;
@@ -96,23 +113,25 @@ HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
 }
 
 void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
-  if (!recording()) return;
+  if (!AntTracksRecording::active()) return;
   limit_tlab(thread);
   AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
-  _callbacks.object(_callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  callbacks.object(callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
 }
 
 void AntTracks::thread_exit(JavaThread* thread) {
   AntTracksThreadState* const state = thread->anttracks();
-  if (recording() && state->_agent_slot != NULL) {
-    _callbacks.thread_exit(_callbacks.context, thread, &state->_agent_slot);
+  if (AntTracksRecording::active() && state->_agent_slot != NULL) {
+    const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+    callbacks.thread_exit(callbacks.context, thread, &state->_agent_slot);
   }
 }
 
-void AntTracks::report_gc(bool begin, uint32_t kind) {
+static void report_gc(AntTracksSpaces::Moment moment, uint32_t kind) {
   ResourceMark rm;
   AntTracksSpaces spaces;
-  AntTracksHeap::describe(&spaces, begin ? AntTracksHeap::at_begin : AntTracksHeap::at_end, kind);
+  AntTracksHeap::describe(&spaces, moment, kind);
   AntTracksGC gc;
   gc.size = sizeof(gc);
   gc.id = GCId::current();
@@ -120,90 +139,43 @@ void AntTracks::report_gc(bool begin, uint32_t kind) {
   gc.nspaces = spaces.count();
   gc.cause = kind == ANTTRACKS_GC_REMARK ? "Concurrent Mark" : GCCause::to_string(Universe::heap()->gc_cause());
   gc.spaces = spaces.data();
-  (begin ? _callbacks.gc_begin : _callbacks.gc_end)(_callbacks.context, &gc);
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  (moment == AntTracksSpaces::at_gc_begin ? callbacks.gc_begin : callbacks.gc_end)(callbacks.context, &gc);
 }
 
 void AntTracks::gc_begin(uint32_t kind) {
-  if (kind == ANTTRACKS_GC_FULL && UseSerialGC) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
-  if (!recording()) return;
-  report_gc(true, kind);
+  if (kind == ANTTRACKS_GC_FULL && (UseSerialGC || UseG1GC)) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
+  if (!AntTracksRecording::active()) return;
+  report_gc(AntTracksSpaces::at_gc_begin, kind);
   _gc_active = true;
 }
 
 void AntTracks::gc_end(uint32_t kind) {
-  if (!recording()) return;
-  for (AntTracksBatchBase* b = AntTracksBatchBase::_all; b != NULL; b = b->_next) {
-    b->flush();
-  }
+  if (!AntTracksRecording::active()) return;
+  AntTracksBatchBase::flush_all();
   _gc_active = false;
-  report_gc(false, kind);
+  report_gc(AntTracksSpaces::at_gc_end, kind);
 }
 
 void AntTracks::report_tlabs() {
-  if (!recording()) return;
+  if (!AntTracksRecording::active()) return;
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     ThreadLocalAllocBuffer& tlab = thread->tlab();
     if (tlab.end() != NULL) report_tlab(thread, tlab.start(), tlab.top());
   }
 }
 
-// Fillers outside of collections end TLABs, or lie in eden: they die with it and are not reported. Nor are G1's:
-// where a heap dump could find them nothing marks them as alive.
+// Fillers that are made outside of collections end TLABs, or lie in eden: they die with it and are not reported. Nor are
+// G1's: a heap dump finds only what is marked, and nothing marks them.
 void AntTracks::filler(HeapWord* start, size_t words) {
-  if (sites()) cast_to_oop(start)->set_mark(filler_mark());
-  if (!_gc_active || UseG1GC) return;
-  AntTracksFiller event;
-  event.address = (uint64_t)start;
-  event.words = words;
-  filler_lock->lock();
-  _callbacks.fillers(_callbacks.context, AntTracksBatchBase::count(), &event, 1);
-  filler_lock->unlock();
+  if (AntTracksMark::has_sites()) cast_to_oop(start)->set_mark(AntTracksMark::filler_mark());
+  if (_gc_active && !UseG1GC) AntTracksFillers::add(start, words);
 }
 
 void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
-  if (!recording()) return;
+  if (!AntTracksRecording::active()) return;
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
   for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
-    _callbacks.class_unload(_callbacks.context, (uint64_t)k);
+    callbacks.class_unload(callbacks.context, (uint64_t)k);
   }
-}
-
-void AntTracks::class_loaders_unloading() {
-  if (sites()) AntTracksSites::forget_unloading();
-}
-
-AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
-  if (filler_lock == NULL) filler_lock = new os::PlatformMutex();
-  _all = this;
-}
-
-template <class E, void (*AntTracksCallbacks::*callback)(void*, uint32_t, const E*, uint32_t)>
-void AntTracksBatch<E, callback>::flush() {
-  if (_length == 0) return;
-  const AntTracksCallbacks& callbacks = AntTracks::callbacks();
-  (callbacks.*callback)(callbacks.context, _worker, _events, _length);
-  _length = 0;
-}
-
-template class AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves>;
-template class AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides>;
-
-void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
-  if (AntTracks::recording()) add(from, to, cast_to_oop(from)->size());
-}
-
-void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
-  if (AntTracks::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
-  add(cast_from_oop<HeapWord*>(from), to, words);
-}
-
-void AntTracksSlides::stayed(HeapWord* at) {
-  if (!AntTracks::recording()) return;
-  const oop obj = cast_to_oop(at);
-  if (AntTracks::site_of(obj->mark()) == ANTTRACKS_SITE_FILLER && obj->mark().is_neutral()) return;
-  add(at, at, obj->size());
-}
-
-void AntTracksForwarding::initialize(HeapWord* heap_start) {
-  _before = (uintptr_t)heap_start - HeapWordSize;
-  _site_bits = AntTracks::sites() ? ~(((uintptr_t)1 << ANTTRACKS_SITE_SHIFT) - 1) : 0;
 }

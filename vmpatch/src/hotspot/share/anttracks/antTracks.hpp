@@ -10,228 +10,61 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKS_HPP
 #define SHARE_ANTTRACKS_ANTTRACKS_HPP
 
-#include "anttracks/anttracks_abi.h"
-#include "gc/shared/gc_globals.hpp"
-#include "gc/shared/tlab_globals.hpp"
-#include "memory/allocation.hpp"
-#include "oops/markWord.hpp"
+#include "anttracks/antTracksBatch.hpp"
+#include "anttracks/antTracksRecording.hpp"
+#include "memory/allStatic.hpp"
 #include "oops/oopsHierarchy.hpp"
-#include "runtime/globals.hpp"
-#include "utilities/globalDefinitions.hpp"
 
-class AntTracksEvents;
 class ClassLoaderData;
 class JavaThread;
-class Method;
 class Thread;
 
-// What the hooks in HotSpot's files call. The hooks are one line each; everything
-// that they do is here (events), in antTracksSites (allocation sites) and in
-// antTracksInterface (the table that the agent gets).
-//
-// Two things are independent of each other:
-//  - sites(): every object carries its allocation site in the mark word, always,
-//    also without an agent, when the VM runs with a supported set of flags.
-//  - recording(): an agent has started; events are reported to its callbacks.
-//    Changes only at a safepoint.
-
-// What the runtime's site lookup remembers of the code that a thread came from. Valid for one epoch: until a method or
-// the wrapper of a native method is freed, after which its address may be another one's.
-struct AntTracksCallers {
-  enum { blobs = 32, natives = 512 };
-  enum Kind { none, runtime_stub, native_wrapper };
-  struct Blob {
-    address _pc;
-    int     _frame_words;
-    Kind    _kind;
-    Method* _native;  // of a wrapper
-  };
-  // The site of a native method that was called from a place in Java code, as long as the site of that place is the same.
-  struct Native {
-    Method*  _native;
-    address  _caller;  // bcp or pc
-    uint32_t _caller_site;
-    uint32_t _site;
-
-    // Returns the site.
-    uint32_t set(Method* native, address caller, uint32_t caller_site, uint32_t site) {
-      _native = native;
-      _caller = caller;
-      _caller_site = caller_site;
-      _site = site;
-      return site;
-    }
-  };
-  uint    _epoch;
-  Blob    _blobs[blobs];
-  Native* _natives;  // as many as there are; NULL until the thread allocates in a native method, or when there is no memory
-
-  AntTracksCallers() : _epoch(0), _natives(NULL) { memset(_blobs, 0, sizeof(_blobs)); }
-  ~AntTracksCallers();
-  void clear(uint epoch);
-  // The entry for a native method called from a place; NULL: no memory.
-  Native* native_of(Method* native, address caller);
-};
-
-// What the VM keeps for each thread.
-struct AntTracksThreadState {
-  void*     _agent_slot;    // the agent's own word
-  HeapWord* _reported;      // the current TLAB is reported up to here; NULL: not at all
-  bool      _rematerializing;
-  AntTracksCallers _callers;
-
-  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
-};
-
-// Objects allocated while one of these lives were scalar replaced and come back
-// because their frame is deoptimized: their site says so.
-class AntTracksRematerialization : public StackObj {
-  JavaThread* _thread;
- public:
-  AntTracksRematerialization(JavaThread* thread);
-  ~AntTracksRematerialization();
-};
-
+// The events: what hooks in HotSpot's files call when threads allocate, collectors move objects and classes are
+// unloaded. They reach the agent while AntTracksRecording is active.
 class AntTracks : AllStatic {
-  friend class AntTracksInterface;
-  friend class VM_AntTracks;
-
-  // What fits below the site (antTracksForwarding.hpp).
-  static const size_t most_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
-
-  static volatile bool _recording;
   static bool _gc_active;
-  static AntTracksCallbacks _callbacks;
-  static AntTracksEvents* _events;  // by worker, of collectors whose workers do not hold them
+  static AntTracksWorker* _workers;  // NULL with Parallel, whose managers hold the batches
 
   static bool in_stretches();
   static void report_tlab(Thread* thread, HeapWord* start, HeapWord* top);
-  static void report_gc(bool begin, uint32_t kind);
 
  public:
-  static bool sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= most_forwarding_heap;
-    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB;
-  }
-  static bool recording() { return _recording; }
-  static const AntTracksCallbacks& callbacks() { return _callbacks; }
+  // Before the first start.
+  static void make_workers();
+  // At a safepoint. -1: already started, or not started.
+  static int32_t start(const AntTracksCallbacks& callbacks);
+  static int32_t stop();
 
-  // Mark words.
-  static uint32_t site_of(markWord mark) { return (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT); }
-  static markWord with_site(uint32_t site) {
-    return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
-  }
-  static bool is_filler(markWord mark) { return mark.is_neutral() && site_of(mark) == ANTTRACKS_SITE_FILLER; }
-  // The mark of an object that the runtime is about to create at mem, with its site.
-  static markWord runtime_mark(Klass* klass, HeapWord* mem);
-  static markWord filler_mark() { return sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }
-
-  // Allocation. The agent gets a TLAB in stretches, each while it is still in the processor's cache: the
-  // TLAB's end is lowered so that the slow path is taken after each (as HotSpot does for sampled allocations,
-  // which have precedence).
-  static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);
-  static void limit_tlab(Thread* thread);
+  // Allocation.
   static void tlab_retired(Thread* thread, HeapWord* start, HeapWord* top);
   static void allocated_outside_tlab(Thread* thread, oop obj);
   static void thread_exit(JavaThread* thread);
+  // The agent gets a TLAB in stretches, each while it is still in the processor's cache: the TLAB's end is lowered so
+  // that the slow path is taken after each (as HotSpot does for sampled allocations, which have precedence).
+  static void limit_tlab(Thread* thread);
+  // NULL: the TLAB has no room for the object. Its end is the real one again.
+  static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);
 
   // Collections. kind: ANTTRACKS_GC_*.
   static void gc_begin(uint32_t kind);
   static void gc_end(uint32_t kind);
-  // At a safepoint: what TLABs hold so far.
+  // At a safepoint: reports what TLABs hold so far.
   static void report_tlabs();
+  // Gives a new filler its site, and reports it if it was made by a collection.
   static void filler(HeapWord* start, size_t words);
-  // Each of those that are unloaded together, then once when all of them are known to be.
   static void class_loader_unloading(ClassLoaderData* cld);
-  static void class_loaders_unloading();
 
   // For Serial, and G1's workers.
-  static inline void copied(oop from, oop to, size_t words, bool promoted, uint worker = 0);
-  static inline void slid(oop from, HeapWord* to, size_t words, uint worker = 0);
-  static inline void stayed(oop obj, size_t words, uint worker = 0);
-};
-
-// A batch of events of one GC worker, handed to the agent when full and at the
-// end of the collection. Belongs to the worker's manager.
-class AntTracksBatchBase {
-  friend class AntTracks;
-  static AntTracksBatchBase* _all;
-  static uint _count;
-  AntTracksBatchBase* const _next;
- protected:
-  const uint _worker;
-  uint _length;
-  AntTracksBatchBase();
-  virtual void flush() = 0;
- public:
-  static uint count() { return _count; }
-};
-
-template <class E, void (*AntTracksCallbacks::*callback)(void*, uint32_t, const E*, uint32_t)>
-class AntTracksBatch : public AntTracksBatchBase {
-  enum { capacity = 256 };
-  E _events[capacity];
-  virtual void flush();
- protected:
-  E* next() {
-    if (_length == capacity) flush();
-    return &_events[_length++];
+  static void copied(oop from, oop to, size_t words, AntTracksMoves::Generation generation, uint worker = 0) {
+    if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, words, generation);
+  }
+  static void slid(oop from, HeapWord* to, size_t words, uint worker = 0) {
+    if (AntTracksRecording::active()) _workers[worker]._slides.slid_unless_filler(from, to, words);
+  }
+  static void stayed(oop obj, size_t words, uint worker = 0) {
+    HeapWord* const at = cast_from_oop<HeapWord*>(obj);
+    if (AntTracksRecording::active()) _workers[worker]._slides.slid(at, at, words);
   }
 };
-
-class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves> {
- public:
-  // The worker has copied from to to (and won the race for it).
-  void copied(oop from, oop to, size_t words, bool promoted) {
-    if (AntTracks::recording()) add(from, to, words, promoted);
-  }
- private:
-  void add(oop from, oop to, size_t words, bool promoted) {
-    AntTracksMove* const m = next();
-    m->from = cast_from_oop<uint64_t>(from);
-    m->to = cast_from_oop<uint64_t>(to) | (promoted ? 1 : 0);
-    m->words = words;
-  }
-};
-
-class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides> {
- public:
-  // The worker moves a live object, or leaves it where it is (from == to). The
-  // object's header must still be readable at from.
-  void slid(HeapWord* from, HeapWord* to, size_t words) {
-    if (AntTracks::recording()) add(from, to, words);
-  }
-  void slid(HeapWord* from, HeapWord* to);
-  // Unlike slid they can meet fillers that this collection has made, which it treats as live.
-  void stayed(HeapWord* at);
-  void slid_unless_filler(oop from, HeapWord* to, size_t words);
- private:
-  void add(HeapWord* from, HeapWord* to, size_t words) {
-    AntTracksSlide* const s = next();
-    s->from = (uint64_t)from;
-    s->to = (uint64_t)to;
-    s->words = words;
-  }
-};
-
-// Of one GC worker. Made when an agent asks for the interface.
-class AntTracksEvents : public CHeapObj<mtGC> {
- public:
-  AntTracksMoves  _moves;
-  AntTracksSlides _slides;
-};
-
-inline void AntTracks::copied(oop from, oop to, size_t words, bool promoted, uint worker) {
-  if (recording()) _events[worker]._moves.copied(from, to, words, promoted);
-}
-
-inline void AntTracks::stayed(oop obj, size_t words, uint worker) {
-  HeapWord* const at = cast_from_oop<HeapWord*>(obj);
-  if (recording()) _events[worker]._slides.slid(at, at, words);
-}
-
-inline void AntTracks::slid(oop from, HeapWord* to, size_t words, uint worker) {
-  if (recording()) _events[worker]._slides.slid_unless_filler(from, to, words);
-}
 
 #endif // SHARE_ANTTRACKS_ANTTRACKS_HPP

@@ -10,7 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSFORWARDING_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSFORWARDING_HPP
 
-#include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/oop.hpp"
 
@@ -19,14 +19,14 @@
 // preserved because of its site, and no object loses it. Without sites the distance has all bits.
 //
 //     63                39 38                                   2 1 0
-//     [ site              | bytes behind the heap's start, + 8   | 1 1 ]
+//     [ site              | bytes from the heap's start, + 8     | 1 1 ]
 class AntTracksForwarding : AllStatic {
   static uintptr_t _before;     // 8 bytes before the heap's first object: no distance is 0
   static uintptr_t _site_bits;  // of a mark; 0 without sites
 
  public:
   static void initialize(HeapWord* heap_start);
-  // The site, if it is in the mark itself: not that of a locked object, whose mark is restored afterwards.
+  // The site, if it is in the mark itself. That of a locked object is not; its mark is restored afterwards.
   static uintptr_t site_bits(markWord mark) {
     return mark.is_neutral() || mark.is_marked() ? mark.value() & _site_bits : 0;
   }
@@ -36,7 +36,7 @@ class AntTracksForwarding : AllStatic {
   static inline void forward(oop obj, HeapWord* to);
   // NULL: it stays where it is.
   static inline oop forwardee(oop obj);
-  // The object has arrived, or stays: its mark is as if new, but for the site.
+  // The object has arrived, or stays: gives it a new object's mark, with its site.
   static inline void unmark(oop obj);
 };
 

@@ -8,7 +8,6 @@
  */
 
 #include "precompiled.hpp"
-#include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksG1.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1ConcurrentMarkBitMap.inline.hpp"
@@ -16,26 +15,16 @@
 #include "oops/oop.inline.hpp"
 #include "runtime/nonJavaThread.hpp"
 
-uint32_t AntTracksG1::_kind = ANTTRACKS_GC_YOUNG;
-bool* AntTracksG1::_optional = NULL;
+uint32_t AntTracksG1::_young_kind = ANTTRACKS_GC_YOUNG;
 
 void AntTracksG1::young_begin() {
-  if (!AntTracks::recording()) return;
-  _kind = G1CollectedHeap::heap()->collector_state()->in_mixed_phase() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
-  AntTracks::gc_begin(_kind);
+  if (!AntTracksRecording::active()) return;
+  _young_kind = G1CollectedHeap::heap()->collector_state()->in_mixed_phase() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
+  AntTracks::gc_begin(_young_kind);
 }
 
 void AntTracksG1::young_end() {
-  if (AntTracks::recording()) AntTracks::gc_end(_kind);
-}
-
-void AntTracksG1::full_begin() {
-  AntTracksForwarding::initialize(G1CollectedHeap::heap()->reserved().start());
-  AntTracks::gc_begin(ANTTRACKS_GC_FULL);
-}
-
-void AntTracksG1::full_end() {
-  AntTracks::gc_end(ANTTRACKS_GC_FULL);
+  if (AntTracksRecording::active()) AntTracks::gc_end(_young_kind);
 }
 
 void AntTracksG1::remark_begin() {
@@ -65,100 +54,14 @@ class StayedClosure : public StackObj {
   }
 };
 
-uint32_t kind_of(const HeapRegion* region) {
-  if (region->is_eden()) return ANTTRACKS_SPACE_EDEN;
-  if (region->is_survivor()) return ANTTRACKS_SPACE_SURVIVOR;
-  if (region->is_humongous()) return ANTTRACKS_SPACE_HUMONGOUS;
-  return region->is_archive() ? ANTTRACKS_SPACE_ARCHIVE : ANTTRACKS_SPACE_OLD;
-}
-
 }  // namespace
 
 void AntTracksG1::stayed_in(HeapRegion* region, G1CMBitMap* marked) {
-  if (!AntTracks::recording() || region->is_continues_humongous()) return;
+  if (!AntTracksRecording::active() || region->is_continues_humongous()) return;
   StayedClosure stayed;
   if (region->is_starts_humongous()) {
     stayed.apply(cast_to_oop(region->bottom()));
   } else {
     region->apply_to_marked_objects(marked, &stayed);
   }
-}
-
-uint64_t AntTracksG1::next_objects(uint64_t* from, uint64_t top) {
-  const size_t most_words = 64 * K / HeapWordSize;
-  HeapWord* at = (HeapWord*)*from;
-  HeapWord* start = NULL;
-  while (at < (HeapWord*)top) {
-    const HeapRegion* const region = G1CollectedHeap::heap()->heap_region_containing(at);
-    HeapWord* const end = MIN2(region->end(), (HeapWord*)top);
-    if (region->is_continues_humongous()) {  // of an object that is dead
-      at = end;
-      continue;
-    }
-    while (at < end) {
-      if (region->block_is_obj(at) && (region->is_closed_archive() || !AntTracks::is_filler(cast_to_oop(at)->mark()))) {
-        if (start == NULL) start = at;
-      } else if (start != NULL) {
-        *from = (uint64_t)start;
-        return (uint64_t)at;
-      }
-      at += region->block_size(at);
-      if (start != NULL && pointer_delta(at, start) >= most_words) {
-        *from = (uint64_t)start;
-        return (uint64_t)at;
-      }
-    }
-  }
-  *from = start != NULL ? (uint64_t)start : top;
-  return top;
-}
-
-bool AntTracksG1::may_be_collected(HeapRegion* region, uint32_t kind) {
-  if (kind == ANTTRACKS_GC_REMARK) return !region->is_young() && !region->is_closed_archive();
-  const HeapRegion* const first = region->is_humongous() ? region->humongous_start_region() : region;
-  const G1HeapRegionAttr attr = G1CollectedHeap::heap()->region_attr(first->hrm_index());
-  return attr.is_humongous() || attr.is_optional();
-}
-
-class AntTracksG1::Describe : public HeapRegionClosure {
-  AntTracksSpaces* const _out;
-  const AntTracksHeap::Moment _moment;
-  const uint32_t _kind;
-
-  uint32_t at_begin(HeapRegion* region) {
-    if (_kind == ANTTRACKS_GC_FULL) return region->is_closed_archive() ? ANTTRACKS_NOT_COLLECTED : ANTTRACKS_COLLECTED;
-    if (_kind != ANTTRACKS_GC_REMARK && region->in_collection_set()) return ANTTRACKS_COLLECTED;
-    const bool may = may_be_collected(region, _kind);
-    _optional[region->hrm_index()] = may;
-    return may ? ANTTRACKS_OPTIONAL : ANTTRACKS_NOT_COLLECTED;
-  }
-
-  uint32_t at_end(HeapRegion* region) {
-    const uint index = region->hrm_index();
-    if (_kind == ANTTRACKS_GC_FULL || !_optional[index]) return ANTTRACKS_NOT_COLLECTED;
-    const bool stayed = _kind != ANTTRACKS_GC_REMARK && G1CollectedHeap::heap()->evacuation_failed(index);
-    return region->is_free() || stayed ? ANTTRACKS_OPTIONAL : ANTTRACKS_NOT_COLLECTED;
-  }
-
- public:
-  Describe(AntTracksSpaces* out, AntTracksHeap::Moment moment, uint32_t kind) : _out(out), _moment(moment), _kind(kind) {}
-
-  virtual bool do_heap_region(HeapRegion* region) {
-    uint32_t collected = ANTTRACKS_NOT_COLLECTED;
-    if (_moment == AntTracksHeap::at_end) collected = at_end(region);
-    if (region->is_free() && collected == ANTTRACKS_NOT_COLLECTED) return false;
-    if (_moment == AntTracksHeap::at_begin) collected = at_begin(region);
-    _out->add(kind_of(region), collected, region->bottom(), region->top(), region->end());
-    return false;
-  }
-};
-
-void AntTracksG1::describe(AntTracksSpaces* out, AntTracksHeap::Moment moment, uint32_t kind) {
-  G1CollectedHeap* const heap = G1CollectedHeap::heap();
-  if (moment == AntTracksHeap::at_begin) {
-    if (_optional == NULL) _optional = NEW_C_HEAP_ARRAY(bool, heap->max_regions(), mtGC);
-    memset(_optional, 0, heap->max_regions() * sizeof(bool));
-  }
-  Describe regions(out, moment, kind);
-  heap->heap_region_iterate(&regions);
 }

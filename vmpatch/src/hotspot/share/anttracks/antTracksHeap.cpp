@@ -8,9 +8,9 @@
  */
 
 #include "precompiled.hpp"
-#include "anttracks/antTracks.hpp"
-#include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1Policy.hpp"
 #include "gc/g1/g1VMOperations.hpp"
@@ -27,30 +27,11 @@
 #include "runtime/mutexLocker.hpp"
 #include "runtime/vmThread.hpp"
 
-void AntTracksSpaces::add(uint32_t kind, uint32_t collected, HeapWord* bottom, HeapWord* top, HeapWord* end) {
-  AntTracksSpace next = { kind, collected, (uint64_t)bottom, (uint64_t)top, (uint64_t)end };
-  if (_list.length() > 0) {
-    AntTracksSpace& last = *_list.adr_at(_list.length() - 1);
-    const bool both_full = last.top == last.end, both_empty = last.top == last.bottom && top == bottom;
-    if (last.kind == kind && last.collected == collected && last.end == next.bottom && (both_full || both_empty)) {
-      if (both_full) last.top = next.top;
-      last.end = next.end;
-      return;
-    }
-  }
-  _list.append(next);
-}
-
-uint32_t AntTracksSpaces::find(uint64_t address, uint32_t* at) const {
-  while (*at + 1 < count() && address >= _list.at(*at).end) (*at)++;
-  return *at;
-}
-
 namespace {
 
 template <class Space>
-void add(AntTracksSpaces* out, uint32_t kind, bool collected, const Space* space) {
-  out->add(kind, collected ? ANTTRACKS_COLLECTED : ANTTRACKS_NOT_COLLECTED, space->bottom(), space->top(), space->end());
+void add(AntTracksSpaces* out, uint32_t kind, uint32_t collected, const Space* space) {
+  out->add(kind, collected, space->bottom(), space->top(), space->end());
 }
 
 // Hands the objects of eden to the agent in batches.
@@ -72,7 +53,7 @@ class EdenClosure : public ObjectClosure {
     _space = space;
   }
   virtual void do_object(oop obj) {
-    if (AntTracks::is_filler(obj->mark())) return;
+    if (AntTracksMark::is_filler(obj->mark())) return;
     if (_length == ARRAY_SIZE(_addresses)) flush();
     _addresses[_length++] = cast_from_oop<uint64_t>(obj);
   }
@@ -92,7 +73,7 @@ class EdenRegionClosure : public HeapRegionClosure {
   }
 };
 
-// A young collection that the agent asks for, with the Parallel collector.
+// A young collection that the agent requests, with the Parallel collector.
 class VM_AntTracksCollect : public VM_GC_Operation {
  public:
   VM_AntTracksCollect(uint collections) : VM_GC_Operation(collections, GCCause::_jvmti_force_gc) {}
@@ -106,22 +87,24 @@ class VM_AntTracksCollect : public VM_GC_Operation {
 
 }  // namespace
 
-void AntTracksHeap::describe(AntTracksSpaces* out, Moment moment, uint32_t gc_kind) {
-  const bool young = moment == at_begin, all = young && gc_kind == ANTTRACKS_GC_FULL;
+void AntTracksHeap::describe(AntTracksSpaces* out, AntTracksSpaces::Moment moment, uint32_t gc_kind) {
+  const bool begin = moment == AntTracksSpaces::at_gc_begin;
+  const uint32_t in_any_gc = begin ? ANTTRACKS_COLLECTED : ANTTRACKS_NOT_COLLECTED;
+  const uint32_t in_full_gc = begin && gc_kind == ANTTRACKS_GC_FULL ? ANTTRACKS_COLLECTED : ANTTRACKS_NOT_COLLECTED;
   if (UseG1GC) {
-    AntTracksG1::describe(out, moment, gc_kind);
+    AntTracksG1Regions::describe(out, moment, gc_kind);
   } else if (UseSerialGC) {
     SerialHeap* const heap = SerialHeap::heap();
-    add(out, ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden());
-    add(out, ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from());
-    add(out, ANTTRACKS_SPACE_SURVIVOR, all, heap->young_gen()->to());
-    add(out, ANTTRACKS_SPACE_OLD, all, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
+    add(out, ANTTRACKS_SPACE_EDEN, in_any_gc, heap->young_gen()->eden());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, in_any_gc, heap->young_gen()->from());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, in_full_gc, heap->young_gen()->to());
+    add(out, ANTTRACKS_SPACE_OLD, in_full_gc, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
   } else {
     ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
-    add(out, ANTTRACKS_SPACE_EDEN, young, heap->young_gen()->eden_space());
-    add(out, ANTTRACKS_SPACE_SURVIVOR, young, heap->young_gen()->from_space());
-    add(out, ANTTRACKS_SPACE_SURVIVOR, all, heap->young_gen()->to_space());
-    add(out, ANTTRACKS_SPACE_OLD, all, heap->old_gen()->object_space());
+    add(out, ANTTRACKS_SPACE_EDEN, in_any_gc, heap->young_gen()->eden_space());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, in_any_gc, heap->young_gen()->from_space());
+    add(out, ANTTRACKS_SPACE_SURVIVOR, in_full_gc, heap->young_gen()->to_space());
+    add(out, ANTTRACKS_SPACE_OLD, in_full_gc, heap->old_gen()->object_space());
   }
 }
 

@@ -9,20 +9,20 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
-#include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
-#include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksSiteTable.hpp"
+#include "anttracks/antTracksText.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
 #include "memory/resourceArea.hpp"
-#include "memory/universe.hpp"
 #include "oops/arrayOop.hpp"
 #include "oops/fieldStreams.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
-#include "runtime/atomic.hpp"
 #include "runtime/init.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/mutexLocker.hpp"
@@ -32,84 +32,23 @@
 #include "runtime/safefetch.hpp"
 #include "runtime/synchronizer.hpp"
 #include "runtime/thread.inline.hpp"
-#include "runtime/threadSMR.hpp"
 #include "runtime/vmOperations.hpp"
 #include "runtime/vmThread.hpp"
-
-// Starts and stops recording at a safepoint.
-class VM_AntTracks : public VM_Operation {
-  const AntTracksCallbacks* const _callbacks;  // NULL: stop
-  int32_t _result;
-
-  void start();
-  void stop();
- public:
-  VM_AntTracks(const AntTracksCallbacks* callbacks) : _callbacks(callbacks), _result(0) {}
-  virtual VMOp_Type type() const { return VMOp_AntTracks; }
-  virtual void doit();
-  int32_t result() const { return _result; }
-};
-
-namespace {
-
-void begin_sync(const AntTracksCallbacks& callbacks) {
-  ResourceMark rm;
-  AntTracksSpaces spaces;
-  AntTracksHeap::describe(&spaces, AntTracksHeap::now);
-  callbacks.sync_begin(callbacks.context, spaces.data(), spaces.count());
-  AntTracksHeap::walk_eden(callbacks, spaces);
-  callbacks.sync_end(callbacks.context);
-}
-
-}  // namespace
-
-void AntTracksInterface::make_batches() {
-  if (!UseParallelGC && AntTracks::_events == NULL) AntTracks::_events = new AntTracksEvents[UseG1GC ? ParallelGCThreads : 1];
-}
-
-void VM_AntTracks::doit() {
-  if (_callbacks != NULL) start(); else stop();
-}
-
-void VM_AntTracks::start() {
-  if (AntTracks::_recording) {
-    _result = -1;
-    return;
-  }
-  AntTracks::_callbacks = *_callbacks;
-  Universe::heap()->ensure_parsability(false);
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracksThreadState* const state = thread->anttracks();
-    state->_agent_slot = NULL;
-    state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
-  }
-  begin_sync(AntTracks::_callbacks);
-  AntTracks::_recording = true;
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracks::limit_tlab(thread);
-  }
-}
-
-void VM_AntTracks::stop() {
-  if (!AntTracks::_recording) {
-    _result = -1;
-    return;
-  }
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    ThreadLocalAllocBuffer& tlab = thread->tlab();
-    if (tlab.end() == NULL) continue;
-    AntTracks::tlab_retired(thread, tlab.start(), tlab.top());
-    if (AntTracks::in_stretches()) tlab.set_back_allocation_end();
-  }
-  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
-    AntTracks::thread_exit(thread);
-  }
-  AntTracks::_recording = false;
-}
 
 namespace {
 
 AntTracksVM the_vm;
+
+// Starts or stops recording at a safepoint.
+class VM_AntTracks : public VM_Operation {
+  const AntTracksCallbacks* const _callbacks;  // NULL: stop
+  int32_t _result;
+ public:
+  VM_AntTracks(const AntTracksCallbacks* callbacks) : _callbacks(callbacks), _result(0) {}
+  virtual VMOp_Type type() const { return VMOp_AntTracks; }
+  virtual void doit() { _result = _callbacks != NULL ? AntTracks::start(*_callbacks) : AntTracks::stop(); }
+  int32_t result() const { return _result; }
+};
 
 int32_t execute(const AntTracksCallbacks* callbacks) {
   JavaThread* const thread = JavaThread::current();
@@ -135,10 +74,11 @@ int32_t collect() {
   return AntTracksHeap::collect_young() ? 0 : -1;
 }
 
-// The header word of an object that is locked without a monitor lies on the owner's stack. Unless the owner is the
-// current thread or stopped, it may unlock the object and lock another one in the same place before the word is read.
-// A thread in the VM then gives the object a monitor. One in native state, which lists spaces while the program runs, must
-// not: it looks several times, so that the owner would have to go to and fro between both objects in step with it.
+// The header of an object that is locked without a monitor lies on its owner's stack. Unless the owner is the current
+// thread, or stopped, it may unlock the object and lock another one in the same place before the header is read. A
+// thread in the VM gives such an object a monitor. A thread in native state, which lists spaces while the program runs,
+// must not; it looks several times instead: to mislead it, the owner would have to alternate between two objects in
+// step with it.
 bool is_stable(const Thread* thread, markWord mark) {
   if (thread->is_Java_thread()) return thread->as_Java_thread()->is_lock_owned((address)mark.locker());
   return SafepointSynchronize::is_at_safepoint();
@@ -155,31 +95,31 @@ markWord locked_header(oop obj, markWord mark) {
   return obj->mark_acquire() == mark ? first : markWord(0);
 }
 
-// Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration, and some of
-// them (the agent's own) are unknown to the VM: those do not wait, and do not read stacks. At a safepoint nothing changes
-// that the VM's own threads could wait for.
+// Threads that do not stop at safepoints may meet marks that a heap walk of JVM TI has set for its duration. Some of them
+// (the agent's own) are unknown to the VM: those neither wait nor read stacks. The VM's own threads do not wait at a
+// safepoint, where nothing changes.
 uint32_t object_site(uint64_t address) {
   const oop obj = cast_to_oop(address);
   Thread* const thread = Thread::current_or_null();
   const int spins = 10000, most_ms = 60000;
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
-    if (mark.is_neutral()) return AntTracks::site_of(mark);
+    if (mark.is_neutral()) return AntTracksMark::site_of(mark);
     if (mark.is_marked()) {
-      // Before has_monitor(), which is true of such a mark; the rest of it is no address.
+      // Tested before has_monitor(), which is true of such a mark, although the rest of it is no address.
       if (thread == NULL) break;
     } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
-      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracks::site_of(header);
+      if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracksMark::site_of(header);
     } else if (mark.has_locker() && mark != markWord::INFLATING()) {
       if (thread == NULL) break;
-      if (is_stable(thread, mark)) return AntTracks::site_of(mark.displaced_mark_helper());
+      if (is_stable(thread, mark)) return AntTracksMark::site_of(mark.displaced_mark_helper());
       if (thread->is_Java_thread() && thread->as_Java_thread()->thread_state() == _thread_in_vm) {
         ObjectSynchronizer::inflate(thread, obj, ObjectSynchronizer::inflate_cause_vm_internal);
         continue;
       }
       const markWord header = locked_header(obj, mark);
-      if (header.is_neutral()) return AntTracks::site_of(header);
+      if (header.is_neutral()) return AntTracksMark::site_of(header);
     }
     if (thread == NULL ? i >= spins : !thread->is_Java_thread() && SafepointSynchronize::is_at_safepoint()) break;
     if (i < spins) SpinPause(); else os::naked_short_sleep(1);  // being inflated, or locked by a thread that runs
@@ -213,8 +153,8 @@ int32_t describe_class(uint64_t klass, AntTracksClass* out, char* text, size_t t
   out->super_klass = (uint64_t)k->super();
   out->loader = cld == NULL || cld->is_boot_class_loader_data() ? 0 : (uint64_t)cld;
   ResourceMark rm;
-  AntTracksInterface::Text strings(text, text_bytes);
-  out->name = strings.add(AntTracksInterface::source_form(k->external_name()));
+  AntTracksText strings(text, text_bytes);
+  out->name = strings.add(AntTracksText::source_form(k->external_name()));
   out->loader_name = strings.add(cld == NULL ? "" : cld->loader_name());
   return strings.result();
 }
@@ -237,10 +177,6 @@ int32_t describe_fields(uint64_t klass, void* context, void (*visit)(void*, cons
   return fields;
 }
 
-int32_t describe_site(uint32_t site, AntTracksSite* out) {
-  return AntTracksSites::describe_site(site, out) ? 0 : -1;
-}
-
 int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t text_bytes) {
   JavaThread* const t = ((Thread*)thread)->as_Java_thread();
   const oop java_thread = t->threadObj();
@@ -248,7 +184,7 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
   out->java_id = java_thread == NULL ? 0 : (uint64_t)java_lang_Thread::thread_id(java_thread);
   out->os_id = t->osthread() == NULL ? 0 : (uint64_t)t->osthread()->thread_id();
   ResourceMark rm;
-  AntTracksInterface::Text strings(text, text_bytes);
+  AntTracksText strings(text, text_bytes);
   out->name = strings.add(t->get_thread_name());
   return strings.result();
 }
@@ -259,13 +195,13 @@ const char* unsupported() {
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
-  if (!AntTracks::sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
+  if (!AntTracksMark::has_sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;
 }
 
 void fill_table() {
-  AntTracksInterface::make_batches();
+  AntTracks::make_workers();
   the_vm.size = sizeof(the_vm);
   the_vm.version = ANTTRACKS_ABI_VERSION;
   the_vm.unsupported = unsupported();
@@ -278,12 +214,12 @@ void fill_table() {
   the_vm.object_site = &object_site;
   the_vm.object_bytes = &object_bytes;
   the_vm.describe_class = &describe_class;
-  the_vm.describe_site = &describe_site;
-  the_vm.describe_method = &AntTracksSites::describe_method;
+  the_vm.describe_site = &AntTracksSiteTable::describe_site;
+  the_vm.describe_method = &AntTracksSiteTable::describe_method;
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
-  the_vm.next_objects = UseG1GC ? &AntTracksG1::next_objects : NULL;
+  the_vm.next_objects = UseG1GC ? &AntTracksG1Regions::next_objects : NULL;
 }
 
 void fill_heap() {
@@ -292,7 +228,7 @@ void fill_heap() {
   the_vm.heap_end = (uint64_t)heap.end();
   the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
   the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
-  the_vm.gc_workers = AntTracksBatchBase::count() + 1;  // the last one: fillers
+  the_vm.gc_workers = AntTracksFillers::worker() + 1;
 }
 
 jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
@@ -310,49 +246,6 @@ jvmtiError JNICALL get_vm(const jvmtiEnv* env, ...) {
 }
 
 }  // namespace
-
-const char* AntTracksInterface::Text::add(const char* s) {
-  if (s == NULL) s = "";
-  const size_t bytes = strlen(s) + 1;
-  const size_t at = _used;
-  _used += bytes;
-  if (_used > _size) return "";
-  return (const char*)memcpy(_buffer + at, s, bytes);
-}
-
-const char* AntTracksInterface::hidden_form(const char* name) {
-  char* const copy = strcpy(NEW_RESOURCE_ARRAY(char, strlen(name) + 1), name);
-  char* const plus = strrchr(copy, '+');
-  if (plus != NULL) *plus = '/';
-  return copy;
-}
-
-static const char* primitive_name(char descriptor) {
-  for (int type = T_BOOLEAN; type <= T_LONG; type++) {
-    if (type2char((BasicType)type) == descriptor) return type2name((BasicType)type);
-  }
-  return NULL;
-}
-
-const char* AntTracksInterface::source_form(const char* name) {
-  int dimensions = 0;
-  while (name[dimensions] == '[') dimensions++;
-  if (dimensions == 0) return name;
-  const char* element = name + dimensions;
-  size_t length = strlen(element);
-  if (*element == 'L') {
-    element++;
-    length -= 2;  // L and ;
-  } else if (primitive_name(*element) != NULL) {
-    element = primitive_name(*element);
-    length = strlen(element);
-  }
-  char* const result = NEW_RESOURCE_ARRAY(char, length + 2 * dimensions + 1);
-  memcpy(result, element, length);
-  for (int i = 0; i < dimensions; i++) memcpy(result + length + 2 * i, "[]", 2);
-  result[length + 2 * dimensions] = 0;
-  return result;
-}
 
 jvmtiExtensionFunctionInfo* AntTracksInterface::extension_function() {
   static jvmtiParamInfo params[] = {

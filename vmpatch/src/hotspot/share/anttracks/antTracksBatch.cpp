@@ -1,0 +1,68 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracksBatch.hpp"
+#include "anttracks/antTracksMark.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/os.inline.hpp"
+
+AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
+uint AntTracksBatchBase::_count = 0;
+
+static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
+
+AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
+  if (filler_lock == NULL) filler_lock = new os::PlatformMutex();
+  _all = this;
+}
+
+void AntTracksBatchBase::flush_all() {
+  for (AntTracksBatchBase* b = _all; b != NULL; b = b->_next) {
+    b->flush();
+  }
+}
+
+template <class E, void (*AntTracksCallbacks::*callback)(void*, uint32_t, const E*, uint32_t)>
+void AntTracksBatch<E, callback>::flush() {
+  if (_length == 0) return;
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  (callbacks.*callback)(callbacks.context, _worker, _events, _length);
+  _length = 0;
+}
+
+template class AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves>;
+template class AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides>;
+
+void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
+  if (AntTracksRecording::active()) add(from, to, cast_to_oop(from)->size());
+}
+
+// from may be forwarded, so that its mark is not neutral.
+void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
+  if (AntTracksMark::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
+  add(cast_from_oop<HeapWord*>(from), to, words);
+}
+
+void AntTracksSlides::stayed(HeapWord* at) {
+  if (!AntTracksRecording::active()) return;
+  const oop obj = cast_to_oop(at);
+  if (AntTracksMark::is_filler(obj->mark())) return;
+  add(at, at, obj->size());
+}
+
+void AntTracksFillers::add(HeapWord* start, size_t words) {
+  AntTracksFiller event;
+  event.address = (uint64_t)start;
+  event.words = words;
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  filler_lock->lock();
+  callbacks.fillers(callbacks.context, worker(), &event, 1);
+  filler_lock->unlock();
+}

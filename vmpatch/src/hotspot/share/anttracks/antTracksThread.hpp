@@ -1,0 +1,76 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#ifndef SHARE_ANTTRACKS_ANTTRACKSTHREAD_HPP
+#define SHARE_ANTTRACKS_ANTTRACKSTHREAD_HPP
+
+#include "memory/allocation.hpp"
+#include "utilities/globalDefinitions.hpp"
+
+class JavaThread;
+class Method;
+
+// What the runtime's site lookup (antTracksSites.hpp) remembers of the code that a thread came from. Valid for one
+// epoch: until a method or the wrapper of a native method is freed, after which another one may have its address.
+struct AntTracksCallers {
+  enum { blobs = 32, natives = 512 };
+  enum Kind { none, runtime_stub, native_wrapper };
+  struct Blob {
+    address _pc;
+    int     _frame_words;
+    Kind    _kind;
+    Method* _native;  // of a wrapper
+  };
+  // The site of a native method that was called from a place in Java code, as long as the site of that place is the same.
+  struct Native {
+    Method*  _native;
+    address  _caller;  // bcp or pc
+    uint32_t _caller_site;
+    uint32_t _site;
+
+    // Returns the site.
+    uint32_t set(Method* native, address caller, uint32_t caller_site, uint32_t site) {
+      _native = native;
+      _caller = caller;
+      _caller_site = caller_site;
+      _site = site;
+      return site;
+    }
+  };
+  uint    _epoch;
+  Blob    _blobs[blobs];
+  Native* _natives;  // table of that many; NULL until the thread allocates in a native method, or if there is no memory
+
+  AntTracksCallers() : _epoch(0), _natives(NULL) { memset(_blobs, 0, sizeof(_blobs)); }
+  ~AntTracksCallers();
+  void clear(uint epoch);
+  // The entry for a native method called from a place; NULL: no memory.
+  Native* native_of(Method* native, address caller);
+};
+
+// What the VM keeps for each Java thread.
+struct AntTracksThreadState {
+  void*     _agent_slot;      // the agent's own word
+  HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
+  bool      _rematerializing;
+  AntTracksCallers _callers;
+
+  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
+};
+
+// Objects that the thread allocates while one of these lives were scalar replaced,
+// and come back because their frame is deoptimized: their site says so.
+class AntTracksRematerialization : public StackObj {
+  JavaThread* const _thread;
+ public:
+  AntTracksRematerialization(JavaThread* thread);
+  ~AntTracksRematerialization();
+};
+
+#endif // SHARE_ANTTRACKS_ANTTRACKSTHREAD_HPP
