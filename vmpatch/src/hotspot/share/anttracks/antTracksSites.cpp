@@ -111,20 +111,22 @@ uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) 
   return AntTracksSiteTable::site(native, -1, caller->_site, ANTTRACKS_TIER_NATIVE, flags);
 }
 
+// The entry for a return address. Stubs are aligned, so that their addresses have most of their low bits in common.
 AntTracksCallers::Blob* blob_of(AntTracksCallers* callers, address pc) {
-  AntTracksCallers::Blob* const blob = &callers->_blobs[((uintptr_t)pc >> 2) % AntTracksCallers::blobs];
-  if (blob->_pc != pc) {
-    CodeBlob* const cb = CodeCache::find_blob(pc);
-    blob->_pc = pc;
-    blob->_frame_words = cb == NULL ? 0 : cb->frame_size();
-    const bool native = cb != NULL && cb->is_nmethod() && cb->as_nmethod()->is_native_method();
-    blob->_native = native ? cb->as_nmethod()->method() : NULL;
-    blob->_kind = cb == NULL ? AntTracksCallers::none
-                : cb->is_runtime_stub() ? AntTracksCallers::runtime_stub
-                : native ? AntTracksCallers::native_wrapper
-                : AntTracksCallers::none;
-  }
-  return blob;
+  const uint64_t hash = (uint64_t)pc * UCONST64(0x9E3779B97F4A7C15);
+  return &callers->_blobs[(hash >> 32) % AntTracksCallers::blobs];
+}
+
+void remember(AntTracksCallers::Blob* blob, address pc) {
+  CodeBlob* const cb = CodeCache::find_blob(pc);
+  blob->_pc = pc;
+  blob->_frame_words = cb == NULL ? 0 : cb->frame_size();
+  const bool native = cb != NULL && cb->is_nmethod() && cb->as_nmethod()->is_native_method();
+  blob->_native = native ? cb->as_nmethod()->method() : NULL;
+  blob->_kind = cb == NULL ? AntTracksCallers::none
+              : cb->is_runtime_stub() ? AntTracksCallers::runtime_stub
+              : native ? AntTracksCallers::native_wrapper
+              : AntTracksCallers::none;
 }
 
 uint32_t walk_to_site(JavaThread* thread, uint32_t flags = 0) {
@@ -155,6 +157,14 @@ uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, Method* n
   return site;
 }
 
+uint32_t site_in_interpreter(JavaThread* thread, AntTracksCallers* callers) {
+  intptr_t* const fp = thread->frame_anchor()->last_Java_fp();
+  Method* const method = (Method*)fp[frame::interpreter_frame_method_offset];
+  if (method->is_native()) return site_of_native(thread, callers, method, fp + frame::sender_sp_offset);
+  const uint32_t site = AntTracksSiteCache::get((address)fp[frame::interpreter_frame_bcp_offset]);
+  return site != 0 ? site : walk_to_site(thread);
+}
+
 }  // namespace
 
 // The site of the youngest Java frame. Most allocations come from few places: this looks at the top of the stack as it
@@ -168,15 +178,11 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
   if (callers->_epoch != epoch) callers->clear(epoch);
   thread->frame_anchor()->make_walkable();
   const address pc = thread->last_Java_pc();
-  if (Interpreter::contains(pc)) {
-    intptr_t* const fp = thread->frame_anchor()->last_Java_fp();
-    Method* const method = (Method*)fp[frame::interpreter_frame_method_offset];
-    if (method->is_native()) return site_of_native(thread, callers, method, fp + frame::sender_sp_offset);
-    const uint32_t site = AntTracksSiteCache::get((address)fp[frame::interpreter_frame_bcp_offset]);
-    return site != 0 ? site : walk_to_site(thread);
-  }
-
   AntTracksCallers::Blob* const blob = blob_of(callers, pc);
+  if (blob->_pc != pc) {
+    if (Interpreter::contains(pc)) return site_in_interpreter(thread, callers);
+    remember(blob, pc);
+  }
   if (blob->_kind == AntTracksCallers::none) return walk_to_site(thread);
   intptr_t* const sender_sp = thread->last_Java_sp() + blob->_frame_words;
   if (blob->_kind == AntTracksCallers::native_wrapper) return site_of_native(thread, callers, blob->_native, sender_sp);
@@ -184,10 +190,9 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
   return site != 0 ? site : walk_to_site(thread);
 }
 
-markWord AntTracksSites::runtime_mark(HeapWord* mem) {
+markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
   if (!AntTracksMark::has_sites()) return markWord::prototype();
-  Thread* const thread = Thread::current_or_null();
-  if (thread == NULL || !thread->is_Java_thread()) return AntTracksMark::with_site(ANTTRACKS_SITE_VM);
+  if (!thread->is_Java_thread()) return AntTracksMark::with_site(ANTTRACKS_SITE_VM);
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.
   if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();

@@ -17,6 +17,7 @@
 class JavaThread;
 class Method;
 class nmethod;
+class Thread;
 
 // Finds, from the current thread's stack, the site of an object that the runtime
 // allocates; forgets what is known of code that is freed.
@@ -27,7 +28,7 @@ class AntTracksSites : AllStatic {
 
  public:
   // The mark of an object that the runtime is about to create at mem.
-  static markWord runtime_mark(HeapWord* mem);
+  static markWord runtime_mark(Thread* thread, HeapWord* mem);
 
   // The compiled code, or the method, is about to be freed.
   static void forget_nmethod(nmethod* nm);
