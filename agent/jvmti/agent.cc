@@ -90,7 +90,7 @@ jint Agent::Load(JavaVM* vm, const char* options) noexcept {
     if (recording_) return Status::Error("the agent is loaded already; one -agentpath is enough");
     const auto parsed = core::ParseOptions(options);
     if (parsed.ok() && parsed->help) {
-      std::fputs(core::OptionTable().c_str(), stdout);
+      std::fputs(core::HelpText().c_str(), stdout);
       std::fflush(stdout);
       return {};
     }
@@ -98,7 +98,7 @@ jint Agent::Load(JavaVM* vm, const char* options) noexcept {
     if (!made.ok()) return made;
     state_ = State::kLoaded;
     loaded = true;
-    if (const std::string note = recording_->FallbackNote(); !note.empty()) core::LogWarn(note);
+    for (const std::string& note : recording_->StartNotes()) core::LogWarn(note);
     return {};
   });
   if (!outcome.ok()) core::LogError(outcome.message());
@@ -198,7 +198,7 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const 
   if (same) options = last_plan_.text;
   auto parsed = core::ParseOptions(options.c_str());
   if (!parsed.ok()) return parsed.status();
-  if (parsed->help) return Status::Error(core::OptionTable());
+  if (parsed->help) return Status::Error(core::HelpText());
   RecordingPlan plan;
   plan.options = *parsed;
   plan.text = options;
@@ -244,9 +244,8 @@ Status Agent::StartLocked(JavaVM* vm, const std::string& options, bool again, No
   if (recording_) return TracedAlready();
   Status status = MakeLocked(vm, options, again);
   if (status.ok()) status = BeginLocked(SyncReason::kAttach);
-  if (!status.ok()) return status;
-  if (const std::string note = recording_->FallbackNote(); !note.empty()) notes->push_back(note);
-  return {};
+  if (status.ok()) *notes = recording_->StartNotes();
+  return status;
 }
 
 Status Agent::BeginLocked(SyncReason reason) {

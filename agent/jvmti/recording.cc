@@ -107,8 +107,13 @@ Status Recording::ChooseMode() {
   return Sampler::Prepare(env_, options());
 }
 
+std::vector<std::string> Recording::StartNotes() const {
+  std::vector<std::string> notes = options().notes;
+  if (fallback_) notes.push_back(FallbackNote());
+  return notes;
+}
+
 std::string Recording::FallbackNote() const {
-  if (!fallback_) return "";
   const uint64_t interval = options().interval;
   std::string text = "this JVM is not patched for AntTracks: samples (";
   text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";

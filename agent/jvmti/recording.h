@@ -70,8 +70,9 @@ class Recording {
   nlohmann::ordered_json Counters(std::string_view state) const;
   // Mode, file, options, size, time, failure and counters.
   nlohmann::ordered_json Describe() const;
-  // Empty, or the line that says that samples are taken because the JVM is not patched.
-  std::string FallbackNote() const;
+  // What the user should know at the beginning: that samples are taken because the JVM is not patched, old
+  // names of options.
+  std::vector<std::string> StartNotes() const;
 
   const RecordingPlan& plan() const { return plan_; }
   bool failed() const { return source_->events().failure().failed(); }
@@ -89,6 +90,7 @@ class Recording {
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
+  std::string FallbackNote() const;
   void NeverBegan(std::string_view why);
   void AddLosses(std::vector<std::string>* notes) const;
 

@@ -51,7 +51,7 @@ core::SessionConfig ConfigOf(const core::Options& options) {
           .wait_bytes = WaitBytes(options),
           .fuzz = options.fuzz,
           .when_full = options.when_full,
-          .stretch_bytes = options.stretch_bytes,
+          .stretch_bytes = static_cast<uint32_t>(options.stretch_bytes),
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
           .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0};
