@@ -205,21 +205,18 @@ Status Recording::End(bool vm_is_alive, std::string_view reason, milliseconds wi
     return Status::Error("the end of the trace could not be written, as the disk does not keep up (no progress for 30 s, or "
                          "60 s in all): " + plan_.file);
   }
-  AddLosses(notes);
+  ReportCounters(notes);
   return {};
 }
 
 void Recording::HoldCollections() { source_->events().exit_gate().ProcessExits({}); }
 
-void Recording::AddLosses(std::vector<std::string>* notes) const {
-  if (const uint64_t lost = source_->events().queue().lost_segments(); lost != 0) {
-    notes->push_back("the trace " + plan_.file + " has losses: " + std::to_string(lost) +
-                     " segments were dropped because the file could not be written fast enough; give a larger queue=");
+// What could be better is for those who ask for it.
+void Recording::ReportCounters(std::vector<std::string>* notes) const {
+  for (const std::string& line : source_->events().CounterLines(core::Severity::kLoss)) {
+    notes->push_back("the trace " + plan_.file + " is incomplete: " + line);
   }
-  if (const uint64_t dropped = source_->events().output().dropped_bytes; dropped != 0) {
-    notes->push_back("the trace " + plan_.file + " has losses: " + std::to_string(dropped) +
-                     " bytes of events were dropped because maxsize was reached; give a larger maxsize=");
-  }
+  for (const std::string& line : source_->events().CounterLines(core::Severity::kNotice)) core::LogInfo(line);
 }
 
 bool Recording::Settle(milliseconds wait) {

@@ -92,7 +92,7 @@ class Recording {
   trace::Result<std::string> FoldProgram() const;
   std::string FallbackNote() const;
   void NeverBegan(std::string_view why);
-  void AddLosses(std::vector<std::string>* notes) const;
+  void ReportCounters(std::vector<std::string>* notes) const;
 
   JavaVM* const java_vm_;
   RecordingPlan plan_;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/sample/sample_session.h"
 
-#include <fmt/format.h>
-
 #include <thread>
 
 namespace anttracks::core {
 
 // The queue itself never makes anybody wait: Push is called with mutex_ held.
 SampleSession::SampleSession(const SampleConfig& config)
-    : EventSource({.fuzz = 0, .bound_bytes = config.queue_bytes, .when_full = WhenFull::kDrop}),
+    : EventSource(ValidIn::kSample,
+                  {.fuzz = 0, .bound_bytes = config.queue_bytes, .when_full = WhenFull::kDrop}),
       when_full_(config.when_full),
       wait_limit_(config.wait_limit) {}
 
@@ -116,21 +115,25 @@ std::string SampleSession::end_reason() const {
   return end_reason_;
 }
 
-std::string SampleSession::CountersJson() const {
+CounterValues SampleSession::counters() const {
   const SampleDefinitionCounts definitions = definitions_.counts();
+  CounterValues values;
+  values.threads = definitions.threads;
+  values.site_classes = definitions.site_classes;
+  values.sites = definitions.sites;
+  values.unknown_frames = definitions.unknown_frames;
+  values.methods = definitions.methods;
+  values.classes = definitions.classes;
+  CountOutput(&values);
+  values.waits = waits_.load();
+  values.blocked_ns = blocked_ns_.load();
   const std::lock_guard lock(mutex_);
-  return fmt::format(
-      R"({{"samples":{},"sample_bytes":{},"sample_deaths":{},"untracked_samples":{},"collections":{},)"
-      R"("raw_bytes":{},"stored_bytes":{},"chunks":{},"files":{},"compressed_chunks":{},"compress_ns":{},)"
-      R"("write_ns":{},"waits":{},"blocked_ns":{},"queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},)"
-      R"("lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"site_classes":{},"sites":{},"unknown_frames":{},"methods":{},"classes":{}}})",
-      sample_count_, sample_bytes_, death_count_, untracked_, collections_, output_.raw_bytes.load(),
-      output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(), output_.compressed_chunks.load(),
-      output_.compress_ns.load(), output_.write_ns.load(), waits_.load(), blocked_ns_.load(),
-      queue_.high_water_bytes(), output_.dropped_chunks.load(), output_.dropped_bytes.load(), queue_.lost_segments(),
-      queue_.lost_bytes(), definitions.threads, definitions.site_classes, definitions.sites, definitions.unknown_frames, definitions.methods,
-      definitions.classes);
+  values.samples = sample_count_;
+  values.sample_bytes = sample_bytes_;
+  values.sample_deaths = death_count_;
+  values.untracked_samples = untracked_;
+  values.collections = collections_;
+  return values;
 }
 
 }  // namespace anttracks::core

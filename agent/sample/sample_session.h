@@ -55,7 +55,7 @@ class SampleSession final : public EventSource {
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
   void HandOver() override;
   std::string end_reason() const override;
-  std::string CountersJson() const override;
+  CounterValues counters() const override;
 
  private:
   static constexpr size_t kSegmentBytes = 16 << 10;
