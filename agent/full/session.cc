@@ -55,7 +55,7 @@ void Session::Finish(std::string_view reason) noexcept {
   failure_.Guard([&] {
     SetEndReason(reason);
     sync_points_.End();
-    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, false);
+    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
   });
   failure_.Deactivate();
   mutators_.walkers().Stop();
@@ -87,15 +87,16 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
   collection.spaces = spaces;
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
-  // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
-  outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd);
+  // What a killed process leaves behind is complete up to the last collection.
+  outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd ? ChunkAfter::kEnds : ChunkAfter::kGoesOn);
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
   gc_events_.CollectionBegins(pause_limit_);
   sync_points_.CollectionBegins(gc.kind);
-  // Those have to know all objects: they move them in an order of their own, or free their classes.
-  mutators_.HandOverAll(PushMode::kTry, gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK);
+  // These have to know all objects: they move them in an order of their own, or free their classes.
+  const bool needs_all = gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK;
+  mutators_.HandOverAll(PushMode::kTry, needs_all ? OnSkipped::kRead : OnSkipped::kWriteAsSkipped);
   collections_.Add(1);
   PushCollection(trace::SegmentKind::kGcBegin, gc);
 }

@@ -99,7 +99,7 @@ bool SpaceLister::List(uint32_t space, std::span<const uint64_t> addresses) {
 uint64_t SpaceLister::ListBlock(uint32_t space, const Stretch& run) {
   Stretch blocks[kLanes];
   blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
-  if (!reader_.ReadStretches(site_classes_, blocks, scratch_, true)) return 0;
+  if (!reader_.ReadStretches(site_classes_, blocks, scratch_, Lookup::kAskVm)) return 0;
   const Stretch block{run.start, scratch_.ends[0]};
   const Scratch::Lane& lane = scratch_.lanes[0];
   return WriteRun(space, block, lane.id_span(), lane.length_span()) ? block.top : 0;

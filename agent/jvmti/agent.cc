@@ -94,7 +94,7 @@ jint Agent::Load(JavaVM* vm, const char* options) noexcept {
       std::fflush(stdout);
       return {};
     }
-    const Status made = MakeLocked(vm, options == nullptr ? "" : options, false);
+    const Status made = MakeLocked(vm, options == nullptr ? "" : options, NoOptions::kDefaults);
     if (!made.ok()) return made;
     state_ = State::kLoaded;
     loaded = true;
@@ -117,7 +117,7 @@ jint Agent::Attach(JavaVM* vm, const char* options) noexcept {
     }
     const std::lock_guard lock(mutex_);
     Notes notes;
-    Status started = StartLocked(vm, text, false, &notes);
+    Status started = StartLocked(vm, text, NoOptions::kDefaults, &notes);
     for (const std::string& note : notes) core::LogWarn(note);
     if (started.ok()) {
       code = JNI_OK;
@@ -156,7 +156,9 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
   switch (request.command) {
     case Command::kAttach:
     case Command::kStart:
-      done = StartLocked(vm, request.options, request.command == Command::kStart, &notes);
+      done =
+          StartLocked(vm, request.options,
+                      request.command == Command::kStart ? NoOptions::kAsBefore : NoOptions::kDefaults, &notes);
       break;
     case Command::kStop:
       done = running ? StopLocked(&notes) : Status::Error("nothing is traced, so there is nothing to stop");
@@ -193,8 +195,8 @@ ordered_json Agent::StateJson() const {
   return json;
 }
 
-trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const {
-  const bool same = again && options.empty() && traces_ != 0;
+trace::Result<RecordingPlan> Agent::Plan(std::string options, NoOptions none) const {
+  const bool same = none == NoOptions::kAsBefore && options.empty() && traces_ != 0;
   if (same) options = last_plan_.text;
   auto parsed = core::ParseOptions(options.c_str());
   if (!parsed.ok()) return parsed.status();
@@ -215,8 +217,8 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const 
   return plan;
 }
 
-Status Agent::MakeLocked(JavaVM* vm, const std::string& options, bool again) {
-  auto plan = Plan(options, again);
+Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none) {
+  auto plan = Plan(options, none);
   if (!plan.ok()) return plan.status();
   core::SetLogLevel(plan->options.log);
   auto made = Recording::Create(vm, std::move(*plan), Callbacks());
@@ -239,10 +241,10 @@ Status Agent::TracedAlready() const {
                         std::to_string(getpid()) + " stop");
 }
 
-Status Agent::StartLocked(JavaVM* vm, const std::string& options, bool again, Notes* notes) {
+Status Agent::StartLocked(JavaVM* vm, const std::string& options, NoOptions none, Notes* notes) {
   if (state_ == State::kEnded || dying_) return Status::Error("the JVM is ending");
   if (recording_) return TracedAlready();
-  Status status = MakeLocked(vm, options, again);
+  Status status = MakeLocked(vm, options, none);
   if (status.ok()) status = BeginLocked(SyncReason::kAttach);
   if (status.ok()) *notes = recording_->StartNotes();
   return status;
@@ -264,7 +266,7 @@ Status Agent::BeginLocked(SyncReason reason) {
 
 Status Agent::StopLocked(Notes* notes) {
   const Status status =
-      Caught([&] { return recording_->End(true, "stopped on request", core::limits::kEnd, notes); });
+      Caught([&] { return recording_->End(VmState::kAlive, "stopped on request", core::limits::kEnd, notes); });
   state_ = State::kStopped;
   last_ = recording_->Describe();
   if (recording_->failed()) notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
@@ -299,7 +301,7 @@ void Agent::VmDeath() noexcept {
     const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
     const auto lock = LockWithin(core::limits::kEnd);
     if (!lock.owns_lock()) return Status::Error("the trace has no end: " + std::string(kBusy));
-    if (state_ == State::kRunning) EndLocked(true, "the JVM ended", Left(until));
+    if (state_ == State::kRunning) EndLocked(VmState::kAlive, "the JVM ended", Left(until));
     state_ = State::kEnded;
     return {};
   });
@@ -322,7 +324,7 @@ void Agent::Unload() noexcept {
     const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
     const auto lock = LockWithin(dying_ ? std::chrono::milliseconds(0) : core::limits::kEnd);
     if (!lock.owns_lock()) return {};  // VMDeath has waited for it, and said so
-    if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded", Left(until));
+    if (state_ == State::kRunning) EndLocked(VmState::kGone, "the agent was unloaded", Left(until));
     if (state_ == State::kLoaded) recording_->Forget();
     state_ = State::kEnded;
     return {};
@@ -343,17 +345,17 @@ void Agent::ProcessExit() noexcept {
 void Agent::ExitedLocked() {
   if (state_ == State::kLoaded) recording_->Forget();
   if (state_ == State::kRunning) {
-    EndLocked(false, "the process exited without the end of the JVM", core::limits::kEnd);
+    EndLocked(VmState::kGone, "the process exited without the end of the JVM", core::limits::kEnd);
     recording_->HoldCollections();
   }
   state_ = State::kEnded;
 }
 
 // The recording stays: what is in it now may be there until the process is gone.
-void Agent::EndLocked(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within) {
+void Agent::EndLocked(VmState vm, std::string_view reason, std::chrono::milliseconds within) {
   state_ = State::kEnded;
   Notes notes;
-  const Status ended = recording_->End(vm_is_alive, reason, within, &notes);
+  const Status ended = recording_->End(vm, reason, within, &notes);
   if (!ended.ok()) core::LogError(ended.message());
   for (const std::string& note : notes) core::LogWarn(note);
   if (ended.ok() && !recording_->failed()) core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());

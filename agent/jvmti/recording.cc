@@ -191,8 +191,9 @@ void Recording::NeverBegan(std::string_view why) {
   if (ended) Forget();  // else the writer still has the files, and their disk hangs
 }
 
-Status Recording::End(bool vm_is_alive, std::string_view reason, milliseconds within, std::vector<std::string>* notes) {
-  if (vm_is_alive) {
+Status Recording::End(VmState vm, std::string_view reason, milliseconds within,
+                      std::vector<std::string>* notes) {
+  if (vm == VmState::kAlive) {
     source_->End(Jni(java_vm_), reason);
   } else {
     source_->events().Abandon(reason);

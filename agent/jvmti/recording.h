@@ -39,6 +39,9 @@ struct RecordingPlan {
   std::string stats;       // as file
 };
 
+// At the end of a trace: whether the VM can still be asked.
+enum class VmState : bool { kGone, kAlive };
+
 class Recording {
  public:
   // The events are enabled, the files exist, nothing is recorded yet.
@@ -51,7 +54,7 @@ class Recording {
   trace::Status Begin(trace::SyncReason reason);
   // What the user should know of how it ended goes to notes. An error: the end of the file could not be written. Takes about
   // as long as within at most, whatever the disk does; see stream/wait_budget.h.
-  trace::Status End(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within,
+  trace::Status End(VmState vm, std::string_view reason, std::chrono::milliseconds within,
                     std::vector<std::string>* notes);
   // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
   void HoldCollections();

@@ -32,14 +32,14 @@ uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t site
   WaitForRoom();
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active()) return 0;
-  if (interval != interval_) Flush(false);
+  if (interval != interval_) Flush(ChunkAfter::kGoesOn);
   interval_ = interval;
   const uint64_t now = clock_.Now();
   if (samples_.size() + deaths_.size() == 0) pending_since_ = now;
   sample_count_++;
   sample_bytes_ += bytes;
   samples_.Sample(interval, sample_count_, now, thread, site_class, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
-  if (samples_.size() >= kSegmentBytes) Flush(false);
+  if (samples_.size() >= kSegmentBytes) Flush(ChunkAfter::kGoesOn);
   return sample_count_;
 }
 
@@ -49,7 +49,7 @@ void SampleSession::Died(uint64_t number) {
   if (samples_.size() + deaths_.size() == 0) pending_since_ = clock_.Now();
   death_count_++;
   deaths_.Death(collections_, number);
-  if (deaths_.size() >= kSegmentBytes) Flush(false);
+  if (deaths_.size() >= kSegmentBytes) Flush(ChunkAfter::kGoesOn);
 }
 
 void SampleSession::Untracked() {
@@ -58,19 +58,19 @@ void SampleSession::Untracked() {
 }
 
 // Samples first: a death may be that of one of them.
-void SampleSession::Flush(bool end_chunk) {
+void SampleSession::Flush(ChunkAfter chunk) {
   trace::ByteBuffer samples, deaths;
   samples_.Finish(&samples);
   deaths_.Finish(&deaths);
-  const bool both = !samples.empty() && !deaths.empty();
-  if (!samples.empty()) queue_.PushSegments(samples.span(), PushMode::kBounded, end_chunk && !both);
-  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kForce, end_chunk);
+  const ChunkAfter after_samples = deaths.empty() ? chunk : ChunkAfter::kGoesOn;
+  if (!samples.empty()) queue_.PushSegments(samples.span(), PushMode::kBounded, after_samples);
+  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kForce, chunk);
 }
 
 void SampleSession::HandOver() {
   const std::lock_guard lock(mutex_);
   if (finished_ || samples_.size() + deaths_.size() == 0) return;
-  if (clock_.Now() - pending_since_ >= kMostAge) Flush(true);
+  if (clock_.Now() - pending_since_ >= kMostAge) Flush(ChunkAfter::kEnds);
 }
 
 // What the VM does not tell is left open: kind, cause and spaces.
@@ -87,7 +87,7 @@ void SampleSession::PushCollection(trace::SegmentKind kind) {
 void SampleSession::CollectionBegin() {
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active() || pauses_++ != 0) return;
-  Flush(false);
+  Flush(ChunkAfter::kGoesOn);
   collections_++;
   PushCollection(trace::SegmentKind::kGcBegin);
 }
@@ -104,7 +104,7 @@ void SampleSession::Finish(std::string_view reason) noexcept {
     const std::lock_guard lock(mutex_);
     finished_ = true;
     end_reason_ = reason;
-    if (failure_.active()) Flush(false);
+    if (failure_.active()) Flush(ChunkAfter::kGoesOn);
   });
   failure_.Deactivate();
   queue_.Close();

@@ -63,7 +63,7 @@ class SampleSession final : public EventSource {
 
   void WaitForRoom();
   // With mutex_ held.
-  void Flush(bool end_chunk);
+  void Flush(ChunkAfter chunk);
   void PushCollection(trace::SegmentKind kind);
 
   const WhenFull when_full_;

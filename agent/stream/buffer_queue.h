@@ -77,6 +77,9 @@ struct QueueConfig {
   std::chrono::milliseconds wait_limit = limits::kHangs;
 };
 
+// The chunk of the file that segments get into.
+enum class ChunkAfter : bool { kGoesOn, kEnds };
+
 class BufferQueue {
  public:
   BufferQueue(const Clock& clock, const QueueConfig& config);
@@ -92,7 +95,8 @@ class BufferQueue {
   // hangs.
   bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
-  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false, WaitBudget* budget = nullptr);
+  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk = ChunkAfter::kGoesOn,
+                    WaitBudget* budget = nullptr);
   // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
   bool PushMark(uint8_t kind);
   // Puts a LOSS there for what is lost elsewhere. False: out of memory.
