@@ -35,8 +35,9 @@ void Session::Begin(trace::SyncReason reason) {
   reason_ = reason;
   gc_events_.Begin(vm_.gc_workers);
   mutators_.Start();
-  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("no memory for budget=");
-  if (budget_.share() != trace::kWholeShare && !skipped_.Make(vm_)) failure_.Fail("no memory for share=");
+  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("not enough memory for budget=");
+  if (budget_.share() != trace::kWholeShare && !skipped_.Make(vm_))
+    failure_.Fail("not enough memory for share=");
   failure_.Activate();
 }
 

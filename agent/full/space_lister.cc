@@ -49,7 +49,7 @@ bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const
   const bool fits = stream_.open() && space_ == space && bytes <= stream_.room();
   if (!fits && !Close()) return false;
   if (!stream_.open() && !stream_.Open(outlet_.queue, bytes)) {
-    outlet_.failure.Fail("no memory for a sync point");
+    outlet_.failure.Fail("not enough memory for a sync point");
     return false;
   }
   space_ = space;

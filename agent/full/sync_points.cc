@@ -113,8 +113,9 @@ void SyncPoints::Lose() {
   if (!outlet_.failure.active()) return;
   if (!first_.load()) return Abandon("the trace could not be written fast enough");
   open_.store(false);
-  outlet_.failure.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= "
-                       "or a faster disk");
+  outlet_.failure.Fail(
+      "the trace file could not be written fast enough for the first sync point; give a larger queue= or a "
+      "faster disk");
 }
 
 void SyncPoints::Abandon(std::string_view reason) {

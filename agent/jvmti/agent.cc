@@ -24,7 +24,7 @@ using trace::SyncReason;
 
 // How long a stop waits for threads that are on their way out.
 constexpr std::chrono::seconds kSettleWithin{5};
-constexpr std::string_view kBusy = "a request to the agent has not ended; does the disk answer?";
+constexpr std::string_view kBusy = "an earlier request to the agent has not ended yet; does the disk answer?";
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
 void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
@@ -129,7 +129,7 @@ jint Agent::Attach(JavaVM* vm, const char* options) noexcept {
   return code;
 }
 
-// Nobody reads a reply that has no file: errors are told on stderr then.
+// Nobody reads a reply that has no file: errors go to stderr then.
 jint Agent::Answer(JavaVM* vm, const core::Request& request) {
   ordered_json reply;
   reply["ok"] = false;
@@ -308,7 +308,7 @@ void Agent::VmDeath() noexcept {
   if (!outcome.ok()) core::LogError(outcome.message());
 }
 
-// Asked for by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
+// Requested by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
 void Agent::DataDump() noexcept {
   const Status outcome = Caught([this]() -> Status {
     const auto lock = LockWithin(core::limits::kStats);

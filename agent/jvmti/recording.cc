@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using trace::Status;
 
 constexpr milliseconds kPause{1};
-// A collection that was asked for and made no file begin is asked for again; until that is given up.
+// A collection that was requested and began no file is requested again; until that is given up.
 constexpr milliseconds kAskAgainAfter{500};
 constexpr std::chrono::seconds kRotateWithin{10};
 
@@ -70,7 +70,7 @@ Recording::~Recording() {
 Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
   if (java_vm_->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
     env_ = nullptr;
-    return Status::Error("this JVM has no JVMTI 11, or it is about to end");
+    return Status::Error("this JVM does not offer JVM TI 11, or it is about to end");
   }
   Status status = ChooseMode();
   if (status.ok()) status = OpenFile();
@@ -115,11 +115,13 @@ std::vector<std::string> Recording::StartNotes() const {
 
 std::string Recording::FallbackNote() const {
   const uint64_t interval = options().interval;
-  std::string text = "this JVM is not patched for AntTracks: samples (";
+  std::string text = "this JVM is not patched for AntTracks, so samples are taken (";
   text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";
   text +=
-      ") instead of every object, so estimates instead of exact numbers, and no addresses or moves; for all of that run "
-      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on that, mode=sample is silent)";
+      ") instead of every object: estimates instead of exact numbers, no addresses, no moves; for a full trace "
+      "run "
+      "build/jdk/bin/java, which scripts/quickstart builds (mode=full refuses other JVMs, mode=sample omits "
+      "this message)";
   std::string ignored;
   for (const std::string& name : options().full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
   return text + ignored;
@@ -153,7 +155,7 @@ trace::Result<std::string> Recording::FoldProgram() const {
   Dl_info info{};
   static const char here = 0;
   if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) {
-    return Status::Error("keep=yes: the system does not tell where the agent's library is");
+    return Status::Error("keep=yes: cannot find out where the agent's library is");
   }
   const std::string library = core::AbsolutePath(info.dli_fname);
   const size_t slash = library.rfind('/');
@@ -169,13 +171,13 @@ Status Recording::Subscribe(jvmtiEventCallbacks callbacks) {
   for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_DATA_DUMP_REQUEST}) {
     if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
   }
-  if (error != JVMTI_ERROR_NONE) return Status::Error("JVMTI refuses the agent's events");
+  if (error != JVMTI_ERROR_NONE) return Status::Error("the JVM refuses the agent's JVM TI events");
   return {};
 }
 
 Status Recording::Begin(trace::SyncReason reason) {
   JNIEnv* const jni = Jni(java_vm_);
-  const Status status = jni == nullptr ? Status::Error("no JNI in this thread")
+  const Status status = jni == nullptr ? Status::Error("the JVM does not offer JNI to this thread")
                                        : source_->Begin(jni, reason, *writer_, plan_.text);
   if (!status.ok()) NeverBegan(status.message());
   return status;
@@ -203,8 +205,10 @@ Status Recording::End(VmState vm, std::string_view reason, milliseconds within,
   const bool written = writer_->Wait(core::limits::kEndWithoutProgress, for_trace);
   WriteStats(!written || failed() ? "failed" : "ended");
   if (!written) {
-    return Status::Error("the end of the trace could not be written, as the disk does not keep up (no progress for 30 s, or "
-                         "60 s in all): " + plan_.file);
+    return Status::Error(
+        "the end of the trace could not be written, because the disk did not keep up (no progress for 30 s, "
+        "or 60 s in all): " +
+        plan_.file);
   }
   ReportCounters(notes);
   return {};
@@ -228,7 +232,7 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   core::SyncPointSource* const events = source_->rotating();
   if (events == nullptr) {
     return Status::Error("the trace " + plan_.file +
-                         " is one file without bound, so there is nothing to rotate; begin it with maxsize=");
+                         " is one file without bound, so there is nothing to rotate; start it with maxsize=");
   }
   const uint64_t files = events->output().files;
   const auto done = [&] { return events->output().files != files || failed() || cancelled; };
@@ -240,7 +244,7 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   if (failed()) return Status::Error("tracing has stopped: " + events->failure().reason());
   if (events->output().files != files) return {};
   if (cancelled) return Status::Error("the JVM is ending");
-  return Status::Error("no collection began the next file within 10 s; the next one that the program needs will");
+  return Status::Error("no collection began the next file within 10 s; the program's next collection will");
 }
 
 Status Recording::Set(const std::string& change) {

@@ -132,7 +132,7 @@ def attach_to_hung_disk(t):
     with Fifo(t.path("fifo"), 0) as fifo, Program(t, flags, objects=1_500_000) as program:
         program.tell("gc")
         said = program.attach("file=fifo,overwrite=yes,on-overflow=drop,queue=64K,buffer=1K,compress=off", code=12).stderr
-        expect("first sight of the heap" in said and "queue=" in said, f"attach says {said!r}")
+        expect("first sync point" in said and "queue=" in said, f"attach says {said!r}")
         counters = program.status()["trace"]["counters"]
         expect(counters["waits"] == 0 and counters["blocked_ns"] == 0, f"the program waited: {counters}")
         program.tell("gc")
