@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's options, "key=value,key=value" behind the library's path.
+// The agent's options, "name=value,name=value" after the library's path. option_table.h has a row for each.
 //
 // Thread safety: none needed. Units: bytes; shares from 0 to 1.
 #pragma once
@@ -19,21 +19,22 @@ namespace anttracks::core {
 
 struct Options {
   Mode mode = Mode::kAuto;
-  uint64_t interval = 512 << 10;  // bytes of allocation between two samples, on average; 0: every object that JVM TI reports
-  unsigned depth = 16;            // frames of a sample's stack
+  uint64_t interval =
+      512 << 10;  // bytes of allocation between two samples, on average; 0: every object that JVM TI reports
+  unsigned depth = 16;                      // frames of a sample's stack
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
   uint64_t max_bytes = 0;  // of the whole trace; 0: one file without bound
   double deviation = 0.1;  // share of max_bytes that one data file may take
   bool keep = false;       // what is known about live objects, when a data file is deleted
   std::string stats;       // file for the agent's counters; empty: none; see ExpandFile
-  size_t buffer_bytes = 64 << 10;
+  uint64_t buffer_bytes = 64 << 10;
   double fuzz = 0.1;                  // share of buffer_bytes by which buffers differ
-  uint32_t stretch_bytes = 64 << 10;  // 0: whole TLABs
+  uint64_t stretch_bytes = 64 << 10;  // 0: whole TLABs
   double budget_percent = 0;          // of the program's CPU time; 0: no budget
   double share = 1;                   // of TLAB stretches that are read, without a budget
   unsigned walkers = 1;               // threads that read what others have allocated
-  size_t queue_bytes = 32 << 20;
+  uint64_t queue_bytes = 32 << 20;
   WhenFull when_full = WhenFull::kBlock;
   Compression compression = Compression::kFull;
   double threshold = 0.2;    // fill of the queue from which partial compression compresses
@@ -42,20 +43,24 @@ struct Options {
   bool help = false;
   // Names of options that were given and mean nothing when objects are sampled.
   std::vector<std::string> full_only;
+  // For the user: which of the names that were given are old ones.
+  std::vector<std::string> notes;
+
+  bool operator==(const Options&) const = default;
 };
 
 // The error names the option and what would be valid. text may be nullptr (no options).
 trace::Result<Options> ParseOptions(const char* text);
 
-// What a trace that runs can be told, "budget=P%" or, one of samples, "interval=SIZE". One of them is there.
+// What can be changed while a trace runs: budget=, or interval= of a trace of samples. One of them is there.
 struct Change {
   std::optional<double> budget_percent;
   std::optional<uint64_t> interval;
 };
 trace::Result<Change> ParseChange(const std::string& text);
 
-// The table that `help` prints.
-std::string OptionTable();
+// What `help` prints.
+std::string HelpText();
 
 // %p becomes the process id, %% a percent sign.
 std::string ExpandFile(std::string_view pattern, long process_id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent does when memory or time is short, as chosen by the options full= and compress=.
+// What the agent does when memory or time is short, as chosen by the options on-overflow= and compress=.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,12 @@ enum class Compression : uint8_t {
 
 // What is recorded.
 enum class Mode : uint8_t {
+  kAuto,    // full on the patched JVM, samples on any other
   kFull,    // every object; takes the patched JVM
   kSample,  // some objects, by JVM TI; any JVM
-  kAuto,    // full on the patched JVM, samples on any other
 };
+
+// In which traces an option or a counter means something.
+enum class ValidIn : uint8_t { kBoth, kFull, kSample };
 
 }  // namespace anttracks::core

@@ -73,9 +73,10 @@ void SyncEnd(void* context) noexcept {
 void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
   Session& session = *static_cast<Session*>(context);
   if (!session.failure().active()) return;
-  if (at_safepoint != 0) BeginOfCollection(session);  // the VM thread may do it for the thread
-  InThread(context, [&](Session& s) { s.mutators().Alloc(thread, slot, start, top, at_safepoint != 0); });
-  if (at_safepoint != 0) EndOfCollection(session);
+  const Moment moment = at_safepoint != 0 ? Moment::kSafepoint : Moment::kRunning;
+  if (moment == Moment::kSafepoint) BeginOfCollection(session);  // the VM thread may do it for the thread
+  InThread(context, [&](Session& s) { s.mutators().Alloc(thread, slot, start, top, moment); });
+  if (moment == Moment::kSafepoint) EndOfCollection(session);
 }
 void Object(void* context, void* thread, void** slot, uint64_t address) noexcept {
   if (!static_cast<Session*>(context)->failure().active()) return;

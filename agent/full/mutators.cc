@@ -82,10 +82,10 @@ std::unique_ptr<Scratch> Mutators::TakeScratch() {
   return taken;
 }
 
-bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm) {
+bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, Lookup lookup) {
   headers->resize(batch.outside.size());
   for (size_t i = 0; i < batch.outside.size(); i++) {
-    if (!reader_.ReadHeader(batch.outside[i], &(*headers)[i], ask_vm)) return false;
+    if (!reader_.ReadHeader(batch.outside[i], &(*headers)[i], lookup)) return false;
   }
   return true;
 }
@@ -94,7 +94,7 @@ bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, boo
 bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode) {
   Stretch block[kLanes];
   block[0] = {stretch->start, stretch->start + kMostOfRun};
-  if (!reader_.ReadStretches(state.site_classes, block, scratch, true)) return false;
+  if (!reader_.ReadStretches(state.site_classes, block, scratch, Lookup::kAskVm)) return false;
   block[0].top = scratch.ends[0];
   WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
   stretch->start = block[0].top;
@@ -102,7 +102,7 @@ bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretc
 }
 
 // Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has failed.
-bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm) {
+bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
   std::vector<Header> outside;
@@ -112,7 +112,8 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
   for (Stretch& stretch : stretches) {  // none that walkers have is so long
     while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
-  read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, ask_vm) && ReadOutside(batch, &outside, ask_vm);
+  read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, lookup) &&
+         ReadOutside(batch, &outside, lookup);
   for (unsigned i = 0; read && i < batch.count; i++) {
     if (scratch->ends[i] != stretches[i].top) {
       outlet_.failure.Fail("internal error: the objects of a TLAB do not end where it ends");
@@ -131,20 +132,20 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
   return read;
 }
 
-// In a reader.
+// In a walker.
 bool Mutators::ReadForThread(ThreadState& state, const Batch& batch) {
   bool read = true;
   outlet_.failure.Guard([&] {
-    if (outlet_.failure.active()) read = ReadBatch(state, batch, PushMode::kTry, false);
+    if (outlet_.failure.active()) read = ReadBatch(state, batch, PushMode::kTry, Lookup::kTablesOnly);
   });
   return read;
 }
 
-// In the thread, or when none runs. all: also what walkers have not come to.
-void Mutators::ReadNow(ThreadState& state, PushMode mode, bool all) {
-  const Walkers::Claim claim(walkers_, state, all);
-  for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, true);
-  if (!state.batch.empty()) ReadBatch(state, state.batch, mode, true);
+// In the thread, or when none runs.
+void Mutators::ReadNow(ThreadState& state, PushMode mode, Walkers::Take take) {
+  const Walkers::Claim claim(walkers_, state, take);
+  for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, Lookup::kAskVm);
+  if (!state.batch.empty()) ReadBatch(state, state.batch, mode, Lookup::kAskVm);
   kept_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
   state.batch.Clear();
 }
@@ -155,13 +156,13 @@ void Mutators::HandBatch(ThreadState& state) {
   if (walkers_.Give(state, &state.batch)) {
     kept_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   } else {
-    ReadNow(state, PushMode::kBounded, !walkers_.any());
+    ReadNow(state, PushMode::kBounded, walkers_.any() ? Walkers::Take::kRefused : Walkers::Take::kAll);
   }
 }
 
 // Read when there are as many as can be read side by side, or when all threads together keep more than a pause may have to
 // read: until the next collection they stay where they are.
-void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint) {
+void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Moment moment) {
   if (start == top) return;
   ThreadState* const known = State(thread, slot);
   if (known == nullptr) return;
@@ -175,15 +176,17 @@ void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bo
   if (share != trace::kWholeShare && skipped_.may_skip() && !Budget::Choose(share, &state.random)) {
     return Skip(state, {start, top});
   }
+  const bool safepoint = moment == Moment::kSafepoint;
   if (state.batch.count != 0 && state.batch.share != share) {
     state.wait.Refill(report_limit_);
-    ReadNow(state, at_safepoint ? PushMode::kTry : PushMode::kBounded, at_safepoint);
+    ReadNow(state, safepoint ? PushMode::kTry : PushMode::kBounded,
+            safepoint ? Walkers::Take::kAll : Walkers::Take::kRefused);
   }
   state.batch.share = share;
   state.batch.Add({start, top});
   const uint64_t kept = kept_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
-  if (at_safepoint) {
-    ReadNow(state, PushMode::kTry, true);
+  if (safepoint) {
+    ReadNow(state, PushMode::kTry, Walkers::Take::kAll);
   } else if (state.batch.count == kLanes || kept > walkers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
     HandBatch(state);
   }
@@ -225,19 +228,18 @@ void Mutators::ReadSkipped(ThreadState& state, PushMode mode) {
     state.counts.skipped_words.Add(-((stretch.top - stretch.start) / trace::kWordBytes));
     batch.Add(stretch);
     if (batch.count < kLanes) continue;
-    ReadBatch(state, batch, mode, true);
+    ReadBatch(state, batch, mode, Lookup::kAskVm);
     batch.Clear();
   }
-  if (!batch.empty()) ReadBatch(state, batch, mode, true);
+  if (!batch.empty()) ReadBatch(state, batch, mode, Lookup::kAskVm);
 }
 
-// What was skipped since the last collection: read, or written as that.
-void Mutators::SettleSkipped(bool read, PushMode mode) {
+void Mutators::SettleSkipped(OnSkipped on_skipped, PushMode mode) {
   if (!skipped_.may_skip()) return;
   const std::lock_guard lock(registry_mutex_);
   const auto settle = [&](ThreadState& state) {
     if (state.skipped.empty()) return;
-    read ? ReadSkipped(state, mode) : WriteSkipped(state, mode);
+    on_skipped == OnSkipped::kRead ? ReadSkipped(state, mode) : WriteSkipped(state, mode);
     state.skipped.clear();
   };
   for (ThreadState* state = threads_; state != nullptr; state = state->next) settle(*state);
@@ -280,7 +282,7 @@ void Mutators::ThreadExit(void* thread, void** slot) {
   if (!state) return;
   state->wait.Refill(report_limit_);
   outlet_.failure.Guard([&] {
-    if (outlet_.failure.active()) ReadNow(*state, PushMode::kBounded, true);
+    if (outlet_.failure.active()) ReadNow(*state, PushMode::kBounded, Walkers::Take::kAll);
   });
   walkers_.Forget(*state);
   {
@@ -307,17 +309,18 @@ void Mutators::LastWords(ThreadState& state, void* thread) {
     (void)state.stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, PushMode::kBounded, &state.wait);
   }
   trace::AppendThreadEnd(&last, state.id);
-  (void)outlet_.queue.PushSegments(last.span(), PushMode::kBounded, false, &state.wait);
+  (void)outlet_.queue.PushSegments(last.span(), PushMode::kBounded, ChunkAfter::kGoesOn, &state.wait);
 }
 
 void Mutators::WalkAll() {
   const std::lock_guard lock(registry_mutex_);
-  for (ThreadState* state = threads_; state != nullptr; state = state->next) ReadNow(*state, PushMode::kTry, true);
+  for (ThreadState* state = threads_; state != nullptr; state = state->next)
+    ReadNow(*state, PushMode::kTry, Walkers::Take::kAll);
 }
 
-void Mutators::HandOverAll(PushMode mode, bool read_skipped) {
+void Mutators::HandOverAll(PushMode mode, OnSkipped on_skipped) {
   WalkAll();
-  SettleSkipped(read_skipped, mode);
+  SettleSkipped(on_skipped, mode);
   const std::lock_guard lock(registry_mutex_);
   for (ThreadState* state = threads_; state != nullptr; state = state->next) {
     staging_.Add(outlet_.queue, state->stream, trace::SegmentKind::kAlloc, state->id, mode, &state->wait);

@@ -25,6 +25,11 @@
 
 namespace anttracks::core {
 
+// When a stretch is reported: while threads run, or at a safepoint, where nobody may wait.
+enum class Moment : bool { kRunning, kSafepoint };
+// What becomes of the stretches that were skipped.
+enum class OnSkipped : bool { kWriteAsSkipped, kRead };
+
 class Mutators {
  public:
   struct Config {
@@ -41,15 +46,15 @@ class Mutators {
   void Start() { walkers_.Start(walker_count_); }
 
   // The thread allocated the objects in [start, top).
-  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, bool at_safepoint);
+  void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Moment moment);
   // One, outside its TLAB.
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
 
   // Reads what was reported and not yet read.
   void WalkAll();
-  // Queues what was reported. read_skipped: what was skipped since the last collection is read, else written as that.
-  void HandOverAll(PushMode mode, bool read_skipped);
+  // Queues what was reported, and settles what was skipped since the last collection.
+  void HandOverAll(PushMode mode, OnSkipped on_skipped);
   // Forgets what its threads remember of site-class pairs.
   void ForgetSiteClasses();
 
@@ -74,18 +79,18 @@ class Mutators {
   void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,
                 std::span<const uint32_t> lengths, PushMode mode);
   void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
-  bool ReadOutside(const Batch& batch, std::vector<Header>* headers, bool ask_vm);
+  bool ReadOutside(const Batch& batch, std::vector<Header>* headers, Lookup lookup);
   bool ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode);
-  bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, bool ask_vm);
+  bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup);
   bool ReadForThread(ThreadState& state, const Batch& batch);
   std::unique_ptr<Scratch> TakeScratch();
   void HandBatch(ThreadState& state);
-  void ReadNow(ThreadState& state, PushMode mode, bool all);
+  void ReadNow(ThreadState& state, PushMode mode, Walkers::Take take);
 
   void Skip(ThreadState& state, const Stretch& stretch);
   void ReadSkipped(ThreadState& state, PushMode mode);
   void WriteSkipped(ThreadState& state, PushMode mode);
-  void SettleSkipped(bool read, PushMode mode);
+  void SettleSkipped(OnSkipped on_skipped, PushMode mode);
 
   Definitions& definitions_;
   ObjectReader& reader_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/full/session.h"
 
-#include <fmt/format.h>
-
 #include "trace/events.h"
 
 namespace anttracks::core {
@@ -11,6 +9,7 @@ namespace {
 constexpr uint64_t kAdjustNs = 100'000'000;
 // What a report costs beside what is measured: a call, and the way there in the VM.
 constexpr uint64_t kReportNs = 100;
+constexpr double kPpmOfPercent = 10'000;
 
 }  // namespace
 
@@ -36,8 +35,9 @@ void Session::Begin(trace::SyncReason reason) {
   reason_ = reason;
   gc_events_.Begin(vm_.gc_workers);
   mutators_.Start();
-  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("no memory for budget=");
-  if (budget_.share() != trace::kWholeShare && !skipped_.Make(vm_)) failure_.Fail("no memory for share=");
+  if (budget_percent_ != 0 && !SetBudget(budget_percent_)) failure_.Fail("not enough memory for budget=");
+  if (budget_.share() != trace::kWholeShare && !skipped_.Make(vm_))
+    failure_.Fail("not enough memory for share=");
   failure_.Activate();
 }
 
@@ -56,7 +56,7 @@ void Session::Finish(std::string_view reason) noexcept {
   failure_.Guard([&] {
     SetEndReason(reason);
     sync_points_.End();
-    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, false);
+    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
   });
   failure_.Deactivate();
   mutators_.walkers().Stop();
@@ -88,15 +88,16 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
   collection.spaces = spaces;
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
-  // Behind the end of a collection the chunk ends: what a killed process leaves behind is that complete.
-  outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd);
+  // What a killed process leaves behind is complete up to the last collection.
+  outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd ? ChunkAfter::kEnds : ChunkAfter::kGoesOn);
 }
 
 void Session::CollectionBegin(const AntTracksGC& gc) {
   gc_events_.CollectionBegins(pause_limit_);
   sync_points_.CollectionBegins(gc.kind);
-  // Those have to know all objects: they move them in an order of their own, or free their classes.
-  mutators_.HandOverAll(PushMode::kTry, gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK);
+  // These have to know all objects: they move them in an order of their own, or free their classes.
+  const bool needs_all = gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK;
+  mutators_.HandOverAll(PushMode::kTry, needs_all ? OnSkipped::kRead : OnSkipped::kWriteAsSkipped);
   collections_.Add(1);
   PushCollection(trace::SegmentKind::kGcBegin, gc);
 }
@@ -161,35 +162,51 @@ std::string Session::end_reason() const {
   return end_reason_;
 }
 
-std::string Session::CountersJson() const {
+CounterValues Session::counters() const {
   AllocCounts alloc;
   mutators_.AddCounts(&alloc);
+  CounterValues values;
+  values.objects = alloc.objects.value();
+  values.bytes = alloc.words.value() * trace::kWordBytes;
+  values.tlabs = alloc.tlabs.value();
+  values.outside_objects = alloc.outside.value();
+  values.skipped_bytes = alloc.skipped_words.value() * trace::kWordBytes;
+  values.walk_ns = alloc.walk_ns.value();
+
   const Walkers& walkers = mutators_.walkers();
+  values.batches_read = walkers.batches_read();
+  values.batches_refused = walkers.batches_refused();
+  values.walker_rests = walkers.rests();
+
   const GcCounts gc = gc_events_.counts();
+  values.collections = collections_.value();
+  values.moves = gc.moves;
+  values.slides = gc.slides;
+  values.fillers = gc.fillers;
+  values.found_objects = gc.found;
+
+  values.sync_objects = sync_points_.objects();
+  values.sync_points = sync_points_.completed();
+  values.abandoned_sync_points = sync_points_.abandoned();
+  values.sync_pause_ns = sync_points_.pause_ns();
+
+  values.share_ppm = uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare;
+  values.budget_ppm = static_cast<uint64_t>(budget_.percent() * kPpmOfPercent);
+  values.spent_ppm = static_cast<uint64_t>(budget_.spent_percent() * kPpmOfPercent);
+
   const DefinitionCounts definitions = definitions_.counts();
-  return fmt::format(
-      R"({{"objects":{},"bytes":{},"tlabs":{},"outside_objects":{},"sync_objects":{},"collections":{},)"
-      R"("moves":{},"slides":{},"fillers":{},"skipped_bytes":{},"found_objects":{},"share_ppm":{},)"
-      R"("budget_ppm":{},"spent_ppm":{},"raw_bytes":{},"stored_bytes":{},"chunks":{},)"
-      R"("files":{},"sync_points":{},"abandoned_sync_points":{},"requested_collections":{},"sync_pause_ns":{},)"
-      R"("compressed_chunks":{},"compress_ns":{},"write_ns":{},"waits":{},"blocked_ns":{},"walk_ns":{},)"
-      R"("batches_read":{},"batches_refused":{},"walker_rests":{},)"
-      R"("folded_files":{},"unfolded_files":{},"fold_cpu_ns":{},)"
-      R"("queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},"lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"site_classes":{},"sites":{},"unknown_sites":{},"methods":{},"classes":{},)"
-      R"("live_site_classes":{},"table_bytes":{}}})",
-      alloc.objects.value(), alloc.words.value() * trace::kWordBytes, alloc.tlabs.value(),
-      alloc.outside.value(), sync_points_.objects(), collections_.value(), gc.moves, gc.slides, gc.fillers,
-      alloc.skipped_words.value() * trace::kWordBytes, gc.found, uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare,
-      static_cast<uint64_t>(budget_.percent() * 10'000), static_cast<uint64_t>(budget_.spent_percent() * 10'000),
-      output_.raw_bytes.load(), output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(),
-      sync_points_.completed(), sync_points_.abandoned(), output_.requested_collections.load(), sync_points_.pause_ns(),
-      output_.compressed_chunks.load(), output_.compress_ns.load(), output_.write_ns.load(), queue_.waits(),
-      queue_.blocked_ns(), alloc.walk_ns.value(), walkers.batches_read(), walkers.batches_refused(), walkers.rests(),
-      output_.folded_files.load(), output_.unfolded_files.load(),
-      output_.fold_cpu_ns.load(), queue_.high_water_bytes(), output_.dropped_chunks.load(),
-      output_.dropped_bytes.load(), queue_.lost_segments(), queue_.lost_bytes(), definitions.threads, definitions.site_classes,
-      definitions.sites, definitions.unknown_sites, definitions.methods, definitions.classes, definitions.live_site_classes, definitions.table_bytes);
+  values.threads = definitions.threads;
+  values.site_classes = definitions.site_classes;
+  values.sites = definitions.sites;
+  values.unknown_sites = definitions.unknown_sites;
+  values.methods = definitions.methods;
+  values.classes = definitions.classes;
+  values.live_site_classes = definitions.live_site_classes;
+  values.table_bytes = definitions.table_bytes;
+  CountOutput(&values);
+  values.waits = queue_.waits();
+  values.blocked_ns = queue_.blocked_ns();
+  return values;
 }
 
 }  // namespace anttracks::core

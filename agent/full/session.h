@@ -104,7 +104,7 @@ class Session final : public SyncPointSource {
 
   std::string end_reason() const override;
   // Counters of threads that run may lag behind each other.
-  std::string CountersJson() const override;
+  CounterValues counters() const override;
 
  private:
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);

@@ -49,7 +49,7 @@ bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const
   const bool fits = stream_.open() && space_ == space && bytes <= stream_.room();
   if (!fits && !Close()) return false;
   if (!stream_.open() && !stream_.Open(outlet_.queue, bytes)) {
-    outlet_.failure.Fail("no memory for a sync point");
+    outlet_.failure.Fail("not enough memory for a sync point");
     return false;
   }
   space_ = space;
@@ -99,7 +99,7 @@ bool SpaceLister::List(uint32_t space, std::span<const uint64_t> addresses) {
 uint64_t SpaceLister::ListBlock(uint32_t space, const Stretch& run) {
   Stretch blocks[kLanes];
   blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
-  if (!reader_.ReadStretches(site_classes_, blocks, scratch_, true)) return 0;
+  if (!reader_.ReadStretches(site_classes_, blocks, scratch_, Lookup::kAskVm)) return 0;
   const Stretch block{run.start, scratch_.ends[0]};
   const Scratch::Lane& lane = scratch_.lanes[0];
   return WriteRun(space, block, lane.id_span(), lane.length_span()) ? block.top : 0;

@@ -101,7 +101,7 @@ void SyncPoints::Begin(std::span<const AntTracksSpace> spaces) {
 void SyncPoints::Complete() {
   trace::ByteBuffer segment;
   trace::AppendSyncEnd(&segment, lister_.objects(), lister_.words() * trace::kWordBytes);
-  outlet_.PushFrame(segment, true);
+  outlet_.PushFrame(segment, ChunkAfter::kEnds);
   if (!outlet_.queue.PushMark(kSyncComplete)) outlet_.failure.Fail("out of memory");
   objects_.Add(lister_.objects());
   completed_.Add(1);
@@ -113,8 +113,9 @@ void SyncPoints::Lose() {
   if (!outlet_.failure.active()) return;
   if (!first_.load()) return Abandon("the trace could not be written fast enough");
   open_.store(false);
-  outlet_.failure.Fail("the trace file could not be written fast enough for the first sight of the heap; give a larger queue= "
-                       "or a faster disk");
+  outlet_.failure.Fail(
+      "the trace file could not be written fast enough for the first sync point; give a larger queue= or a "
+      "faster disk");
 }
 
 void SyncPoints::Abandon(std::string_view reason) {
@@ -140,41 +141,43 @@ void SyncPoints::Pace() {
 }
 
 // False: stopped, or lost.
-bool SyncPoints::ListSpace(uint32_t space, bool concurrent) {
+bool SyncPoints::ListSpace(uint32_t space, Where where) {
   uint64_t at = lister_.spaces()[space].bottom;
   while (at < lister_.spaces()[space].top) {
-    if (concurrent) Pace();
-    if (concurrent && (stop_.load() || !outlet_.failure.active())) return false;
+    if (where == Where::kBesideProgram) {
+      Pace();
+      if (stop_.load() || !outlet_.failure.active()) return false;
+    }
     if (!lister_.ListSome(space, &at)) return false;
   }
   return true;
 }
 
-// What a young collection may take, or the rest. False: stopped, or lost.
-bool SyncPoints::ListSpaces(bool young, bool concurrent) {
+// False: stopped, or lost.
+bool SyncPoints::ListSpaces(Part part, Where where) {
   for (uint32_t i = 0; i < lister_.spaces().size(); i++) {
     const AntTracksSpace& space = lister_.spaces()[i];
     const bool listed = first_.load() && space.kind == ANTTRACKS_SPACE_EDEN;
-    if (YoungMayTake(space) == young && !listed && !ListSpace(i, concurrent)) return false;
+    if (YoungMayTake(space) == (part == Part::kYoung) && !listed && !ListSpace(i, where)) return false;
   }
   return lister_.Close();
 }
 
 // What is left of it.
 void SyncPoints::ListInPause() {
-  const bool young = young_done_.load() || ListSpaces(true, false);
+  const bool young = young_done_.load() || ListSpaces(Part::kYoung, Where::kInPause);
   young_done_.store(true);
-  young && ListSpaces(false, false) ? Complete() : Lose();
+  young&& ListSpaces(Part::kRest, Where::kInPause) ? Complete() : Lose();
 }
 
 // A collection that waits for the young spaces goes on when they are listed, or when this is over: then it sees by open_ what
 // has become of the sync point.
 void SyncPoints::ListInBackground() {
   outlet_.failure.Guard([this] {
-    bool whole = young_done_.load() || ListSpaces(true, true);
+    bool whole = young_done_.load() || ListSpaces(Part::kYoung, Where::kBesideProgram);
     if (whole) {
       background_.Notify([this] { young_done_.store(true); });
-      whole = ListSpaces(false, true);
+      whole = ListSpaces(Part::kRest, Where::kBesideProgram);
     }
     if (whole) {
       Complete();
@@ -205,7 +208,7 @@ void SyncPoints::FinishYoung() {
   if (!background_.busy() || young_done_.load()) return;
   if (background_.Withdraw()) {
     // Its thread did not come to it, and may be waiting for this very collection: listed here instead.
-    const bool young = ListSpaces(true, false);
+    const bool young = ListSpaces(Part::kYoung, Where::kInPause);
     young_done_.store(true);
     if (!young) return Lose();
     const bool goes_on = background_.Start([this] { ListInBackground(); });

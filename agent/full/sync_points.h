@@ -82,6 +82,10 @@ class SyncPoints {
  private:
   // What a collection waits for.
   enum class Hurry { kNot, kYoung, kAll };
+  // Of the spaces: what a young collection may take, or the rest.
+  enum class Part : bool { kYoung, kRest };
+  // A walk beside the program keeps its pace, and can be stopped.
+  enum class Where : bool { kInPause, kBesideProgram };
 
   bool Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
   void Complete();
@@ -93,8 +97,8 @@ class SyncPoints {
   void Pace();
   void ListInPause();
   void ListInBackground();
-  bool ListSpaces(bool young, bool concurrent);
-  bool ListSpace(uint32_t space, bool concurrent);
+  bool ListSpaces(Part part, Where where);
+  bool ListSpace(uint32_t space, Where where);
 
   const AntTracksVM& vm_;
   const Outlet outlet_;

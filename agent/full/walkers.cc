@@ -153,9 +153,9 @@ bool Walkers::Give(ThreadState& state, Batch* batch) {
   return true;
 }
 
-std::deque<Batch> Walkers::TakeBatches(ReadQueue& queue, bool all) {
+std::deque<Batch> Walkers::TakeBatches(ReadQueue& queue, Take take) {
   std::deque<Batch> batches;
-  if (all) {
+  if (take == Take::kAll) {
     batches.swap(queue.given);
   } else {
     for (; queue.refused != 0; queue.refused--) {
@@ -168,12 +168,12 @@ std::deque<Batch> Walkers::TakeBatches(ReadQueue& queue, bool all) {
   return batches;
 }
 
-Walkers::Claim::Claim(Walkers& walkers, ThreadState& state, bool all) : walkers_(walkers), state_(state) {
+Walkers::Claim::Claim(Walkers& walkers, ThreadState& state, Take take) : walkers_(walkers), state_(state) {
   std::unique_lock lock(walkers_.mutex_);
   ReadQueue& queue = state_.unread;
   walkers_.released_.wait(lock, [&queue] { return !queue.claimed; });
   walkers_.Unlist(state_);
-  batches_ = walkers_.TakeBatches(queue, all);
+  batches_ = walkers_.TakeBatches(queue, take);
   queue.claimed = true;  // last: before, what throws leaves the stream to others
 }
 

@@ -76,7 +76,7 @@ class Walkers {
   // Whether there is room for what would be read.
   using Ready = std::function<bool()>;
 
-  // In a reader: the part of its time in which it waited for a processor since it was asked last.
+  // In a walker: the part of its time in which it waited for a processor since it was asked last.
   using Waited = std::function<double()>;
 
   Walkers(Read read, Ready ready, Waited waited) : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
@@ -92,11 +92,12 @@ class Walkers {
 
   // True: the batch is taken (and empty now).
   bool Give(ThreadState& state, Batch* batch);
+  // Of what a thread has given: what walkers have refused to read, or all that they have not read.
+  enum class Take : bool { kRefused, kAll };
   // Waits until nobody else has the stream, takes it, and gives it back at the end of its life.
   class Claim {
    public:
-    // all: with everything that is not read yet, else with what was refused.
-    Claim(Walkers& walkers, ThreadState& state, bool all);
+    Claim(Walkers& walkers, ThreadState& state, Take take);
     ~Claim();
     Claim(const Claim&) = delete;
     // Oldest first.
@@ -107,9 +108,9 @@ class Walkers {
     ThreadState& state_;
     std::deque<Batch> batches_;
   };
-  // Before the state goes: waits for a reader that has it, drops what is not read.
+  // Before the state goes: waits for a walker that has it, drops what is not read.
   void Forget(ThreadState& state) noexcept;
-  // Waits until no reader is in the heap. What is given and not yet begun is read later.
+  // Waits until no walker is in the heap. What is given and not yet begun is read later.
   void WaitIdle() noexcept;
 
   // Whoever reads says how long it took.
@@ -124,7 +125,7 @@ class Walkers {
   static constexpr size_t kMostBatches = 8;  // of a thread
   static constexpr uint32_t kMostKept = 64;
 
-  // A reader stays out when it waited for more of its time than this, in so many batches.
+  // A walker stays out when it waited for more of its time than this, in so many batches.
   static constexpr double kMostWaited = 0.1;
   static constexpr int kBatchesBetween = 16;
   static constexpr std::chrono::milliseconds kShortestRest{100}, kLongestRest{3200};
@@ -136,7 +137,7 @@ class Walkers {
   void Refused(ReadQueue& queue);
   void List(ThreadState& state) noexcept;
   void Unlist(ThreadState& state);
-  std::deque<Batch> TakeBatches(ReadQueue& queue, bool all);
+  std::deque<Batch> TakeBatches(ReadQueue& queue, Take take);
 
   const Read read_;
   const Ready ready_;

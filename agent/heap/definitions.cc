@@ -78,7 +78,7 @@ uint32_t Definitions::NextId(uint32_t* last) {
 
 std::string Definitions::ExhaustedText() const {
   return "all " + std::to_string(most_id_) +
-         " ids that a trace has for classes, pairs of site and class, or threads are used; begin a new trace";
+         " ids that a trace has for classes, site-class pairs or threads are used; start a new trace";
 }
 
 Definitions::Class* Definitions::DefineClass(uint64_t klass) {

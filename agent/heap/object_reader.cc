@@ -42,7 +42,7 @@ bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   return true;
 }
 
-bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
+bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
   const uint64_t mark = LoadMark(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
@@ -51,15 +51,17 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   if (header->locked) {
     // A heap walk of JVM TI holds the world and must not be waited for; and what the stack of a lock's owner holds may be
     // another object's header by the time it is read.
-    if (!ask_vm && (mark & kMarkBits) != kInflated) return false;
+    if (lookup == Lookup::kTablesOnly && (mark & kMarkBits) != kInflated) return false;
     header->site = vm_.object_site(address);
     if (header->site == ANTTRACKS_SITE_CANNOT_TELL) {
-      if (!ask_vm) return false;
+      if (lookup == Lookup::kTablesOnly) return false;
       header->site = ANTTRACKS_SITE_NONE;
     }
   }
   header->site_class = definitions_.site_classes().Find(header->site, header->klass);
-  if (header->site_class.id == 0 && ask_vm) header->site_class = ResolveSiteClass(header->site, header->klass, address);
+  if (header->site_class.id == 0 && lookup == Lookup::kAskVm) {
+    header->site_class = ResolveSiteClass(header->site, header->klass, address);
+  }
   if (header->site_class.id == 0) return false;
   const ObjectLayout layout = header->site_class.layout;
   header->length = 0;
@@ -70,7 +72,7 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
     header->length = LoadAt<uint32_t>(address + vm_.array_length_offset);
     header->words = layout.array_words(header->length, vm_.object_alignment);
   } else {
-    if (!ask_vm) return false;
+    if (lookup == Lookup::kTablesOnly) return false;
     header->words = vm_.object_bytes(address) / trace::kWordBytes;
     header->length = static_cast<uint32_t>(header->words);
   }
@@ -79,9 +81,9 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, bool ask_vm) {
   return false;
 }
 
-// What a walk does not find in the table of layouts. ask_vm: false for a thread that the VM does not know, and 0 for what
-// only the VM could tell. The bytes of the object, 0 too when tracing has failed.
-uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, bool ask_vm) {
+// What a walk does not find in the table of layouts. The bytes of the object; 0: only the VM could tell, or
+// tracing has failed.
+uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup) {
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
   const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
@@ -94,7 +96,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
     return (bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1};
   }
   Header header;
-  if (!ReadHeader(address, &header, ask_vm)) return 0;
+  if (!ReadHeader(address, &header, lookup)) return 0;
   columns->Put(header.site_class.id, header.length, header.has_length);
   if (narrow && !header.locked && header.site_class.layout.how() != ObjectLayout::kVariable) {
     definitions_.layouts().Put(header.site, static_cast<uint32_t>(header.klass), header.site_class);
@@ -104,7 +106,8 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
 }
 
 template <bool kPlain>
-bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
+bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes],
+                                     Scratch& scratch, Lookup lookup) {
   Columns out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
     Scratch::Lane& lane = scratch.lanes[i];
@@ -112,8 +115,8 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
     if (lane.lengths.size() < MostLengths(stretches[i])) lane.lengths.resize(MostLengths(stretches[i]));
     out[i] = {lane.ids.data(), lane.lengths.data()};
   }
-  const auto resolve = [this, &cache, ask_vm](uint64_t address, Columns* columns) {
-    return ReadOdd(cache, address, columns, ask_vm);
+  const auto resolve = [this, &cache, lookup](uint64_t address, Columns* columns) {
+    return ReadOdd(cache, address, columns, lookup);
   };
   TlabWalker<kPlain, decltype(resolve)> walker(definitions_.layouts(), resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
@@ -124,9 +127,10 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
   return read;
 }
 
-bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm) {
-  return PlainHeaders(vm_) ? ReadSomeStretches<true>(cache, stretches, scratch, ask_vm)
-                              : ReadSomeStretches<false>(cache, stretches, scratch, ask_vm);
+bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+                                 Lookup lookup) {
+  return PlainHeaders(vm_) ? ReadSomeStretches<true>(cache, stretches, scratch, lookup)
+                           : ReadSomeStretches<false>(cache, stretches, scratch, lookup);
 }
 
 }  // namespace anttracks::core

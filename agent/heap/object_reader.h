@@ -43,24 +43,28 @@ struct Scratch {
   uint64_t ends[kLanes] = {};  // where the last object of each ends
 };
 
+// Where a class, site or size may come from. A thread that the VM does not know must not ask it.
+enum class Lookup : bool { kTablesOnly, kAskVm };
+
 class ObjectReader {
  public:
   ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure) : vm_(vm), definitions_(definitions), failure_(failure) {}
 
-  // ask_vm: false in a thread that the VM does not know, which must not ask it. False: only the VM could tell, or tracing has
-  // failed.
-  bool ReadHeader(uint64_t address, Header* header, bool ask_vm = true);
+  // False: only the VM could tell, or tracing has failed.
+  bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
   // Most objects, by one look into the table of layouts; without the site-class pair's layout. False: it takes ReadHeader.
   bool ReadPlain(uint64_t address, Header* header) const;
   // The objects that begin in each of the stretches. False: as above, and scratch means nothing.
-  bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+                     Lookup lookup);
   // The site-class pair of objects of that class (as in their header) that were made at that site; the address is for the message.
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:
-  uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, bool ask_vm);
+  uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
   template <bool kPlain>
-  bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, bool ask_vm);
+  bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+                         Lookup lookup);
 
   const AntTracksVM& vm_;
   Definitions& definitions_;

@@ -22,6 +22,8 @@
 #include <memory>
 #include <vector>
 
+#include "trace/format.h"
+
 namespace anttracks::core {
 
 // Layout of a site-class pair's objects, packed: bits 0 and 1 say how, the rest is for that.
@@ -29,7 +31,9 @@ class ObjectLayout {
  public:
   enum How : uint32_t { kFixed = 0, kArray = 1, kVariable = 2 };
 
-  static ObjectLayout Fixed(uint64_t bytes) { return ObjectLayout(static_cast<uint32_t>(bytes / 8) << 2 | kFixed); }
+  static ObjectLayout Fixed(uint64_t bytes) {
+    return ObjectLayout(static_cast<uint32_t>(bytes / trace::kWordBytes) << 2 | kFixed);
+  }
   static ObjectLayout Array(uint32_t header_bytes, uint32_t log2) {
     return ObjectLayout(header_bytes << 8 | log2 << 2 | kArray);
   }
@@ -42,11 +46,13 @@ class ObjectLayout {
   uint32_t log2() const { return (bits_ >> 2) & 7; }
   uint32_t log2_if_array() const { return how() == kArray ? log2() : 0; }
   // Bytes of an object of length 0, before alignment.
-  uint32_t base_bytes() const { return how() == kArray ? header_bytes() : fixed_words() * 8; }
+  uint32_t base_bytes() const {
+    return how() == kArray ? header_bytes() : fixed_words() * uint32_t{trace::kWordBytes};
+  }
   // alignment: bytes, a power of two.
   uint64_t array_words(uint32_t length, uint32_t alignment) const {
     const uint64_t bytes = header_bytes() + (uint64_t{length} << log2());
-    return ((bytes + alignment - 1) & ~uint64_t{alignment - 1}) / 8;
+    return ((bytes + alignment - 1) & ~uint64_t{alignment - 1}) / trace::kWordBytes;
   }
   uint32_t bits() const { return bits_; }
 

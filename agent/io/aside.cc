@@ -40,7 +40,8 @@ Status Aside::Run(const std::string& failed, std::function<Status()> task, std::
   pthread_t thread;
   const int error = pthread_create(&thread, nullptr, &Aside::Main, job.get());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) return Status::Error(failed + ": no thread: " + std::generic_category().message(error));
+  if (error != 0)
+    return Status::Error(failed + ": cannot start a thread: " + std::generic_category().message(error));
   (void)job.release();
   pthread_detach(thread);
   state_->busy = true;
@@ -55,7 +56,7 @@ void* Aside::Main(void* argument) {
   try {
     status = job->task();
   } catch (const std::exception&) {
-    status = Status::Error("no memory");
+    status = Status::Error("not enough memory");
   }
   job->task = nullptr;
   const std::lock_guard lock(job->state->mutex);

@@ -115,11 +115,11 @@ bool Compressors::StartThread() {
   return started;
 }
 
-const Encoded* Compressors::Front(bool wait) {
+const Encoded* Compressors::Front(Pending pending) {
   if (in_flight_.empty()) return nullptr;
   const Chunk& chunk = *in_flight_.front();
   std::unique_lock lock(mutex_);
-  if (wait) done_.wait(lock, [&chunk] { return chunk.done; });
+  if (pending == Pending::kAwait) done_.wait(lock, [&chunk] { return chunk.done; });
   return chunk.done ? &chunk.encoded : nullptr;
 }
 

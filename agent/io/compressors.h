@@ -57,6 +57,9 @@ struct CompressorCounts {
   std::atomic<uint64_t> cpu_ns{0};
 };
 
+// What becomes of a chunk that is not done.
+enum class Pending : bool { kLeave, kAwait };
+
 class Compressors {
  public:
   static constexpr unsigned kMostThreads = 64;
@@ -73,8 +76,8 @@ class Compressors {
   // compression compresses only when fill, of the queue, is above the threshold. Takes the payload even if
   // full().
   void Submit(trace::ChunkType type, trace::ByteBuffer&& payload, uint64_t sequence, double fill);
-  // The oldest chunk, valid until PopFront; nullptr if there is none, or it is not done and wait is false.
-  const Encoded* Front(bool wait);
+  // The oldest chunk, valid until PopFront; nullptr if there is none, or it is not done and left so.
+  const Encoded* Front(Pending pending);
   // Only after Front gave a chunk.
   void PopFront();
 

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using trace::Status;
 
 Status Error(const std::string& path, int error) {
-  return Status::Error("cannot answer into " + path + ": " + std::generic_category().message(error));
+  return Status::Error("cannot write the answer to " + path + ": " + std::generic_category().message(error));
 }
 
 bool Taken(const std::string& path) {

@@ -85,11 +85,11 @@ void Writer::Loop() {
     PollFolds();
     if (any) continue;
     FlushChunk();
-    WriteEncoded(true);
+    WriteEncoded(Pending::kAwait);
     if (last) break;
   }
   if (!broken_) WriteEnd();
-  WriteEncoded(true);
+  WriteEncoded(Pending::kAwait);
 }
 
 // False: none came within that time.
@@ -119,7 +119,7 @@ void Writer::AddDefinitions() {
 void Writer::Add(core::Buffer& buffer) {
   if (buffer.kind == core::kNextFile || buffer.kind == core::kSyncComplete) {
     FlushChunk();
-    WriteEncoded(true);
+    WriteEncoded(Pending::kAwait);
     if (broken_ || !rotates()) return;
     if (buffer.kind == core::kNextFile) return NextFile();
     return rotation_.trace->SyncPointComplete();
@@ -135,7 +135,7 @@ void Writer::Add(core::Buffer& buffer) {
 
 void Writer::WriteEnd() {
   FlushChunk();
-  WriteEncoded(true);
+  WriteEncoded(Pending::kAwait);
   if (broken_) return;
   const core::Failure& failure = source_.failure();
   std::string reason = source_.end_reason();
@@ -169,7 +169,7 @@ void Writer::FlushChunk() {
 void Writer::FlushDefinitions() {
   if (definitions_.empty() || dropping()) return;
   if (!MakeRoom(definitions_.size() + trace::kChunkHeaderBytes)) {
-    WriteEncoded(true);
+    WriteEncoded(Pending::kAwait);
     if (!dropping()) BeginToDrop();
     return;
   }
@@ -185,24 +185,24 @@ trace::ByteBuffer Writer::Meta() const {
 
 void Writer::WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload) {
   if (broken_) return;
-  while (!dropping() && compressors_.full()) WriteFront(true);
+  while (!dropping() && compressors_.full()) WriteFront(Pending::kAwait);
   if (dropping()) {
     Drop(payload.size());
     return;
   }
   compressors_.Submit(type, std::move(payload), sequence_++, source_.queue().fill());
-  WriteEncoded(false);
+  WriteEncoded(Pending::kLeave);
 }
 
-void Writer::WriteEncoded(bool all) {
-  while (WriteFront(all)) {
+void Writer::WriteEncoded(Pending pending) {
+  while (WriteFront(pending)) {
   }
   if (rotates() && !broken_) FulfilWishes();
 }
 
-// The oldest chunk, if it is done or wait. False: there was none.
-bool Writer::WriteFront(bool wait) {
-  const Encoded* chunk = compressors_.Front(wait);
+// The oldest chunk. False: there is none, or it is not done.
+bool Writer::WriteFront(Pending pending) {
+  const Encoded* chunk = compressors_.Front(pending);
   if (chunk == nullptr) return false;
   if (!broken_) WriteOne(*chunk);
   compressors_.PopFront();

@@ -82,8 +82,8 @@ class Writer {
   void FlushDefinitions();
   void WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload);
   // Writes what the compressors have done; if all, waits for the rest.
-  void WriteEncoded(bool all);
-  bool WriteFront(bool wait);
+  void WriteEncoded(Pending pending);
+  bool WriteFront(Pending pending);
   void WriteOne(const Encoded& chunk);
   void WriteDefinitionChunk(trace::ChunkType type, std::span<const uint8_t> payload);
   void Written(const trace::Status& status, size_t raw, size_t stored);

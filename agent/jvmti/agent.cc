@@ -24,7 +24,7 @@ using trace::SyncReason;
 
 // How long a stop waits for threads that are on their way out.
 constexpr std::chrono::seconds kSettleWithin{5};
-constexpr std::string_view kBusy = "a request to the agent has not ended; does the disk answer?";
+constexpr std::string_view kBusy = "an earlier request to the agent has not ended yet; does the disk answer?";
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
 void JNICALL OnVmDeath(jvmtiEnv*, JNIEnv*) { Agent::Get().VmDeath(); }
@@ -90,15 +90,15 @@ jint Agent::Load(JavaVM* vm, const char* options) noexcept {
     if (recording_) return Status::Error("the agent is loaded already; one -agentpath is enough");
     const auto parsed = core::ParseOptions(options);
     if (parsed.ok() && parsed->help) {
-      std::fputs(core::OptionTable().c_str(), stdout);
+      std::fputs(core::HelpText().c_str(), stdout);
       std::fflush(stdout);
       return {};
     }
-    const Status made = MakeLocked(vm, options == nullptr ? "" : options, false);
+    const Status made = MakeLocked(vm, options == nullptr ? "" : options, NoOptions::kDefaults);
     if (!made.ok()) return made;
     state_ = State::kLoaded;
     loaded = true;
-    if (const std::string note = recording_->FallbackNote(); !note.empty()) core::LogWarn(note);
+    for (const std::string& note : recording_->StartNotes()) core::LogWarn(note);
     return {};
   });
   if (!outcome.ok()) core::LogError(outcome.message());
@@ -117,7 +117,7 @@ jint Agent::Attach(JavaVM* vm, const char* options) noexcept {
     }
     const std::lock_guard lock(mutex_);
     Notes notes;
-    Status started = StartLocked(vm, text, false, &notes);
+    Status started = StartLocked(vm, text, NoOptions::kDefaults, &notes);
     for (const std::string& note : notes) core::LogWarn(note);
     if (started.ok()) {
       code = JNI_OK;
@@ -129,7 +129,7 @@ jint Agent::Attach(JavaVM* vm, const char* options) noexcept {
   return code;
 }
 
-// Nobody reads a reply that has no file: errors are told on stderr then.
+// Nobody reads a reply that has no file: errors go to stderr then.
 jint Agent::Answer(JavaVM* vm, const core::Request& request) {
   ordered_json reply;
   reply["ok"] = false;
@@ -156,7 +156,9 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
   switch (request.command) {
     case Command::kAttach:
     case Command::kStart:
-      done = StartLocked(vm, request.options, request.command == Command::kStart, &notes);
+      done =
+          StartLocked(vm, request.options,
+                      request.command == Command::kStart ? NoOptions::kAsBefore : NoOptions::kDefaults, &notes);
       break;
     case Command::kStop:
       done = running ? StopLocked(&notes) : Status::Error("nothing is traced, so there is nothing to stop");
@@ -193,12 +195,12 @@ ordered_json Agent::StateJson() const {
   return json;
 }
 
-trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const {
-  const bool same = again && options.empty() && traces_ != 0;
+trace::Result<RecordingPlan> Agent::Plan(std::string options, NoOptions none) const {
+  const bool same = none == NoOptions::kAsBefore && options.empty() && traces_ != 0;
   if (same) options = last_plan_.text;
   auto parsed = core::ParseOptions(options.c_str());
   if (!parsed.ok()) return parsed.status();
-  if (parsed->help) return Status::Error(core::OptionTable());
+  if (parsed->help) return Status::Error(core::HelpText());
   RecordingPlan plan;
   plan.options = *parsed;
   plan.text = options;
@@ -215,8 +217,8 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, bool again) const 
   return plan;
 }
 
-Status Agent::MakeLocked(JavaVM* vm, const std::string& options, bool again) {
-  auto plan = Plan(options, again);
+Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none) {
+  auto plan = Plan(options, none);
   if (!plan.ok()) return plan.status();
   core::SetLogLevel(plan->options.log);
   auto made = Recording::Create(vm, std::move(*plan), Callbacks());
@@ -239,14 +241,13 @@ Status Agent::TracedAlready() const {
                         std::to_string(getpid()) + " stop");
 }
 
-Status Agent::StartLocked(JavaVM* vm, const std::string& options, bool again, Notes* notes) {
+Status Agent::StartLocked(JavaVM* vm, const std::string& options, NoOptions none, Notes* notes) {
   if (state_ == State::kEnded || dying_) return Status::Error("the JVM is ending");
   if (recording_) return TracedAlready();
-  Status status = MakeLocked(vm, options, again);
+  Status status = MakeLocked(vm, options, none);
   if (status.ok()) status = BeginLocked(SyncReason::kAttach);
-  if (!status.ok()) return status;
-  if (const std::string note = recording_->FallbackNote(); !note.empty()) notes->push_back(note);
-  return {};
+  if (status.ok()) *notes = recording_->StartNotes();
+  return status;
 }
 
 Status Agent::BeginLocked(SyncReason reason) {
@@ -265,7 +266,7 @@ Status Agent::BeginLocked(SyncReason reason) {
 
 Status Agent::StopLocked(Notes* notes) {
   const Status status =
-      Caught([&] { return recording_->End(true, "stopped on request", core::limits::kEnd, notes); });
+      Caught([&] { return recording_->End(VmState::kAlive, "stopped on request", core::limits::kEnd, notes); });
   state_ = State::kStopped;
   last_ = recording_->Describe();
   if (recording_->failed()) notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
@@ -300,14 +301,14 @@ void Agent::VmDeath() noexcept {
     const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
     const auto lock = LockWithin(core::limits::kEnd);
     if (!lock.owns_lock()) return Status::Error("the trace has no end: " + std::string(kBusy));
-    if (state_ == State::kRunning) EndLocked(true, "the JVM ended", Left(until));
+    if (state_ == State::kRunning) EndLocked(VmState::kAlive, "the JVM ended", Left(until));
     state_ = State::kEnded;
     return {};
   });
   if (!outcome.ok()) core::LogError(outcome.message());
 }
 
-// Asked for by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
+// Requested by the user: jcmd PID JVMTI.data_dump, or SIGQUIT.
 void Agent::DataDump() noexcept {
   const Status outcome = Caught([this]() -> Status {
     const auto lock = LockWithin(core::limits::kStats);
@@ -323,7 +324,7 @@ void Agent::Unload() noexcept {
     const auto until = std::chrono::steady_clock::now() + core::limits::kEnd;
     const auto lock = LockWithin(dying_ ? std::chrono::milliseconds(0) : core::limits::kEnd);
     if (!lock.owns_lock()) return {};  // VMDeath has waited for it, and said so
-    if (state_ == State::kRunning) EndLocked(false, "the agent was unloaded", Left(until));
+    if (state_ == State::kRunning) EndLocked(VmState::kGone, "the agent was unloaded", Left(until));
     if (state_ == State::kLoaded) recording_->Forget();
     state_ = State::kEnded;
     return {};
@@ -344,17 +345,17 @@ void Agent::ProcessExit() noexcept {
 void Agent::ExitedLocked() {
   if (state_ == State::kLoaded) recording_->Forget();
   if (state_ == State::kRunning) {
-    EndLocked(false, "the process exited without the end of the JVM", core::limits::kEnd);
+    EndLocked(VmState::kGone, "the process exited without the end of the JVM", core::limits::kEnd);
     recording_->HoldCollections();
   }
   state_ = State::kEnded;
 }
 
 // The recording stays: what is in it now may be there until the process is gone.
-void Agent::EndLocked(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within) {
+void Agent::EndLocked(VmState vm, std::string_view reason, std::chrono::milliseconds within) {
   state_ = State::kEnded;
   Notes notes;
-  const Status ended = recording_->End(vm_is_alive, reason, within, &notes);
+  const Status ended = recording_->End(vm, reason, within, &notes);
   if (!ended.ok()) core::LogError(ended.message());
   for (const std::string& note : notes) core::LogWarn(note);
   if (ended.ok() && !recording_->failed()) core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());

@@ -49,6 +49,9 @@ class Agent {
  private:
   enum class State { kStopped, kLoaded, kRunning, kEnded };
   using Notes = std::vector<std::string>;
+  // What a start without options means: all defaults, or the options of the trace before, in files of their
+  // own.
+  enum class NoOptions : bool { kDefaults, kAsBefore };
 
   // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents; that it closes
   // the library instead does no harm (-z nodelete).
@@ -58,14 +61,13 @@ class Agent {
   std::unique_lock<std::mutex> LockWithin(std::chrono::milliseconds wait);
   jint Answer(JavaVM* vm, const core::Request& request);
   trace::Status Execute(JavaVM* vm, const core::Request& request, nlohmann::ordered_json* reply);
-  // again: without options those of the trace before, in files of their own.
-  trace::Result<RecordingPlan> Plan(std::string options, bool again) const;
-  trace::Status MakeLocked(JavaVM* vm, const std::string& options, bool again);
-  trace::Status StartLocked(JavaVM* vm, const std::string& options, bool again, Notes* notes);
+  trace::Result<RecordingPlan> Plan(std::string options, NoOptions none) const;
+  trace::Status MakeLocked(JavaVM* vm, const std::string& options, NoOptions none);
+  trace::Status StartLocked(JavaVM* vm, const std::string& options, NoOptions none, Notes* notes);
   trace::Status BeginLocked(trace::SyncReason reason);
   trace::Status StopLocked(Notes* notes);
   trace::Status TracedAlready() const;
-  void EndLocked(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within);
+  void EndLocked(VmState vm, std::string_view reason, std::chrono::milliseconds within);
   void Retire();
   void Reap();
   nlohmann::ordered_json StateJson() const;

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using trace::Status;
 
 constexpr milliseconds kPause{1};
-// A collection that was asked for and made no file begin is asked for again; until that is given up.
+// A collection that was requested and began no file is requested again; until that is given up.
 constexpr milliseconds kAskAgainAfter{500};
 constexpr std::chrono::seconds kRotateWithin{10};
 
@@ -70,7 +70,7 @@ Recording::~Recording() {
 Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
   if (java_vm_->GetEnv(reinterpret_cast<void**>(&env_), JVMTI_VERSION_11) != JNI_OK) {
     env_ = nullptr;
-    return Status::Error("this JVM has no JVMTI 11, or it is about to end");
+    return Status::Error("this JVM does not offer JVM TI 11, or it is about to end");
   }
   Status status = ChooseMode();
   if (status.ok()) status = OpenFile();
@@ -107,14 +107,21 @@ Status Recording::ChooseMode() {
   return Sampler::Prepare(env_, options());
 }
 
+std::vector<std::string> Recording::StartNotes() const {
+  std::vector<std::string> notes = options().notes;
+  if (fallback_) notes.push_back(FallbackNote());
+  return notes;
+}
+
 std::string Recording::FallbackNote() const {
-  if (!fallback_) return "";
   const uint64_t interval = options().interval;
-  std::string text = "this JVM is not patched for AntTracks: samples (";
+  std::string text = "this JVM is not patched for AntTracks, so samples are taken (";
   text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";
   text +=
-      ") instead of every object, so estimates instead of exact numbers, and no addresses or moves; for all of that run "
-      "build/jdk/bin/java, which scripts/quickstart builds (mode=full insists on that, mode=sample is silent)";
+      ") instead of every object: estimates instead of exact numbers, no addresses, no moves; for a full trace "
+      "run "
+      "build/jdk/bin/java, which scripts/quickstart builds (mode=full refuses other JVMs, mode=sample omits "
+      "this message)";
   std::string ignored;
   for (const std::string& name : options().full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
   return text + ignored;
@@ -148,7 +155,7 @@ trace::Result<std::string> Recording::FoldProgram() const {
   Dl_info info{};
   static const char here = 0;
   if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) {
-    return Status::Error("keep=yes: the system does not tell where the agent's library is");
+    return Status::Error("keep=yes: cannot find out where the agent's library is");
   }
   const std::string library = core::AbsolutePath(info.dli_fname);
   const size_t slash = library.rfind('/');
@@ -164,13 +171,13 @@ Status Recording::Subscribe(jvmtiEventCallbacks callbacks) {
   for (const jvmtiEvent event : {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_DATA_DUMP_REQUEST}) {
     if (error == JVMTI_ERROR_NONE) error = env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr);
   }
-  if (error != JVMTI_ERROR_NONE) return Status::Error("JVMTI refuses the agent's events");
+  if (error != JVMTI_ERROR_NONE) return Status::Error("the JVM refuses the agent's JVM TI events");
   return {};
 }
 
 Status Recording::Begin(trace::SyncReason reason) {
   JNIEnv* const jni = Jni(java_vm_);
-  const Status status = jni == nullptr ? Status::Error("no JNI in this thread")
+  const Status status = jni == nullptr ? Status::Error("the JVM does not offer JNI to this thread")
                                        : source_->Begin(jni, reason, *writer_, plan_.text);
   if (!status.ok()) NeverBegan(status.message());
   return status;
@@ -186,8 +193,9 @@ void Recording::NeverBegan(std::string_view why) {
   if (ended) Forget();  // else the writer still has the files, and their disk hangs
 }
 
-Status Recording::End(bool vm_is_alive, std::string_view reason, milliseconds within, std::vector<std::string>* notes) {
-  if (vm_is_alive) {
+Status Recording::End(VmState vm, std::string_view reason, milliseconds within,
+                      std::vector<std::string>* notes) {
+  if (vm == VmState::kAlive) {
     source_->End(Jni(java_vm_), reason);
   } else {
     source_->events().Abandon(reason);
@@ -197,24 +205,23 @@ Status Recording::End(bool vm_is_alive, std::string_view reason, milliseconds wi
   const bool written = writer_->Wait(core::limits::kEndWithoutProgress, for_trace);
   WriteStats(!written || failed() ? "failed" : "ended");
   if (!written) {
-    return Status::Error("the end of the trace could not be written, as the disk does not keep up (no progress for 30 s, or "
-                         "60 s in all): " + plan_.file);
+    return Status::Error(
+        "the end of the trace could not be written, because the disk did not keep up (no progress for 30 s, "
+        "or 60 s in all): " +
+        plan_.file);
   }
-  AddLosses(notes);
+  ReportCounters(notes);
   return {};
 }
 
 void Recording::HoldCollections() { source_->events().exit_gate().ProcessExits({}); }
 
-void Recording::AddLosses(std::vector<std::string>* notes) const {
-  if (const uint64_t lost = source_->events().queue().lost_segments(); lost != 0) {
-    notes->push_back("the trace " + plan_.file + " has losses: " + std::to_string(lost) +
-                     " segments were dropped because the file could not be written fast enough; give a larger queue=");
+// What could be better is for those who ask for it.
+void Recording::ReportCounters(std::vector<std::string>* notes) const {
+  for (const std::string& line : source_->events().CounterLines(core::Severity::kLoss)) {
+    notes->push_back("the trace " + plan_.file + " is incomplete: " + line);
   }
-  if (const uint64_t dropped = source_->events().output().dropped_bytes; dropped != 0) {
-    notes->push_back("the trace " + plan_.file + " has losses: " + std::to_string(dropped) +
-                     " bytes of events were dropped because maxsize was reached; give a larger maxsize=");
-  }
+  for (const std::string& line : source_->events().CounterLines(core::Severity::kNotice)) core::LogInfo(line);
 }
 
 bool Recording::Settle(milliseconds wait) {
@@ -225,7 +232,7 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   core::SyncPointSource* const events = source_->rotating();
   if (events == nullptr) {
     return Status::Error("the trace " + plan_.file +
-                         " is one file without bound, so there is nothing to rotate; begin it with maxsize=");
+                         " is one file without bound, so there is nothing to rotate; start it with maxsize=");
   }
   const uint64_t files = events->output().files;
   const auto done = [&] { return events->output().files != files || failed() || cancelled; };
@@ -237,7 +244,7 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   if (failed()) return Status::Error("tracing has stopped: " + events->failure().reason());
   if (events->output().files != files) return {};
   if (cancelled) return Status::Error("the JVM is ending");
-  return Status::Error("no collection began the next file within 10 s; the next one that the program needs will");
+  return Status::Error("no collection began the next file within 10 s; the program's next collection will");
 }
 
 Status Recording::Set(const std::string& change) {

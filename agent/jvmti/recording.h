@@ -39,6 +39,9 @@ struct RecordingPlan {
   std::string stats;       // as file
 };
 
+// At the end of a trace: whether the VM can still be asked.
+enum class VmState : bool { kGone, kAlive };
+
 class Recording {
  public:
   // The events are enabled, the files exist, nothing is recorded yet.
@@ -51,7 +54,7 @@ class Recording {
   trace::Status Begin(trace::SyncReason reason);
   // What the user should know of how it ended goes to notes. An error: the end of the file could not be written. Takes about
   // as long as within at most, whatever the disk does; see stream/wait_budget.h.
-  trace::Status End(bool vm_is_alive, std::string_view reason, std::chrono::milliseconds within,
+  trace::Status End(VmState vm, std::string_view reason, std::chrono::milliseconds within,
                     std::vector<std::string>* notes);
   // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
   void HoldCollections();
@@ -70,8 +73,9 @@ class Recording {
   nlohmann::ordered_json Counters(std::string_view state) const;
   // Mode, file, options, size, time, failure and counters.
   nlohmann::ordered_json Describe() const;
-  // Empty, or the line that says that samples are taken because the JVM is not patched.
-  std::string FallbackNote() const;
+  // What the user should know at the beginning: that samples are taken because the JVM is not patched, old
+  // names of options.
+  std::vector<std::string> StartNotes() const;
 
   const RecordingPlan& plan() const { return plan_; }
   bool failed() const { return source_->events().failure().failed(); }
@@ -89,8 +93,9 @@ class Recording {
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
   // Empty: no keep=.
   trace::Result<std::string> FoldProgram() const;
+  std::string FallbackNote() const;
   void NeverBegan(std::string_view why);
-  void AddLosses(std::vector<std::string>* notes) const;
+  void ReportCounters(std::vector<std::string>* notes) const;
 
   JavaVM* const java_vm_;
   RecordingPlan plan_;

@@ -112,8 +112,9 @@ Status Sampler::Prepare(jvmtiEnv* env, const core::Options& options) {
   wanted.can_get_source_file_name = 1;
   jvmtiError error = env->AddCapabilities(&wanted);
   if (error != JVMTI_ERROR_NONE) {
-    return Status::Error("this JVM does not let the agent sample allocations (JVM TI error " + std::to_string(error) +
-                         "): it takes JDK 11 or newer, and only one agent at a time may sample");
+    return Status::Error("this JVM does not let the agent sample allocations (JVM TI error " +
+                         std::to_string(error) +
+                         "): JDK 11 or newer is needed, and only one agent at a time may sample");
   }
   return TellInterval(env, options.interval);
 }

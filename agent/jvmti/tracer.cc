@@ -51,7 +51,7 @@ core::SessionConfig ConfigOf(const core::Options& options) {
           .wait_bytes = WaitBytes(options),
           .fuzz = options.fuzz,
           .when_full = options.when_full,
-          .stretch_bytes = options.stretch_bytes,
+          .stretch_bytes = static_cast<uint32_t>(options.stretch_bytes),
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
           .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0};
@@ -66,7 +66,7 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env) {
   if (function == nullptr) {
     return Status::Error(
         "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
-        "scripts/quickstart (see README), or leave out mode=full to sample");
+        "scripts/quickstart (see README), or leave out mode=full to take samples");
   }
   const AntTracksVM* vm = nullptr;
   const jvmtiError error = function(env, ANTTRACKS_ABI_VERSION, &vm);
@@ -78,7 +78,7 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env) {
   }
   if (vm->unsupported != nullptr) {
     return Status::Error("this JVM cannot be traced as it is set up: " + std::string(vm->unsupported) +
-                         "; mode=sample takes it as it is");
+                         "; mode=sample works as it is");
   }
   return vm;
 }
@@ -92,7 +92,7 @@ Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, 
   if (!vm.ok()) return vm.status();
   if (vm_.gc_workers == 0 || vm_.heap_end == 0) {
     return Status::Error(
-        "the patched JVM does not tell where its heap is: build JDK and agent from the same sources "
+        "the patched JVM does not report where its heap is: build JDK and agent from the same sources "
         "(scripts/build)");
   }
   if (trace_ != nullptr) trace_->HeapKnown(vm_.heap_end - vm_.heap_start);
@@ -118,7 +118,7 @@ Status Tracer::StartVm() {
 
 // The thread that reads the old space of sync points and asks the VM for collections.
 Status Tracer::StartBackground(JNIEnv* jni) {
-  if (jni->PushLocalFrame(8) != JNI_OK) return Status::Error("no memory for the agent's thread");
+  if (jni->PushLocalFrame(8) != JNI_OK) return Status::Error("not enough memory for the agent's thread");
   const jclass type = jni->FindClass("java/lang/Thread");
   const jmethodID make = type == nullptr ? nullptr : jni->GetMethodID(type, "<init>", "(Ljava/lang/String;)V");
   const jstring name = make == nullptr ? nullptr : jni->NewStringUTF("AntTracks");
@@ -126,14 +126,14 @@ Status Tracer::StartBackground(JNIEnv* jni) {
   background_ = thread == nullptr ? nullptr : jni->NewGlobalRef(thread);
   jni->ExceptionClear();
   jni->PopLocalFrame(nullptr);
-  if (background_ == nullptr) return Status::Error("cannot make the agent's thread");
+  if (background_ == nullptr) return Status::Error("cannot create the agent's thread");
   const auto run = [](jvmtiEnv*, JNIEnv*, void* tracer) {
     Tracer& self = *static_cast<Tracer*>(tracer);
     self.session_.background().Loop(self.vm_);
   };
   if (env_->RunAgentThread(background_, run, this, JVMTI_THREAD_NORM_PRIORITY) == JVMTI_ERROR_NONE) return {};
   Release(jni);
-  return Status::Error("JVMTI refuses the agent's thread");
+  return Status::Error("the JVM refuses the agent's thread");
 }
 
 void Tracer::End(JNIEnv*, std::string_view reason) {
@@ -160,7 +160,7 @@ Status Tracer::Set(const core::Change& change) {
     return Status::Error("a trace of every object has no interval; give it a budget, such as budget=3%");
   }
   if (session_.SetBudget(*change.budget_percent)) return {};
-  return Status::Error("there is no memory for a budget");
+  return Status::Error("not enough memory for a budget");
 }
 
 }  // namespace anttracks::jvmti

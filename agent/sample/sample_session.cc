@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/sample/sample_session.h"
 
-#include <fmt/format.h>
-
 #include <thread>
 
 namespace anttracks::core {
 
 // The queue itself never makes anybody wait: Push is called with mutex_ held.
 SampleSession::SampleSession(const SampleConfig& config)
-    : EventSource({.fuzz = 0, .bound_bytes = config.queue_bytes, .when_full = WhenFull::kDrop}),
+    : EventSource(ValidIn::kSample,
+                  {.fuzz = 0, .bound_bytes = config.queue_bytes, .when_full = WhenFull::kDrop}),
       when_full_(config.when_full),
       wait_limit_(config.wait_limit) {}
 
@@ -33,14 +32,14 @@ uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t site
   WaitForRoom();
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active()) return 0;
-  if (interval != interval_) Flush(false);
+  if (interval != interval_) Flush(ChunkAfter::kGoesOn);
   interval_ = interval;
   const uint64_t now = clock_.Now();
   if (samples_.size() + deaths_.size() == 0) pending_since_ = now;
   sample_count_++;
   sample_bytes_ += bytes;
   samples_.Sample(interval, sample_count_, now, thread, site_class, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
-  if (samples_.size() >= kSegmentBytes) Flush(false);
+  if (samples_.size() >= kSegmentBytes) Flush(ChunkAfter::kGoesOn);
   return sample_count_;
 }
 
@@ -50,7 +49,7 @@ void SampleSession::Died(uint64_t number) {
   if (samples_.size() + deaths_.size() == 0) pending_since_ = clock_.Now();
   death_count_++;
   deaths_.Death(collections_, number);
-  if (deaths_.size() >= kSegmentBytes) Flush(false);
+  if (deaths_.size() >= kSegmentBytes) Flush(ChunkAfter::kGoesOn);
 }
 
 void SampleSession::Untracked() {
@@ -59,19 +58,19 @@ void SampleSession::Untracked() {
 }
 
 // Samples first: a death may be that of one of them.
-void SampleSession::Flush(bool end_chunk) {
+void SampleSession::Flush(ChunkAfter chunk) {
   trace::ByteBuffer samples, deaths;
   samples_.Finish(&samples);
   deaths_.Finish(&deaths);
-  const bool both = !samples.empty() && !deaths.empty();
-  if (!samples.empty()) queue_.PushSegments(samples.span(), PushMode::kBounded, end_chunk && !both);
-  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kForce, end_chunk);
+  const ChunkAfter after_samples = deaths.empty() ? chunk : ChunkAfter::kGoesOn;
+  if (!samples.empty()) queue_.PushSegments(samples.span(), PushMode::kBounded, after_samples);
+  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kForce, chunk);
 }
 
 void SampleSession::HandOver() {
   const std::lock_guard lock(mutex_);
   if (finished_ || samples_.size() + deaths_.size() == 0) return;
-  if (clock_.Now() - pending_since_ >= kMostAge) Flush(true);
+  if (clock_.Now() - pending_since_ >= kMostAge) Flush(ChunkAfter::kEnds);
 }
 
 // What the VM does not tell is left open: kind, cause and spaces.
@@ -88,7 +87,7 @@ void SampleSession::PushCollection(trace::SegmentKind kind) {
 void SampleSession::CollectionBegin() {
   const std::lock_guard lock(mutex_);
   if (finished_ || !failure_.active() || pauses_++ != 0) return;
-  Flush(false);
+  Flush(ChunkAfter::kGoesOn);
   collections_++;
   PushCollection(trace::SegmentKind::kGcBegin);
 }
@@ -105,7 +104,7 @@ void SampleSession::Finish(std::string_view reason) noexcept {
     const std::lock_guard lock(mutex_);
     finished_ = true;
     end_reason_ = reason;
-    if (failure_.active()) Flush(false);
+    if (failure_.active()) Flush(ChunkAfter::kGoesOn);
   });
   failure_.Deactivate();
   queue_.Close();
@@ -116,21 +115,25 @@ std::string SampleSession::end_reason() const {
   return end_reason_;
 }
 
-std::string SampleSession::CountersJson() const {
+CounterValues SampleSession::counters() const {
   const SampleDefinitionCounts definitions = definitions_.counts();
+  CounterValues values;
+  values.threads = definitions.threads;
+  values.site_classes = definitions.site_classes;
+  values.sites = definitions.sites;
+  values.unknown_frames = definitions.unknown_frames;
+  values.methods = definitions.methods;
+  values.classes = definitions.classes;
+  CountOutput(&values);
+  values.waits = waits_.load();
+  values.blocked_ns = blocked_ns_.load();
   const std::lock_guard lock(mutex_);
-  return fmt::format(
-      R"({{"samples":{},"sample_bytes":{},"sample_deaths":{},"untracked_samples":{},"collections":{},)"
-      R"("raw_bytes":{},"stored_bytes":{},"chunks":{},"files":{},"compressed_chunks":{},"compress_ns":{},)"
-      R"("write_ns":{},"waits":{},"blocked_ns":{},"queue_high_water_bytes":{},"dropped_chunks":{},"dropped_bytes":{},)"
-      R"("lost_segments":{},"lost_bytes":{},)"
-      R"("threads":{},"site_classes":{},"sites":{},"unknown_frames":{},"methods":{},"classes":{}}})",
-      sample_count_, sample_bytes_, death_count_, untracked_, collections_, output_.raw_bytes.load(),
-      output_.stored_bytes.load(), output_.chunks.load(), output_.files.load(), output_.compressed_chunks.load(),
-      output_.compress_ns.load(), output_.write_ns.load(), waits_.load(), blocked_ns_.load(),
-      queue_.high_water_bytes(), output_.dropped_chunks.load(), output_.dropped_bytes.load(), queue_.lost_segments(),
-      queue_.lost_bytes(), definitions.threads, definitions.site_classes, definitions.sites, definitions.unknown_frames, definitions.methods,
-      definitions.classes);
+  values.samples = sample_count_;
+  values.sample_bytes = sample_bytes_;
+  values.sample_deaths = death_count_;
+  values.untracked_samples = untracked_;
+  values.collections = collections_;
+  return values;
 }
 
 }  // namespace anttracks::core

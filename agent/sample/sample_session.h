@@ -55,7 +55,7 @@ class SampleSession final : public EventSource {
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
   void HandOver() override;
   std::string end_reason() const override;
-  std::string CountersJson() const override;
+  CounterValues counters() const override;
 
  private:
   static constexpr size_t kSegmentBytes = 16 << 10;
@@ -63,7 +63,7 @@ class SampleSession final : public EventSource {
 
   void WaitForRoom();
   // With mutex_ held.
-  void Flush(bool end_chunk);
+  void Flush(ChunkAfter chunk);
   void PushCollection(trace::SegmentKind kind);
 
   const WhenFull when_full_;

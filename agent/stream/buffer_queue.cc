@@ -220,13 +220,14 @@ Buffer* BufferQueue::MakeSegments(std::span<const uint8_t> segments) {
   return buffer;
 }
 
-bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush, WaitBudget* budget) {
+bool BufferQueue::PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk,
+                               WaitBudget* budget) {
   Buffer* buffer = MakeSegments(segments);
   if (buffer == nullptr) {
     DropUnqueued(1, segments.size());
     return false;
   }
-  buffer->flush = flush;
+  buffer->flush = chunk == ChunkAfter::kEnds;
   return Push(buffer, mode, budget);
 }
 

@@ -9,14 +9,15 @@
 // has it, so that only hand-over takes the lock.
 //
 // Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
-// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which may be
-// less than the bound (wait_bytes: what waits here has its place in the file whatever the writer decides), until the
-// budget of whoever waits is used up; then it goes in all the same, up to twice the bound, and is dropped beyond that.
-// When threads have waited and the writer has taken nothing for the time limit it hangs: nobody waits any more.
+// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which
+// may be less than the bound (wait_bytes: what waits here has its place in the file whatever the writer
+// decides), until the budget of whoever waits is used up; then it goes in all the same, up to twice the bound,
+// and is dropped beyond that. When threads have waited and the writer has taken nothing for the time limit it
+// hangs: nobody waits any more.
 //
-// Stall. Once something was dropped the queue counts as stalled: what comes is dropped at once until the writer takes
-// something, or LetIn. LOSS is queued at the place where the dropped segments would have been. With full=drop nobody
-// waits, and what exceeds the bound is dropped.
+// Stall. Once something was dropped the queue counts as stalled: what comes is dropped at once until the writer
+// takes something, or LetIn. LOSS is queued at the place where the dropped segments would have been. With
+// on-overflow=drop nobody waits, and what exceeds the bound is dropped.
 //
 // Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
 // Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
@@ -76,6 +77,9 @@ struct QueueConfig {
   std::chrono::milliseconds wait_limit = limits::kHangs;
 };
 
+// The chunk of the file that segments get into.
+enum class ChunkAfter : bool { kGoesOn, kEnds };
+
 class BufferQueue {
  public:
   BufferQueue(const Clock& clock, const QueueConfig& config);
@@ -91,7 +95,8 @@ class BufferQueue {
   // hangs.
   bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
-  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, bool flush = false, WaitBudget* budget = nullptr);
+  bool PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk = ChunkAfter::kGoesOn,
+                    WaitBudget* budget = nullptr);
   // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
   bool PushMark(uint8_t kind);
   // Puts a LOSS there for what is lost elsewhere. False: out of memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer writes: a queue of segments, definitions that go ahead of them, and counters. A Session records
-// every object (mode=full), a SampleSession some (mode=sample).
+// What the writer writes: a queue of segments, definitions that go ahead of them, and counters. A Session
+// records every object (mode=full), a SampleSession some (mode=sample).
 //
 // Thread safety: clock, failure, queue and output are full; the virtual functions say who calls them.
 // Ownership: owns queue and counters; outlives the writer.
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/base/clock.h"
+#include "agent/base/counters.h"
 #include "agent/base/exit_gate.h"
 #include "agent/base/failure.h"
 #include "agent/stream/buffer_queue.h"
@@ -32,7 +33,8 @@ struct OutputCounts {
 
 class EventSource {
  public:
-  explicit EventSource(const QueueConfig& config) : queue_(clock_, config) {}
+  // recorded: every object or samples, never both.
+  EventSource(ValidIn recorded, const QueueConfig& config) : recorded_(recorded), queue_(clock_, config) {}
   virtual ~EventSource() = default;
   EventSource(const EventSource&) = delete;
 
@@ -54,10 +56,18 @@ class EventSource {
   virtual void HandOver() {}
   // For END: after Finish or Abandon.
   virtual std::string end_reason() const = 0;
-  // As they stand, a JSON object. Any thread.
-  virtual std::string CountersJson() const = 0;
+  // As they stand. Any thread. Those of threads that run may lag behind each other.
+  virtual CounterValues counters() const = 0;
+  std::string CountersJson() const { return core::CountersJson(counters(), recorded_); }
+  std::vector<std::string> CounterLines(Severity severity) const {
+    return core::CounterLines(counters(), recorded_, severity);
+  }
 
  protected:
+  // What the writer and the queue have counted.
+  void CountOutput(CounterValues* values) const;
+
+  const ValidIn recorded_;
   const Clock clock_;
   Failure failure_;
   BufferQueue queue_;

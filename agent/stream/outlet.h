@@ -16,11 +16,10 @@ struct Outlet {
   BufferQueue& queue;
   Failure& failure;
 
-  // What the segments around it make no sense without; nothing may follow one that is missing. flush: the chunk ends behind
-  // it.
-  void PushFrame(const trace::ByteBuffer& segment, bool flush = false) const {
+  // What the segments around it make no sense without; nothing may follow one that is missing.
+  void PushFrame(const trace::ByteBuffer& segment, ChunkAfter chunk = ChunkAfter::kGoesOn) const {
     if (failure.failed()) return;
-    if (!queue.PushSegments(segment.span(), PushMode::kForce, flush)) failure.Fail("out of memory");
+    if (!queue.PushSegments(segment.span(), PushMode::kForce, chunk)) failure.Fail("out of memory");
   }
 };
 

@@ -16,7 +16,7 @@ namespace anttracks::core {
 
 class SyncPointSource : public EventSource {
  public:
-  using EventSource::EventSource;
+  explicit SyncPointSource(const QueueConfig& config) : EventSource(ValidIn::kFull, config) {}
 
   // The next collection that can be one shall be a sync point and begin a new file. Any thread.
   void WantSyncPoint() { wanted_.store(true, std::memory_order_relaxed); }

@@ -144,7 +144,8 @@ void Round(core::Session& session, const std::vector<Allocated>& objects, size_t
     if (next == first) next++;  // larger than a stretch: outside TLABs in a real heap
     const auto began = std::chrono::steady_clock::now();
     for (const auto& [start, top] : filled) {
-      session.mutators().Alloc(slot, slot, reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(top), false);
+      session.mutators().Alloc(slot, slot, reinterpret_cast<uint64_t>(start), reinterpret_cast<uint64_t>(top),
+                               core::Moment::kRunning);
     }
     session.mutators().WalkAll();
     figures->ns += std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();

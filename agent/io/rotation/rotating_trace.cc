@@ -133,7 +133,7 @@ void RotatingTrace::StopFold() {
 void RotatingTrace::Unfolded(uint32_t index, const std::string& why) {
   folds_.unfolded++;
   if (std::exchange(said_unfolded_, true)) return;
-  core::LogWarn("keep=yes: who allocated the older live objects, and when, is lost with the data file before " +
+  core::LogWarn("keep=yes: the provenance of older live objects is lost with the data file before " +
                 files_.data_path(index) + ": " + why);
 }
 

@@ -27,6 +27,8 @@ def refused(name, agent, words, flags=PARALLEL, prepare=None, jdk=None):
 
 
 refused("An unknown option is refused by name, with the valid ones", "fiel=x", ("fiel", "file", "compress", "overwrite"))
+refused("An unknown option is answered with the one that is meant", "maxsise=1M", ("maxsise", "did you mean 'maxsize'?"))
+refused("An option under its old and its new name is refused", "readers=1,walkers=1", ("walkers", "readers", "given twice"))
 refused("An option without a value is refused by name", "compress", ("compress", "value"))
 refused("A value that is no size is refused", "buffer=12Q", ("buffer", "12Q"))
 refused("A value out of range is refused", "buffer=1", ("buffer",))
@@ -82,10 +84,18 @@ def existing_file(t):
 def help_option(t):
     done = run(java_command("Life", ("return",), PARALLEL, "help"), cwd=t.folder)
     text = done.stdout + done.stderr
-    for word in ("mode=", "interval=", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=", "buffer=", "fuzz=", "stretch=", "queue=", "full=",
+    for word in ("mode=", "interval=", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=", "buffer=", "fuzz=", "stretch=", "queue=", "on-overflow=",
                  "compress=", "threshold=", "compressors=", "stats=", "log="):
         expect(word in text, f"{word} is not in the help:\n{tail(text)}")
     expect(not [n for n in os.listdir(t.folder) if n.endswith(".trace")], "help wrote a trace")
+
+
+@test("Old names of options are taken, and one line each says the new name")
+def old_names(t):
+    done = run(java_command("Life", ("return",), PARALLEL, f"file={t.path('trace')},readers=0,full=drop"))
+    lines = [line for line in done.stderr.splitlines() if "anttracks" in line]
+    expect(done.returncode == 0 and lines == ["[anttracks] warning: option readers is now called walkers",
+                                              "[anttracks] warning: option full is now called on-overflow"], f"stderr: {done.stderr!r}")
 
 
 @test("Without options the trace is named after the process")

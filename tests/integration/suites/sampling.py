@@ -257,10 +257,10 @@ def fallback(t):
 @test("Options that mean nothing without the patch are named in that line")
 def ignored(t):
     done = run(java_command("Life", ("return",), flags_of("Parallel"),
-                            f"file={t.path('trace')},maxsize=1M,keep=yes,readers=2,interval=64K", jdk=stock_java()))
+                            f"file={t.path('trace')},maxsize=1M,keep=yes,walkers=2,interval=64K", jdk=stock_java()))
     lines = [line for line in done.stderr.splitlines() if "anttracks" in line]
     expect(done.returncode == 0 and len(lines) == 1, f"{done.returncode} {done.stderr!r}")
-    expect("ignored: maxsize, keep, readers" in lines[0] and "65536" in lines[0], lines[0])
+    expect("ignored: maxsize, keep, walkers" in lines[0] and "65536" in lines[0], lines[0])
     expect(os.listdir(t.folder) == ["trace"], f"files: {os.listdir(t.folder)}")
     expect(analyze_json("info", t.path("trace"))["interval"] == 65536, "interval")
 
@@ -327,7 +327,7 @@ def attached(t):
                 expect(process.poll() is None, "the program ended")
             load = [home + "/bin/jcmd", str(process.pid), "JVMTI.agent_load", os.environ.get("ANTTRACKS_AGENT") or
                     os.path.join(os.path.dirname(ANALYZER), "libanttracks.so")]
-            wrong = run([*load, f'"file={t.path("trace")},mode=sample,readers=1"'])
+            wrong = run([*load, f'"file={t.path("trace")},mode=sample,walkers=1"'])
             expect("return code: 0" not in wrong.stdout, wrong.stdout)
             done = run([*load, f'"file={t.path("trace")},mode=sample,interval=64K"'])
             expect("return code: 0" in done.stdout, f"{done.stdout} {done.stderr}")

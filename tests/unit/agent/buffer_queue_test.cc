@@ -193,7 +193,7 @@ TEST_CASE("without fuzz all buffers have one capacity") {
   }
 }
 
-TEST_CASE("full=drop does not wait; the first sync point may use twice the bound then") {
+TEST_CASE("on-overflow=drop does not wait; the first sync point may use twice the bound then") {
   QueueConfig config = WaitingLong();
   config.when_full = WhenFull::kDrop;
   Queue q(config);

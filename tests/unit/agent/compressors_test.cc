@@ -72,7 +72,7 @@ struct Pool {
   }
   // Waits. True: compressed.
   bool Next() {
-    const Encoded* chunk = compressors.Front(true);
+    const Encoded* chunk = compressors.Front(Pending::kAwait);
     REQUIRE(chunk != nullptr);
     REQUIRE(chunk->status.ok());
     const bool compressed = chunk->compressed;
@@ -90,7 +90,7 @@ TEST_CASE("chunks come out in order and as ChunkEncoder makes them, also from ma
   std::minstd_rand random(1);
   uint64_t popped = 0, compressed = 0;
   const auto pop = [&](bool wait) {
-    const Encoded* chunk = compressors.Front(wait);
+    const Encoded* chunk = compressors.Front(wait ? Pending::kAwait : Pending::kLeave);
     if (chunk == nullptr) return false;
     REQUIRE(chunk->status.ok());
     REQUIRE(chunk->sequence == popped);
@@ -159,7 +159,7 @@ TEST_CASE("compress=full with a queue that fills up compresses as many chunks as
   Pool pool(2, Compression::kFull, 0.2, &CreateHeld);
   for (unsigned i = 0; i < 5; i++) pool.Submit(i, 0.6);
   CHECK(pool.compressors.started_threads() == 2);
-  CHECK(pool.compressors.Front(false) == nullptr);  // the oldest is not done; those behind it wait
+  CHECK(pool.compressors.Front(Pending::kLeave) == nullptr);  // the oldest is not done; those behind it wait
   CHECK(pool.compressors.in_flight() == 5);
   CHECK_FALSE(pool.compressors.full());
   pool.Submit(5, 0.6);
@@ -188,7 +188,7 @@ TEST_CASE("without threads the caller compresses") {
   Pool pool(4, Compression::kFull, 0.2, &CreateNone);
   for (unsigned i = 0; i < 3; i++) pool.Submit(i);
   for (unsigned i = 0; i < 3; i++) {
-    CHECK(pool.compressors.Front(false) != nullptr);
+    CHECK(pool.compressors.Front(Pending::kLeave) != nullptr);
     CHECK(pool.Next());
   }
   CHECK(attempts == 1);  // not tried for every chunk
@@ -215,14 +215,14 @@ TEST_CASE("a chunk over the limit of the format is an error at its place") {
   large.Resize(trace::kMaxChunkRawBytes + 1);
   pool.compressors.Submit(ChunkType::kData, std::move(large), 1, 0);
   pool.Submit(2);
-  CHECK(pool.compressors.Front(true)->status.ok());
+  CHECK(pool.compressors.Front(Pending::kAwait)->status.ok());
   pool.compressors.PopFront();
-  const Encoded* refused = pool.compressors.Front(true);
+  const Encoded* refused = pool.compressors.Front(Pending::kAwait);
   CHECK_FALSE(refused->status.ok());
   CHECK(refused->bytes.empty());
   CHECK(refused->sequence == 1);
   pool.compressors.PopFront();
-  CHECK(pool.compressors.Front(true)->status.ok());
+  CHECK(pool.compressors.Front(Pending::kAwait)->status.ok());
   CHECK(pool.compressors.counts().raw_bytes == 200'000);
 }
 

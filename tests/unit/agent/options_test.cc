@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/base/options.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
+
+#include "agent/base/option_table.h"
 
 namespace anttracks::core {
 namespace {
@@ -39,7 +39,8 @@ TEST_CASE("no options mean the defaults") {
 
 TEST_CASE("every option is taken") {
   const auto options = ParseOptions(
-      "file=a=b.trace,overwrite=yes,maxsize=3G,dev=0.25,keep=yes,buffer=8K,fuzz=0.3,stretch=128K,queue=2M,full=drop,"
+      "file=a=b.trace,overwrite=yes,maxsize=3G,dev=0.25,keep=yes,buffer=8K,fuzz=0.3,stretch=128K,walkers=2,"
+      "queue=2M,on-overflow=drop,"
       "compress=partial,threshold=0.75,compressors=3,stats=%p.json,log=debug,help");
   REQUIRE(options.ok());
   CHECK(options->file == "a=b.trace");
@@ -51,6 +52,7 @@ TEST_CASE("every option is taken") {
   CHECK(options->buffer_bytes == 8192);
   CHECK(options->fuzz == 0.3);
   CHECK(options->stretch_bytes == 128 << 10);
+  CHECK(options->walkers == 2);
   CHECK(options->queue_bytes == 2 << 20);
   CHECK(options->when_full == WhenFull::kDrop);
   CHECK(options->compression == Compression::kPartial);
@@ -58,14 +60,74 @@ TEST_CASE("every option is taken") {
   CHECK(options->compressors == 3);
   CHECK(options->log == LogLevel::kDebug);
   CHECK(options->help);
+  CHECK(options->notes.empty());
+}
+
+TEST_CASE("each row's default is a valid value, and the one that no option means") {
+  for (const Option& option : OptionRows()) {
+    CAPTURE(option.name);
+    const std::string value = DefaultValue(option);
+    if (value.empty()) continue;
+    Options options;
+    CHECK(SetOption(option, value, &options));
+    CHECK(DefaultValue(option) == value);
+    CHECK(options == Options());
+  }
+}
+
+TEST_CASE("an old name of an option is taken, and the user is told the new one") {
+  const auto walkers = ParseOptions("readers=3");
+  REQUIRE(walkers.ok());
+  CHECK(walkers->walkers == 3);
+  CHECK(walkers->notes == std::vector<std::string>{"option readers is now called walkers"});
+  CHECK(walkers->full_only == std::vector<std::string>{"readers"});
+  const auto overflow = ParseOptions("full=drop,mode=sample");
+  REQUIRE(overflow.ok());
+  CHECK(overflow->when_full == WhenFull::kDrop);
+  CHECK(overflow->notes == std::vector<std::string>{"option full is now called on-overflow"});
+  CHECK(ParseOptions("readers=17").message() ==
+        "option readers: '17' is not valid; give a number from 0 to 16");
+  CHECK(ParseOptions("readers=1,mode=sample").message() ==
+        "option readers means nothing with mode=sample; leave it out");
+}
+
+TEST_CASE("an option under both of its names is given twice") {
+  for (const char* text : {"readers=1,walkers=1", "full=drop,on-overflow=drop"}) {
+    CAPTURE(text);
+    const auto options = ParseOptions(text);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message().find("given twice") != std::string::npos);
+  }
+  CHECK(ParseOptions("walkers=1,readers=1").message() ==
+        "option readers is given twice, once as walkers; one of them is the old name");
+}
+
+TEST_CASE("an unknown option is answered with the one that is meant, if any is close") {
+  for (const auto& [given, meant] : {std::pair("maxsise=1M", "maxsize"),
+                                     {"fiel=x", "file"},
+                                     {"compres=off", "compress"},
+                                     {"walker=1", "walkers"},
+                                     {"reader=1", "walkers"},
+                                     {"overflow=drop", "on-overflow"}}) {
+    CAPTURE(given);
+    const std::string message = ParseOptions(given).message();
+    CHECK(message.find(std::string("unknown option '") + given + "'; did you mean '" + meant +
+                       "'? valid options: ") == 0);
+  }
+  for (const char* given : {"", "x=1", "nonsense=1", "=1"}) {
+    CAPTURE(given);
+    CHECK(ParseOptions((std::string("log=info,") + given).c_str()).message().find("did you mean") ==
+          std::string::npos);
+  }
 }
 
 TEST_CASE("an unknown option is refused, and the valid ones are named") {
   const auto options = ParseOptions("file=x,maxsiez=3G");
   REQUIRE_FALSE(options.ok());
   CHECK(options.message().find("maxsiez") != std::string::npos);
-  for (const char* valid : {"mode", "interval", "depth", "file", "overwrite", "maxsize", "dev", "keep", "buffer", "fuzz", "stretch", "queue", "full",
-                            "compress", "threshold", "compressors", "stats", "log", "help"}) {
+  for (const char* valid :
+       {"mode", "interval", "depth", "file", "overwrite", "maxsize", "dev", "keep", "buffer", "fuzz", "stretch",
+        "queue", "on-overflow", "compress", "threshold", "compressors", "stats", "log", "help"}) {
     CAPTURE(valid);
     CHECK(options.message().find(std::string(valid)) != std::string::npos);
   }
@@ -97,9 +159,10 @@ TEST_CASE("malformed values are refused, and the option is named") {
                            "=x",
                            " file=a",
                            "buffer=1M,queue=1M",
-                           "full=wait",
-                           "full=",
-                           "full",
+                           "on-overflow=wait",
+                           "on-overflow=",
+                           "on-overflow",
+                           "help,help",
                            "compress=Partial",
                            "compressors=",
                            "compressors=65",
@@ -191,7 +254,8 @@ TEST_CASE("samples have an interval and a depth") {
   CHECK(options->depth == 3);
   CHECK(ParseOptions("mode=auto,interval=0,depth=256")->interval == 0);
   CHECK(ParseOptions("interval=1G")->interval == 1 << 30);
-  CHECK(ParseOptions("mode=sample,queue=1M,full=drop,compress=off,stats=s,overwrite=yes,log=info,file=a").ok());
+  CHECK(ParseOptions("mode=sample,queue=1M,on-overflow=drop,compress=off,stats=s,overwrite=yes,log=info,file=a")
+            .ok());
 }
 
 TEST_CASE("what means nothing in the mode that was asked for is refused by name") {
@@ -280,20 +344,22 @@ TEST_CASE("a path stays that of the same file when the folder changes") {
   fs::current_path(before);
 }
 
-TEST_CASE("the option table has every option and default, in columns") {
-  const std::string table = OptionTable();
-  for (const char* word :
-       {"mode=auto|full|sample", "interval=", "512K", "depth=", "file=", "overwrite=", "maxsize=", "dev=", "keep=yes|no", "buffer=", "64K", "fuzz=", "stretch=", "queue=", "32M",
-        "full=", "compress=off|partial|full", "threshold=", "compressors=", "stats=PATH", "log=", "help"}) {
-    CAPTURE(word);
-    CHECK(table.find(word) != std::string::npos);
-  }
-  const size_t column = table.find("default") - table.rfind('\n', table.find("default"));
-  for (const char* row : {"full    ", "block   ", "0.2   ", "64K   "}) {
-    const size_t at = table.find(row, table.find("default"));
+TEST_CASE("help has every option, default and range, in columns") {
+  const std::string text = HelpText();
+  for (const Option& option : OptionRows()) {
+    CAPTURE(option.name);
+    const size_t at = text.find(std::string("\n  ").append(option.name).append("= "));
     REQUIRE(at != std::string::npos);
-    CHECK(at - table.rfind('\n', at) == column);
+    const std::string row = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    CHECK(row.find(DefaultValue(option)) != std::string::npos);
+    CHECK(row.find(ValidValues(option)) == text.find("value, meaning") - text.find("  option"));
   }
+  for (const char* word :
+       {"auto, full or sample", "a size from 64K to 4G", "0: whole TLABs", "from 0.5% to 100%", "help"}) {
+    CAPTURE(word);
+    CHECK(text.find(word) != std::string::npos);
+  }
+  CHECK(text.find('`') == std::string::npos);
 }
 
 }  // namespace

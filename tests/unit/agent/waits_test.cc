@@ -181,7 +181,8 @@ void SeeHeap(Slow& slow, size_t objects) {
   slow.callbacks.sync_end(&slow.session());
 }
 
-TEST_CASE("the first sight of the heap waits for a disk that hangs once, and not at all with full=drop") {
+TEST_CASE(
+    "the first sight of the heap waits for a disk that hangs once, and not at all with on-overflow=drop") {
   for (const WhenFull when_full : {WhenFull::kBlock, WhenFull::kDrop}) {
     CAPTURE(static_cast<int>(when_full));
     Slow slow({.when_full = when_full, .first_sight_limit = milliseconds(300)}, milliseconds(0));
@@ -196,7 +197,7 @@ TEST_CASE("the first sight of the heap waits for a disk that hangs once, and not
   }
 }
 
-TEST_CASE("with full=drop the first sight of the heap may use twice the bound") {
+TEST_CASE("with on-overflow=drop the first sight of the heap may use twice the bound") {
   Slow slow({.when_full = WhenFull::kDrop}, milliseconds(0));
   slow.sink().hangs = true;
   SeeHeap(slow, 18'000);
