@@ -119,7 +119,7 @@ def cycles(t, collector):
     expect(judge(t.folder, t.path("last.trace")) == 2, "the last one was not judged")
 
 
-each_collector("stopped and started twenty times under load", cycles)
+each_collector("the agent is stopped and started twenty times under load, and leaves nothing", cycles)
 
 
 def rotated(t, collector):

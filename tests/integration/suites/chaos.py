@@ -48,7 +48,7 @@ def chaos(collector, rotates):
         check_quality(trace)
         expect(judge_rotated(t.folder, trace) >= 2, "too little was judged")
     how = f"in a rotated trace of {BOUND.size // MB} MB" if rotates else "in one file"
-    add(f"Chaos with {collector}, JFR and two other agents {how}: same output, no error, exact heap", body)
+    add(f"Chaos with {collector}, JFR and two other agents changes no output and makes no error, and the heap is exact {how}", body)
 
 
 for collector_ in COLLECTORS:

@@ -155,7 +155,7 @@ def change(t):
     expect(abs(found["other"] - true) <= 6 * sigma, f"{found['other']} objects, {true} are true, deviation {sigma:.0f}")
 
 
-@test("Sampling: estimates by thread, with a thousand threads that come and go")
+@test("Sampling: estimates by thread agree with what was allocated, with a thousand threads that come and go")
 def threads(t):
     trace = sampled(t, "Sampled", ("threads",))
     rows = analyze_json("threads", trace)["threads"]

@@ -17,7 +17,7 @@ std::string Classes(std::vector<std::string> arguments, const TraceBuilder& b = 
   return result.out;
 }
 
-TEST_CASE("ClassesAreListedWithSizeAndWhatWasAllocated") {
+TEST_CASE("classes lists each class with its size and what was allocated of it") {
   CHECK(Classes({}) == 1 + R"out(
 7 classes, allocated: 4 objects, 136 B
 
@@ -32,7 +32,7 @@ TEST_CASE("ClassesAreListedWithSizeAndWhatWasAllocated") {
 )out");
 }
 
-TEST_CASE("ClassesByNameAreSummedAlone") {
+TEST_CASE("classes --name lists and sums the classes of that name alone") {
   CHECK(Classes({"--name", "Node"}) == 1 + R"out(
 2 classes, allocated: 2 objects, 80 B
 
@@ -42,7 +42,7 @@ TEST_CASE("ClassesByNameAreSummedAlone") {
 )out");
 }
 
-TEST_CASE("ClassesTopCutsTheListAndSaysSo") {
+TEST_CASE("classes --top cuts the list and says so") {
   const std::string end = "  ... and 6 more (--top 0 shows all)\n";
   for (const std::string& text : {Classes({"--top", "1"}), Classes({"--top", "1", "--layout"})}) {
     CHECK(text.find("app.Node") != std::string::npos);
@@ -51,7 +51,7 @@ TEST_CASE("ClassesTopCutsTheListAndSaysSo") {
   }
 }
 
-TEST_CASE("ClassesLayoutShowsInheritedFieldsPaddingAndWhatIsNotKnown") {
+TEST_CASE("classes --layout shows inherited fields, padding and what is not known") {
   CHECK(Classes({"--layout"}) == 1 + R"out(
 7 classes, allocated: 4 objects, 136 B
 
@@ -110,7 +110,7 @@ java.lang.Class extends java.lang.Object (loader bootstrap): size varies, 0 obje
 )out");
 }
 
-TEST_CASE("ClassesLayoutWithoutCompressedReferences") {
+TEST_CASE("classes --layout gives a reference that is not compressed eight bytes") {
   TraceBuilder b;
   DefinitionsBuilder s;
   s.Class(1, "byte[]", 1, 0, 24, 0).Class(2, "app.Node[][]", 1, 0, 24, 3);
@@ -143,7 +143,7 @@ byte[] (loader bootstrap): size 24 + 1 n, 0 objects, 0 B
 )out");
 }
 
-TEST_CASE("ClassesAsJson") {
+TEST_CASE("classes --json has the fields of each class") {
   using nlohmann::json;
   const json list = json::parse(Classes({"--layout", "--json"}));
   CHECK(list["objects"] == 4);

@@ -20,7 +20,7 @@ void RunAll(const std::string& bytes) {
   }
 }
 
-TEST_CASE("DamageFlippingAnyByteOfTheFileIsNoticed") {
+TEST_CASE("any byte of a trace that is flipped is noticed") {
   const std::string good = SmallTrace().file();
   for (size_t i = 0; i < good.size(); i++) {
     std::string bad = good;
@@ -49,12 +49,12 @@ void FlipPayloads(const std::string& good) {
   }
 }
 
-TEST_CASE("DamageBehindValidChecksumsNeverCrashes") {
+TEST_CASE("damage behind valid checksums makes no report crash") {
   FlipPayloads(SmallTrace().file());
   FlipPayloads(ClassesTrace().file());
 }
 
-TEST_CASE("DamageCutAnywhereLoadsUpToTheCut") {
+TEST_CASE("a trace that is cut anywhere loads up to the cut") {
   const std::string good = SmallTrace().file();
   for (size_t length = 0; length < good.size(); length++) {
     RunAll(good.substr(0, length));
@@ -63,7 +63,7 @@ TEST_CASE("DamageCutAnywhereLoadsUpToTheCut") {
   }
 }
 
-TEST_CASE("DamageTruncationIsToldAndIsNoError") {
+TEST_CASE("that a trace ends in the middle of a chunk is told, and no error") {
   const std::string good = SmallTrace().file();
   const CommandResult info = Anttracks(good.substr(0, good.size() - 1), {"info"});
   CHECK(info.code == 0);
@@ -74,7 +74,7 @@ TEST_CASE("DamageTruncationIsToldAndIsNoError") {
   CHECK(heap.err.find("note: trace ends in the middle of a chunk") == 0);
 }
 
-TEST_CASE("DamageInTheMiddleStopsThereAndSaysWhere") {
+TEST_CASE("a report on a damaged trace says where the damage is, and ends with code 4") {
   std::string bad = SmallTrace().file();
   bad[bad.size() - 3] ^= 1;  // in the last chunk
   const CommandResult heap = Anttracks(bad, {"heap"});
@@ -84,7 +84,7 @@ TEST_CASE("DamageInTheMiddleStopsThereAndSaysWhere") {
   CHECK(heap.err.find("checksum of a chunk is wrong") != std::string::npos);
 }
 
-TEST_CASE("DamageForeignFilesAreNamed") {
+TEST_CASE("a file that is no trace is told by its kind") {
   const CommandResult hprof = Anttracks("JAVA PROFILE 1.0.2", {"info"});
   CHECK(hprof.code == 3);
   CHECK(hprof.err.find("not an AntTracks trace (it is a Java heap dump (hprof))") != std::string::npos);
@@ -92,13 +92,13 @@ TEST_CASE("DamageForeignFilesAreNamed") {
   CHECK(Anttracks("\x1F\x8B", {"info"}).err.find("(it is a gzip archive)") != std::string::npos);
 }
 
-TEST_CASE("DamageMissingFileIsNamedWithTheReason") {
+TEST_CASE("a file that is missing is named, with the reason") {
   std::ostringstream out, err;
   CHECK(analyzer::Main({"info", "/nonexistent/trace"}, out, err, false) == 3);
   CHECK(err.str() == "anttracks: /nonexistent/trace: No such file or directory\n");
 }
 
-TEST_CASE("DamageUnknownUsageIsExitCodeTwo") {
+TEST_CASE("wrong arguments end with code 2") {
   std::ostringstream out, err;
   CHECK(analyzer::Main({}, out, err, false) == 2);
   CHECK(analyzer::Main({"heap"}, out, err, false) == 2);
@@ -109,7 +109,7 @@ TEST_CASE("DamageUnknownUsageIsExitCodeTwo") {
   CHECK(Anttracks(SmallTrace().file(), {"sites", "--gc", "0"}).code == 2);
 }
 
-TEST_CASE("DamageContradictionsMakeReportsWarn") {
+TEST_CASE("a report on a trace that contradicts itself warns, and ends with code 4") {
   TraceBuilder b = SmallStart();
   SmallAllocs(&b);
   b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 1).Fixed(6));

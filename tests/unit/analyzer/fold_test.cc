@@ -58,7 +58,7 @@ TraceBuilder OriginsFile(uint32_t index, std::initializer_list<uint64_t> records
 // What DataFile0 knows of the sync point of DataFile1: a Node and an Object in a survivor space, int[10] in the old one.
 const std::initializer_list<uint64_t> kOrigins0 = {kTo, 3, 1, 1, 0, 2, 2, 1, kOld + 17 - (kTo + 5), 7, 1, 1};
 
-TEST_CASE("FoldKeepsThreadAndTimeOfWhatIsLiveWhenAFileGoes") {
+TEST_CASE("a fold keeps thread and time of what is live when its file goes") {
   Folder folder;
   WriteRotated(&folder);
   const std::string known = Known(folder);
@@ -79,7 +79,7 @@ TEST_CASE("FoldKeepsThreadAndTimeOfWhatIsLiveWhenAFileGoes") {
   CHECK(Has(verify.out, "1 compared with the heap, 1 taken as the heap"));
 }
 
-TEST_CASE("FoldWritesAFileForItsOwnerAloneAndThroughNoLink") {
+TEST_CASE("a fold writes a file for its owner alone, and through no link") {
   namespace fs = std::filesystem;
   Folder folder;
   WriteRotated(&folder);
@@ -93,7 +93,7 @@ TEST_CASE("FoldWritesAFileForItsOwnerAloneAndThroughNoLink") {
   CHECK(fs::status(out).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("FoldReplacesFilesOfOriginsOnlyWhateverItIsTold") {
+TEST_CASE("a fold replaces nothing but files of origins, whatever it is told") {
   namespace fs = std::filesystem;
   Folder folder;
   WriteRotated(&folder);
@@ -107,7 +107,7 @@ TEST_CASE("FoldReplacesFilesOfOriginsOnlyWhateverItIsTold") {
   CHECK(fs::file_size(out) == 8);
 }
 
-TEST_CASE("FoldGivesTheFirstSyncPointTheQualityOfTheGcBeforeIt") {
+TEST_CASE("a fold gives the first sync point the quality of the collection before it") {
   Folder folder;
   WriteRotated(&folder);
   const nlohmann::json before = QualityOfGcs(folder, 0).at(0);
@@ -122,7 +122,7 @@ TEST_CASE("FoldGivesTheFirstSyncPointTheQualityOfTheGcBeforeIt") {
   CHECK(sync["with_thread"] == 3);
 }
 
-TEST_CASE("FoldOfAFoldKnowsWhatBothFilesKnew") {
+TEST_CASE("a fold of what was folded before knows what both files knew") {
   Folder folder;
   WriteRotated(&folder);
   const std::string known = Known(folder, {"3"});
@@ -138,7 +138,7 @@ TEST_CASE("FoldOfAFoldKnowsWhatBothFilesKnew") {
 }
 
 // G1: the int[10] in the old space is dead, and was not yet collected.
-TEST_CASE("FoldHasNothingOfWhatASyncPointLeavesOut") {
+TEST_CASE("a fold has nothing of what a sync point leaves out") {
   Folder folder;
   WriteRotated(&folder);
   std::vector<TestSpace> spaces = Spaces(0, 0, 9, 24);
@@ -277,7 +277,7 @@ TEST_CASE("sync points without end cannot ask for all origins over and over") {
   CHECK(cost.seconds() < 5 * kSlower);
 }
 
-TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {
+TEST_CASE("a fold changes neither its file nor how it is read") {
   Folder folder;
   WriteRotated(&folder);
   const std::string known = Known(folder), bytes = folder.Read("app.trace.1");
@@ -287,7 +287,7 @@ TEST_CASE("FoldLeavesTheFileAndItsReadingAsTheyAre") {
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
 }
 
-TEST_CASE("FoldWritesRunsAsTheFormatSays") {
+TEST_CASE("a fold writes runs as the format says") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
@@ -317,7 +317,7 @@ TEST_CASE("FoldWritesRunsAsTheFormatSays") {
   CHECK(segments == 1);
 }
 
-TEST_CASE("FoldWaitsForTheSyncPointBehindOneThatWasAbandoned") {
+TEST_CASE("a fold takes the sync point that follows one that was abandoned") {
   Folder folder;
   WriteRotated(&folder);
   folder.Write("app.trace.2", AbandonedDataFile2().file());
@@ -337,7 +337,7 @@ TEST_CASE("FoldWaitsForTheSyncPointBehindOneThatWasAbandoned") {
   CHECK(at_end() != known);
 }
 
-TEST_CASE("FoldRefusesASyncPointThatIsNotComplete") {
+TEST_CASE("a fold refuses a sync point that is not complete") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -350,7 +350,7 @@ TEST_CASE("FoldRefusesASyncPointThatIsNotComplete") {
   CHECK_FALSE(Exists(folder, "app.trace.2.origins"));
 }
 
-TEST_CASE("FoldNeedsADataFileAndItsSuccessor") {
+TEST_CASE("a fold needs a data file and its successor") {
   Folder folder;
   WriteRotated(&folder);
   const CommandResult definitions = FoldFile(folder, "app.trace");
@@ -373,7 +373,7 @@ TEST_CASE("FoldNeedsADataFileAndItsSuccessor") {
   }
 }
 
-TEST_CASE("FoldReplacesAFileOfOriginsOnlyWhenForced") {
+TEST_CASE("a fold replaces a file of origins only with -f") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
@@ -387,7 +387,7 @@ TEST_CASE("FoldReplacesAFileOfOriginsOnlyWhenForced") {
   CHECK(folder.Read("app.trace.1.origins") == origins);
 }
 
-TEST_CASE("FoldWritesNothingWhenItWouldBeTooMuch") {
+TEST_CASE("a fold that would write too much writes nothing") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
@@ -403,7 +403,7 @@ TEST_CASE("FoldWritesNothingWhenItWouldBeTooMuch") {
   CHECK(folder.Read("app.trace.1.origins").size() == bytes);
 }
 
-TEST_CASE("FoldThatCannotWriteLeavesNothing") {
+TEST_CASE("a fold that cannot write leaves nothing") {
   Folder folder;
   WriteRotated(&folder);
   std::filesystem::create_directories(folder.path("app.trace.1.origins") + "/full");
@@ -415,7 +415,7 @@ TEST_CASE("FoldThatCannotWriteLeavesNothing") {
   }
 }
 
-TEST_CASE("FoldHasNothingToKeepBehindALoss") {
+TEST_CASE("a fold has nothing to keep behind a loss") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(0, 0);
@@ -430,7 +430,7 @@ TEST_CASE("FoldHasNothingToKeepBehindALoss") {
   CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
 }
 
-TEST_CASE("FoldOfADamagedFileWritesNothing") {
+TEST_CASE("a fold of a damaged file writes nothing") {
   Folder folder;
   WriteRotated(&folder);
   std::string bad = folder.Read("app.trace.0");
@@ -442,7 +442,7 @@ TEST_CASE("FoldOfADamagedFileWritesNothing") {
   CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
 }
 
-TEST_CASE("OriginsMadeByHandAreTaken") {
+TEST_CASE("origins that were made by hand are taken") {
   Folder folder;
   WriteRotated(&folder);
   const std::string known = Known(folder);
@@ -456,7 +456,7 @@ TEST_CASE("OriginsMadeByHandAreTaken") {
   CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));
 }
 
-TEST_CASE("OriginsThatAreDamagedLeaveTheEventsReadable") {
+TEST_CASE("origins that are damaged leave the events readable") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -478,7 +478,7 @@ TEST_CASE("OriginsThatAreDamagedLeaveTheEventsReadable") {
   }
 }
 
-TEST_CASE("OriginsOfAnotherTraceOrFileAreLeftOut") {
+TEST_CASE("origins of another trace or file are left out") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -498,7 +498,7 @@ TEST_CASE("OriginsOfAnotherTraceOrFileAreLeftOut") {
   CHECK(Has(foreign.err, "(file left out)"));
 }
 
-TEST_CASE("OriginsThatDoNotFitTheSyncPointAreReported") {
+TEST_CASE("origins that do not fit the sync point are reported") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -514,7 +514,7 @@ TEST_CASE("OriginsThatDoNotFitTheSyncPointAreReported") {
   }
 }
 
-TEST_CASE("OriginsThatAreNotInOrderAreReported") {
+TEST_CASE("origins that are not in order are reported") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -528,7 +528,7 @@ TEST_CASE("OriginsThatAreNotInOrderAreReported") {
   CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
 }
 
-TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
+TEST_CASE("origins in a data file and events in a file of origins are out of place") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -545,7 +545,7 @@ TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
   CHECK(Has(verify.out, "ALLOC in a file of origins"));
 }
 
-TEST_CASE("OriginsAreNotATraceByThemselves") {
+TEST_CASE("a file of origins is not a trace by itself") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
@@ -555,7 +555,7 @@ TEST_CASE("OriginsAreNotATraceByThemselves") {
         "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the definitions file\n");
 }
 
-TEST_CASE("FoldAndSyncPointTellFillersApart") {
+TEST_CASE("a fold takes a filler for no object that the sync point lists") {
   // The filler stays in the old space, where the next sync point finds it.
   TraceBuilder first = DataFile0();
   Listing listing;

@@ -14,7 +14,7 @@ void CheckOutput(std::vector<std::string> arguments, const char* expected) {
   CHECK(result.code == 0);
 }
 
-TEST_CASE("InfoShowsProgramCountsAndBytes") {
+TEST_CASE("info shows the program, counts and bytes") {
   CheckOutput({"info"}, R"out(
 file            TRACE, 1.12 KiB, format 2.0
 trace           1122334455667788, process 4711, agent 0.1.0
@@ -50,7 +50,7 @@ ended           cleanly (VM death)
 )out");
 }
 
-TEST_CASE("HeapShowsClassesAfterTheLastCollection") {
+TEST_CASE("heap shows the classes after the last collection") {
   CheckOutput({"heap"}, R"out(
 heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 
@@ -61,7 +61,7 @@ heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 )out");
 }
 
-TEST_CASE("HeapOfAnEarlierCollection") {
+TEST_CASE("heap --gc shows the heap after an earlier collection") {
   CheckOutput({"heap", "--gc", "0"}, R"out(
 heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 
@@ -73,7 +73,7 @@ heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("HeapBySiteAtTheEndHasWhatWasAllocatedSince") {
+TEST_CASE("heap --by site --end has what was allocated since the last collection") {
   CheckOutput({"heap", "--by", "site", "--end"}, R"out(
 heap at the end of the trace, 2.00 ms: 6 objects, 264 B
 
@@ -84,7 +84,7 @@ heap at the end of the trace, 2.00 ms: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("HeapByAgeCountsCollectionsSurvived") {
+TEST_CASE("heap --by age counts the collections that objects survived") {
   CheckOutput({"heap", "--by", "age"}, R"out(
 heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 
@@ -95,7 +95,7 @@ heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 )out");
 }
 
-TEST_CASE("HeapByThreadKnowsWhatTheTraceSawBorn") {
+TEST_CASE("heap --by thread knows the threads of what the trace saw allocated") {
   CheckOutput({"heap", "--by", "thread", "--gc", "0"}, R"out(
 heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 
@@ -107,7 +107,7 @@ heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("HeapBySpace") {
+TEST_CASE("heap --by space adds up each space") {
   CheckOutput({"heap", "--by", "space", "--gc", "0"}, R"out(
 heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 
@@ -117,7 +117,7 @@ heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("HeapTopCutsTheTableAndSaysSo") {
+TEST_CASE("heap --top cuts the table and says so") {
   CheckOutput({"heap", "--top", "1"}, R"out(
 heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 
@@ -127,7 +127,7 @@ heap after GC 1 (full, System.gc()), at 1.52 ms: 5 objects, 240 B
 )out");
 }
 
-TEST_CASE("HeapAsJson") {
+TEST_CASE("heap --json has the moment, totals and rows") {
   CheckOutput({"heap", "--json", "--top", "2"}, R"out(
 {
   "gc": 1,
@@ -152,7 +152,7 @@ TEST_CASE("HeapAsJson") {
 )out");
 }
 
-TEST_CASE("HeapObjectsAreTabSeparatedByAddress") {
+TEST_CASE("heap --objects lists objects by address, separated by tabs") {
   CheckOutput({"heap", "--objects", "--gc", "0"}, R"out(
 0x10180000	app.Node	24	app.List.add(List.java:12)
 0x10180018	java.lang.Object	16	java.lang.Object.clone(Native Method)
@@ -163,7 +163,7 @@ TEST_CASE("HeapObjectsAreTabSeparatedByAddress") {
 )out");
 }
 
-TEST_CASE("GcsHaveOneLineEach") {
+TEST_CASE("gcs has a line for each collection") {
   CheckOutput({"gcs"}, R"out(
   GC  Kind   Cause                 Start  Duration  Before  After  Moved  Stayed  Died  Live
    0  young  Allocation Failure   5.0 us    4.0 us   664 B  264 B      3       0     4     6
@@ -171,7 +171,7 @@ TEST_CASE("GcsHaveOneLineEach") {
 )out");
 }
 
-TEST_CASE("GcsAsJson") {
+TEST_CASE("gcs --json has the same numbers for each collection") {
   CheckOutput({"gcs", "--json"}, R"out(
 {
   "gcs": [
@@ -242,7 +242,7 @@ TEST_CASE("GcsAsJson") {
 )out");
 }
 
-TEST_CASE("SitesMergeTiersAndChains") {
+TEST_CASE("sites puts tiers and callers of a line together") {
   CheckOutput({"sites"}, R"out(
 allocated: 12 objects, 304 B, 3 rows
 
@@ -253,7 +253,7 @@ allocated: 12 objects, 304 B, 3 rows
 )out");
 }
 
-TEST_CASE("SitesWithTiersAndCallers") {
+TEST_CASE("sites --tiers --callers tells tiers and callers apart") {
   CheckOutput({"sites", "--tiers", "--callers"}, R"out(
 allocated: 12 objects, 304 B, 4 rows
 
@@ -267,7 +267,7 @@ allocated: 12 objects, 304 B, 4 rows
 )out");
 }
 
-TEST_CASE("SitesAsJson") {
+TEST_CASE("sites --json has the site, class and callers of each row") {
   CheckOutput({"sites", "--json", "--top", "1", "--callers"}, R"out(
 {
   "objects": 12,
@@ -285,7 +285,7 @@ TEST_CASE("SitesAsJson") {
 )out");
 }
 
-TEST_CASE("SitesWithWhatIsLiveAtTheEnd") {
+TEST_CASE("sites --live has what is live at the end") {
   CheckOutput({"sites", "--live"}, R"out(
 allocated: 12 objects, 304 B, 4 rows
 live at the end of the trace, 2.00 ms: 6 objects, 264 B
@@ -298,7 +298,7 @@ live at the end of the trace, 2.00 ms: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("SitesWithWhatIsLiveAfterACollection") {
+TEST_CASE("sites --live --gc has what is live after a collection") {
   CheckOutput({"sites", "--live", "--gc", "0"}, R"out(
 allocated: 12 objects, 304 B, 5 rows
 live after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
@@ -312,7 +312,7 @@ live after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
 )out");
 }
 
-TEST_CASE("SitesWithWhatIsLiveAsJson") {
+TEST_CASE("sites --live --json has the moment and what is live of each site") {
   CheckOutput({"sites", "--live", "--gc", "1", "--json", "--top", "1"}, R"out(
 {
   "objects": 12,
@@ -337,7 +337,7 @@ TEST_CASE("SitesWithWhatIsLiveAsJson") {
 )out");
 }
 
-TEST_CASE("ThreadsWithTotals") {
+TEST_CASE("threads shows what each thread allocated, and outside of TLABs") {
   CheckOutput({"threads"}, R"out(
   Id  Java id  Objects  Bytes    Share  Outside TLABs  Name
    1        1       10    272   89.5 %              0  main
@@ -347,7 +347,7 @@ TEST_CASE("ThreadsWithTotals") {
 )out");
 }
 
-TEST_CASE("ThreadsAsJson") {
+TEST_CASE("threads --json has the same numbers for each thread") {
   CheckOutput({"threads", "--json"}, R"out(
 {
   "threads": [
@@ -376,13 +376,13 @@ TEST_CASE("ThreadsAsJson") {
 )out");
 }
 
-TEST_CASE("VerifyFindsNothingInAGoodTrace") {
+TEST_CASE("verify finds nothing wrong in a good trace") {
   CheckOutput({"verify"}, R"out(
 4 chunks and 2 collections checked, 6 objects live at the end: no errors
 )out");
 }
 
-TEST_CASE("VerifyAsJson") {
+TEST_CASE("verify --json has what was checked, and no error") {
   CheckOutput({"verify", "--json"}, R"out(
 {
   "errors": 0,

@@ -44,7 +44,7 @@ void CheckSame(const Heap& heap, const Reference& reference, const ObjectShapes&
   REQUIRE(heap.totals().words == words);
 }
 
-TEST_CASE("HeapAgreesWithAPlainMap") {
+TEST_CASE("the heap agrees with a plain map") {
   ObjectShapes shapes;
   for (uint32_t words : {2u, 3u, 4u, 7u, 40u, 512u, 513u, 1500u}) shapes.Add({1, words, words});
   std::mt19937 random(42);
@@ -92,7 +92,7 @@ TEST_CASE("HeapAgreesWithAPlainMap") {
   }
 }
 
-TEST_CASE("HeapRefusesAnObjectWithinALargeOne") {
+TEST_CASE("the heap refuses an object within a large one") {
   ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, 5 * kPageWords});
   const uint32_t small = shapes.Add({2, 0, 2});
@@ -105,7 +105,7 @@ TEST_CASE("HeapRefusesAnObjectWithinALargeOne") {
   CHECK(heap.Insert(98, small, 0) == InsertResult::kOk);
 }
 
-TEST_CASE("HeapPageOfTheSmallestObjectsWithAsManyOriginsIsFull") {
+TEST_CASE("a page holds as many of the smallest objects as fit, each with an origin of its own") {
   ObjectShapes shapes;
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, kPageWords);

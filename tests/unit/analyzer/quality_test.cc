@@ -9,7 +9,7 @@
 namespace anttracks::testing {
 namespace {
 
-TEST_CASE("QualityOfAWholeTraceLacksOnlyWhatWasThereBeforeIt") {
+TEST_CASE("the quality of a whole trace lacks only what was there before it") {
   const CommandResult result = Anttracks(SmallTrace().file(), {"quality"});
   CHECK(result.out == R"out(
   GC  Kind           Time  Live  Complete    Class     Size    Site  Thread  Alloc time
@@ -22,7 +22,7 @@ complete information: 0.0 % of the objects at the first sync point, 80.0 % after
   CHECK(result.code == 0);
 }
 
-TEST_CASE("QualityIsNotKnownBeforeTheSyncPointEnds") {
+TEST_CASE("the quality is not known before the sync point ends") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(folder.Run("quality", {"app.trace.2"}).out == R"out(
@@ -35,7 +35,7 @@ complete information: 16.7 % of the objects at the first sync point, 16.7 % afte
 )out" + 1);
 }
 
-TEST_CASE("QualityOfARotationThatWasReadThroughLosesNothing") {
+TEST_CASE("a rotation that is read through costs no quality") {
   Folder folder;
   WriteRotated(&folder);
   const auto json = nlohmann::json::parse(folder.Run("quality", {"app.trace"}, {"--json"}).out);
@@ -47,7 +47,7 @@ TEST_CASE("QualityOfARotationThatWasReadThroughLosesNothing") {
   CHECK(json["last_gc"].get<double>() == doctest::Approx(4.0 / 6));
 }
 
-TEST_CASE("QualityDoesNotCountFillersAndOverflowIsNoSite") {
+TEST_CASE("the quality counts no fillers, and overflow as no site") {
   DefinitionsBuilder definitions = SmallDefinitions();
   definitions.SiteClass(8, 3, 1);
   TraceBuilder b;
@@ -61,7 +61,7 @@ TEST_CASE("QualityDoesNotCountFillersAndOverflowIsNoSite") {
   CHECK(json["last_gc"].is_null());
 }
 
-TEST_CASE("QualityOfATraceWithoutASyncPointSaysSo") {
+TEST_CASE("quality of a trace without a sync point says that the heap is known nowhere") {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
   CHECK(Anttracks(b.file(), {"quality"}).out == "no complete sync point in the trace: the heap is known nowhere\n");

@@ -41,9 +41,9 @@ Verdict Verify(const Listing& listing) {
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST_CASE("RotationCheckFindsNothingWrongInAGoodListing") { CHECK(Verify(Listing{}).counts.empty()); }
+TEST_CASE("verify finds nothing wrong with a sync point that lists the heap") { CHECK(Verify(Listing{}).counts.empty()); }
 
-TEST_CASE("RotationCheckOldObjectThatIsNotListed") {
+TEST_CASE("verify names an old object that a sync point does not list") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10), .objects = 5, .bytes = 240});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(v.first ==
@@ -52,39 +52,39 @@ TEST_CASE("RotationCheckOldObjectThatIsNotListed") {
   CHECK(v.file == "app.trace.1");
 }
 
-TEST_CASE("RotationCheckFillerThatIsNotListed") {
+TEST_CASE("verify counts a filler that a sync point does not list") {
   const Verdict v = Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(6), .objects = 5, .bytes = 232});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(v.first == "space 2 (survivor) has 3 objects, of which 2 are listed");
 }
 
-TEST_CASE("RotationCheckObjectAtAPlaceWhereThereIsNone") {
+TEST_CASE("verify names an object that is listed where the heap has none") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(1).Fixed(6).WithLength(2, 10), .bytes = 256});
   CHECK(v.counts == Counts{{kMismatch, 2}});  // the Node is missing too
   CHECK(Has(v.first, "java.lang.Object (length 0, site 19: java.lang.Object.clone(Native Method)) is listed at 0x10200078, "
                      "where the heap has no object"));
 }
 
-TEST_CASE("RotationCheckObjectOfAnotherClass") {
+TEST_CASE("verify names an object that is listed with another class") {
   const Verdict v = Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(1).Tlab(-1).WithLength(4, 4), .bytes = 272});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(Has(v.first, "app.Node (length 0, site 16: app.List.add(List.java:12)) is listed at 0x10180018, where the heap "
                      "has java.lang.Object (length 0, site 19"));
 }
 
-TEST_CASE("RotationCheckArrayOfAnotherLengthOfTheSameSize") {
+TEST_CASE("verify names an array that is listed with another length of the same size") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 9)});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(Has(v.first, "int[] (length 9, site 17"));
 }
 
-TEST_CASE("RotationCheckObjectOfAnotherSite") {
+TEST_CASE("verify names an object that is listed with another site") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(5).WithLength(2, 10)});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(Has(v.first, "site 18"));
 }
 
-TEST_CASE("RotationCheckKindsMayDifferIfSiteAndClassAgree") {
+TEST_CASE("an object may be listed as another pair of the same site and class") {
   Folder folder;
   WriteRotated(&folder);
   folder.Write("app.trace", DefinitionsFile(SmallDefinitions().SiteClass(7, 16, 1)).file());
@@ -93,31 +93,31 @@ TEST_CASE("RotationCheckKindsMayDifferIfSiteAndClassAgree") {
   CHECK(Verify(folder).counts.empty());
 }
 
-TEST_CASE("RotationCheckObjectThatIsListedTwice") {
+TEST_CASE("verify names an object that is listed twice") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
                             .objects = 7, .bytes = 320});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(Has(v.first, "is listed twice"));
 }
 
-TEST_CASE("RotationCheckTwiceDoesNotStandForTheOneThatIsMissing") {
+TEST_CASE("an object that is listed twice does not stand for one that is missing") {
   const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
                             .bytes = 296});
   CHECK(v.counts == Counts{{kMismatch, 2}});
 }
 
-TEST_CASE("RotationCheckTotals") {
+TEST_CASE("verify finds that totals of a sync point are not those of what it lists") {
   CHECK(Verify({.objects = 7}).counts == Counts{{"totals that disagree", 1}});
   CHECK(Verify({.bytes = 265}).counts == Counts{{"totals that disagree", 1}});
 }
 
-TEST_CASE("RotationCheckObjectListedInAnotherSpace") {
+TEST_CASE("verify finds an object that is listed in another space") {
   const Verdict v = Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(6).WithLength(4, 4).Tlab(kOld - kTo - 9).WithLength(3, 14),
                             .old = Objects().Tlab(kOld + 14).Fixed(1).WithLength(2, 10)});
   CHECK(v.counts == Counts{{"object outside every space", 1}, {kMismatch, 1}});
 }
 
-TEST_CASE("RotationCheckTopsThatLeaveObjectsOut") {
+TEST_CASE("verify finds an object above the top that a sync point gives its space") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(1, kChunks0);
@@ -129,7 +129,7 @@ TEST_CASE("RotationCheckTopsThatLeaveObjectsOut") {
   CHECK(Verify(folder).counts == Counts{{"object outside every space", 1}});
 }
 
-TEST_CASE("RotationCheckLateOldSpaceThatLeavesAnObjectOut") {
+TEST_CASE("verify names an object that came into the old space before it was listed, and is left out") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -147,7 +147,7 @@ TEST_CASE("RotationCheckLateOldSpaceThatLeavesAnObjectOut") {
   CHECK(Has(v.first, "at 0x102000c0"));
 }
 
-TEST_CASE("RotationCheckYoungObjectThatIsListedAfterACollection") {
+TEST_CASE("verify finds a young object that is listed after a collection") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -161,7 +161,7 @@ TEST_CASE("RotationCheckYoungObjectThatIsListedAfterACollection") {
   CHECK(Verify(folder).counts == Counts{{kOrder, 1}, {kMismatch, 1}});
 }
 
-TEST_CASE("RotationCheckIsGivenUpAtALossAndTheNextSyncPointIsTaken") {
+TEST_CASE("a sync point is compared with nothing after a loss, and the next one is taken as the heap") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(1, kChunks0);
@@ -178,7 +178,7 @@ TEST_CASE("RotationCheckIsGivenUpAtALossAndTheNextSyncPointIsTaken") {
   CHECK(Has(result.out, "0 compared with the heap, 2 taken as the heap"));
 }
 
-TEST_CASE("RotationDataFileThatDoesNotBeginWithASyncPoint") {
+TEST_CASE("verify finds a data file that does not begin with a sync point") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -187,7 +187,7 @@ TEST_CASE("RotationDataFileThatDoesNotBeginWithASyncPoint") {
   for (const char* name : {"app.trace", "app.trace.2"}) CHECK(Verify(folder, name).counts == Counts{{kOrder, 1}});
 }
 
-TEST_CASE("RotationFullCollectionWithinASyncPoint") {
+TEST_CASE("verify finds a full collection within a sync point") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -200,7 +200,7 @@ TEST_CASE("RotationFullCollectionWithinASyncPoint") {
   CHECK(v.first == "collection 2 within a sync point");
 }
 
-TEST_CASE("RotationAbandonedWithoutASyncPoint") {
+TEST_CASE("verify finds that a sync point is abandoned where there is none") {
   Folder folder;
   WriteRotated(&folder);
   ByteBuffer reason;
@@ -211,7 +211,7 @@ TEST_CASE("RotationAbandonedWithoutASyncPoint") {
   CHECK(Verify(folder).counts == Counts{{kOrder, 1}});
 }
 
-TEST_CASE("RotationEventsInTheDefinitionsFile") {
+TEST_CASE("verify finds events in the definitions file") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DefinitionsFile(SmallDefinitions(), false);
@@ -224,7 +224,7 @@ TEST_CASE("RotationEventsInTheDefinitionsFile") {
   CHECK(v.first == "ALLOC in the definitions file");
 }
 
-TEST_CASE("RotationEndOfTheProgramWithinASyncPointIsFine") {
+TEST_CASE("a program may end within a sync point") {
   Folder folder;
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
@@ -235,7 +235,7 @@ TEST_CASE("RotationEndOfTheProgramWithinASyncPointIsFine") {
   CHECK(Has(folder.Run("info", {"app.trace"}).out, "sync point incomplete"));
 }
 
-TEST_CASE("RotationDamageBehindValidChecksumsNeverCrashes") {
+TEST_CASE("damage behind valid checksums of a data file makes no report crash") {
   Folder folder;
   WriteRotated(&folder);
   const std::string good = folder.Read("app.trace.2");

@@ -60,7 +60,7 @@ TEST_CASE("a young collection may come before the old space of an attached progr
   }
 }
 
-TEST_CASE("RotationWholeTraceIsCheckedAtEachRotation") {
+TEST_CASE("a whole trace is checked at each rotation") {
   Folder folder;
   WriteRotated(&folder);
   const CommandResult result = folder.Run("verify", {"app.trace"});
@@ -78,7 +78,7 @@ TEST_CASE("RotationWholeTraceIsCheckedAtEachRotation") {
         "0x102000d8\tapp.Node\t24\tapp.List.add(List.java:12)\n");
 }
 
-TEST_CASE("RotationHeapIsTheSameWhereverReadingStarts") {
+TEST_CASE("the heap is the same wherever reading starts") {
   Folder folder;
   WriteRotated(&folder);
   const std::string objects = HeapObjects(folder, {"app.trace"});
@@ -94,7 +94,7 @@ TEST_CASE("RotationHeapIsTheSameWhereverReadingStarts") {
   CHECK(Has(last.out, "0 compared with the heap, 1 taken as the heap"));
 }
 
-TEST_CASE("RotationFilesThatAreNamedAreTakenAsNamed") {
+TEST_CASE("files that are named are taken as named") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(Has(folder.Run("verify", {"app.trace.2"}).out, "2 collections and 0 sync points checked"));
@@ -103,7 +103,7 @@ TEST_CASE("RotationFilesThatAreNamedAreTakenAsNamed") {
             "4 collections and 2 sync points checked"));
 }
 
-TEST_CASE("RotationNamesOfMoreDigitsAreOrderedByNumber") {
+TEST_CASE("names of more digits are ordered by number") {
   Folder folder;
   folder.Write("app.trace", DefinitionsFile().file());
   TraceBuilder b(10, kRotatedId, trace::kFileData);
@@ -117,7 +117,7 @@ TEST_CASE("RotationNamesOfMoreDigitsAreOrderedByNumber") {
   CHECK((*reader)->warnings().empty());
 }
 
-TEST_CASE("RotationMissingDefinitionsFileIsNamed") {
+TEST_CASE("a missing definitions file is named") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace");
@@ -132,7 +132,7 @@ TEST_CASE("RotationMissingDefinitionsFileIsNamed") {
   CHECK(Has(folder.Run("info", {"app.trace.1"}).err, "app.trace is none"));
 }
 
-TEST_CASE("RotationDefinitionsFileOfAnotherTraceIsRefused") {
+TEST_CASE("a definitions file of another trace is refused") {
   Folder folder;
   WriteRotated(&folder);
   folder.Write("app.trace", TraceBuilder(trace::kDefinitionsFileIndex, 77, trace::kFileDefinitions).file());
@@ -141,7 +141,7 @@ TEST_CASE("RotationDefinitionsFileOfAnotherTraceIsRefused") {
   CHECK(Has(result.err, "app.trace.1: belongs to another trace than app.trace"));
 }
 
-TEST_CASE("RotationDefinitionsFileWithoutDataFilesIsAnError") {
+TEST_CASE("a definitions file without data files is an error") {
   Folder folder;
   folder.Write("app.trace", DefinitionsFile().file());
   CHECK(Has(folder.Run("info", {"app.trace"}).err, "there is no data file beside it (app.trace.0, app.trace.1, ...)"));
@@ -151,7 +151,7 @@ TEST_CASE("RotationDefinitionsFileWithoutDataFilesIsAnError") {
   CHECK(Has(result.err, "app.trace.0: ends within its header"));
 }
 
-TEST_CASE("RotationFilesOfOthersAreLeftOutAndTold") {
+TEST_CASE("files that are no data files of the trace are left out, and that is told") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -166,7 +166,7 @@ TEST_CASE("RotationFilesOfOthersAreLeftOutAndTold") {
   CHECK(Has(result.err, "warning: app.trace.8: not an AntTracks trace (it is a zip or jar archive)"));
 }
 
-TEST_CASE("RotationFileThatVanishesAfterTheListingIsNotPartOfTheTrace") {
+TEST_CASE("a file that vanishes after the listing is not part of the trace") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
@@ -177,7 +177,7 @@ TEST_CASE("RotationFileThatVanishesAfterTheListingIsNotPartOfTheTrace") {
   CHECK(Has(result.out, "3 collections and 1 sync point checked"));
 }
 
-TEST_CASE("RotationMissingMiddleFileIsAGap") {
+TEST_CASE("a file that is missing in the middle is a gap") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.1");
@@ -192,7 +192,7 @@ TEST_CASE("RotationMissingMiddleFileIsAGap") {
   CHECK(Has(heap.err, "data file 1 is missing before this one"));
 }
 
-TEST_CASE("RotationDamageInAMiddleFileEndsAtTheNextSyncPoint") {
+TEST_CASE("damage in a file in the middle ends at the next sync point") {
   Folder folder;
   WriteRotated(&folder);
   std::string bad = folder.Read("app.trace.1");
@@ -206,7 +206,7 @@ TEST_CASE("RotationDamageInAMiddleFileEndsAtTheNextSyncPoint") {
   CHECK(folder.Run("heap", {"app.trace"}).code == 4);
 }
 
-TEST_CASE("RotationDamageInTheDefinitionsFileDoesNotHideTheEvents") {
+TEST_CASE("damage in the definitions file does not hide the events") {
   Folder folder;
   WriteRotated(&folder);
   std::string bad = folder.Read("app.trace");
@@ -218,7 +218,7 @@ TEST_CASE("RotationDamageInTheDefinitionsFileDoesNotHideTheEvents") {
   CHECK(Has(heap.err, "classes, sites or threads may be missing"));
 }
 
-TEST_CASE("RotationKilledAnywhereInTheNewestFileIsFine") {
+TEST_CASE("a trace of a program that was killed anywhere in the newest file is read up to there") {
   Folder folder;
   WriteRotated(&folder);
   folder.Write("app.trace", DefinitionsFile(SmallDefinitions(), false).file());
@@ -236,7 +236,7 @@ TEST_CASE("RotationKilledAnywhereInTheNewestFileIsFine") {
   }
 }
 
-TEST_CASE("RotationKilledWhileTheNewestFileHadNoHeaderIsTold") {
+TEST_CASE("it is told that a program was killed before the newest file had its header") {
   Folder folder;
   WriteRotated(&folder);
   for (size_t length : {0, 20}) {
@@ -247,7 +247,7 @@ TEST_CASE("RotationKilledWhileTheNewestFileHadNoHeaderIsTold") {
   }
 }
 
-TEST_CASE("RotationDefinitionsFileCutByAKillIsFine") {
+TEST_CASE("a definitions file that a kill has cut is read up to there") {
   Folder folder;
   WriteRotated(&folder);
   const std::string whole = folder.Read("app.trace");
@@ -278,7 +278,7 @@ TEST_CASE("the heap after a collection is read from the file that has it, and is
   CHECK(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).code != 0);
 }
 
-TEST_CASE("RotationHeapBeforeTheEndOfTheSyncPointIsNotComplete") {
+TEST_CASE("the heap before the end of its sync point is said to be not complete") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out, "GC 2 (young, Allocation Failure), at 15.0 us: 6 objects"));
@@ -292,7 +292,7 @@ TEST_CASE("RotationHeapBeforeTheEndOfTheSyncPointIsNotComplete") {
   CHECK(!Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "3"}).out, "not complete"));
 }
 
-TEST_CASE("RotationAbandonedSyncPointIsFollowedByAnother") {
+TEST_CASE("another sync point takes the place of one that was abandoned") {
   Folder folder;
   WriteRotated(&folder);
   folder.Write("app.trace.2", AbandonedDataFile2().file());
@@ -307,7 +307,7 @@ TEST_CASE("RotationAbandonedSyncPointIsFollowedByAnother") {
   CHECK(Has(folder.Run("heap", {"app.trace.2"}).out, "the sync point that lists the old space was abandoned"));
 }
 
-TEST_CASE("RotationGcsAreMarkedWhereTheyAreSyncPoints") {
+TEST_CASE("gcs marks the collections that are sync points") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(folder.Run("gcs", {"app.trace"}).out == R"out(
@@ -327,7 +327,7 @@ TEST_CASE("RotationGcsAreMarkedWhereTheyAreSyncPoints") {
   CHECK(Has(folder.Run("gcs", {"app.trace"}).out, "4  complete\n"));
 }
 
-TEST_CASE("RotationInfoShowsFilesAndThePeriodTheyCover") {
+TEST_CASE("info shows the files and the period that they cover") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0").Write("app.trace.2", AbandonedDataFile2().file());
@@ -346,7 +346,7 @@ file 2          app.trace.2, 674 B, format 2.0, GC 2, sync point abandoned, sync
   CHECK(Has(json, "\"state\": \"abandoned\""));
 }
 
-TEST_CASE("RotationCountsAreOfTheFilesThatAreThere") {
+TEST_CASE("what was allocated is counted in the files that are there") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(Has(folder.Run("sites", {"app.trace"}).out, "allocated: 12 objects"));

@@ -18,7 +18,7 @@ nlohmann::json Json(const TraceBuilder& trace, std::vector<std::string> argument
   return nlohmann::json::parse(Anttracks(trace.file(), std::move(arguments)).out);
 }
 
-TEST_CASE("ASampleStandsForTheInverseOfItsProbability") {
+TEST_CASE("a sample stands for the inverse of its probability") {
   for (const uint64_t bytes : {16u, 24u, 1016u, 524'288u, 100'000'000u}) {
     const double p = 1 - std::exp(-static_cast<double>(bytes) / 524'288);
     CHECK(EstimateOf(bytes, kHalfMegabyte).objects == doctest::Approx(1 / p));
@@ -44,7 +44,7 @@ TEST_CASE("each sample stands for what its own interval says, and the range of i
   CHECK(Anttracks(b.file(), {"classes"}).out.find("estimates from 3 samples, one per 1.00 KiB to 512 KiB on average\n") == 0);
 }
 
-TEST_CASE("SampledHeapAfterEachCollectionAndAtTheEnd") {
+TEST_CASE("the sampled heap is known after each collection and at the end") {
   const auto at = [](std::vector<std::string> moment) {
     moment.insert(moment.begin(), "heap");
     return Json(SampledTrace(), moment);
@@ -63,7 +63,7 @@ TEST_CASE("SampledHeapAfterEachCollectionAndAtTheEnd") {
   CHECK(at({"--end"})["gc"].is_null());
 }
 
-TEST_CASE("SampledHeapIsLabelledAsAnEstimate") {
+TEST_CASE("the sampled heap is labelled as an estimate") {
   CHECK(Anttracks(SampledTrace().file(), {"heap", "--gc", "0"}).out == R"out(
 estimates from 5 samples, one per 512 KiB on average
 heap after GC 0, at 9.0 us: ~21,847 objects, ~1.66 MiB
@@ -96,7 +96,7 @@ heap at the end of the trace, 30.0 us: ~32,770 objects, ~1.66 MiB
 )out" + 1);
 }
 
-TEST_CASE("SampledGcsSitesClassesThreadsAreLabelledAsEstimates") {
+TEST_CASE("sampled gcs, sites, classes and threads are labelled as estimates") {
   CHECK(Anttracks(SampledTrace().file(), {"gcs"}).out == R"out(
 estimates from 5 samples, one per 512 KiB on average
 
@@ -144,7 +144,7 @@ estimates from 5 samples, one per 512 KiB on average
 )out" + 1);
 }
 
-TEST_CASE("SampledInfo") {
+TEST_CASE("info of a sampled trace shows its mode and samples") {
   CHECK(Anttracks(SampledTrace().file(), {"info"}).out == R"out(
 file            TRACE, 679 B, format 2.0
 trace           1122334455667788, process 4711, agent 0.1.0
@@ -183,7 +183,7 @@ ended           cleanly (VM death)
   CHECK(json["live_at_end"]["samples"] == 2);
 }
 
-TEST_CASE("EveryJsonOfSamplesSaysThatItIsEstimated") {
+TEST_CASE("every JSON of samples says that it is estimated") {
   for (const char* command : {"info", "heap", "gcs", "sites", "classes", "threads"}) {
     CAPTURE(command);
     const auto json = Json(SampledTrace(), {command});
@@ -194,7 +194,7 @@ TEST_CASE("EveryJsonOfSamplesSaysThatItIsEstimated") {
   }
 }
 
-TEST_CASE("GcsAgreeWithTheHeapAfterEach") {
+TEST_CASE("gcs of samples agrees with the heap after each collection") {
   const auto gcs = Json(SampledTrace(), {"gcs"})["gcs"];
   REQUIRE(gcs.size() == 2);
   for (const auto& gc : gcs) {
@@ -206,7 +206,7 @@ TEST_CASE("GcsAgreeWithTheHeapAfterEach") {
   CHECK(gcs[1]["died"]["samples"] == 2);
 }
 
-TEST_CASE("ASampleThatIsRecordedWhileTheCollectionThatFreesItRunsNeverLived") {
+TEST_CASE("a sample that is recorded while the collection that frees it runs never lived") {
   TraceBuilder b = SampledStart();
   SampledGc(&b, SegmentKind::kGcBegin, 0, 5000);
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 6000, {{0, 1, 1, 3}, {0, 1, 1, 3}}));
@@ -223,7 +223,7 @@ TEST_CASE("ASampleThatIsRecordedWhileTheCollectionThatFreesItRunsNeverLived") {
   CHECK(Json(b, {"heap", "--gc", "1"})["live_samples"] == 1);
 }
 
-TEST_CASE("WhatTakesEveryObjectIsRefusedOnSamples") {
+TEST_CASE("what takes every object is refused on samples") {
   const std::vector<std::vector<std::string>> refused = {
       {"heap", "--objects"}, {"heap", "--by", "space"}, {"sites", "--tiers"}, {"classes", "--layout"}, {"quality"}};
   for (const auto& arguments : refused) {
@@ -237,7 +237,7 @@ TEST_CASE("WhatTakesEveryObjectIsRefusedOnSamples") {
   CHECK(Anttracks(SampledTrace().file(), {"sites", "--live", "--gc", "7"}).code == 2);
 }
 
-TEST_CASE("WithIntervalZeroEachSampleStandsForItself") {
+TEST_CASE("with interval=0 each sample stands for itself") {
   TraceBuilder b = SampledStart(0);
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 6000, {{0, 1, 1, 3}, {0, 1, 1, 3}}, 0)).Flush();
   const auto result = Anttracks(b.file(), {"classes"});
@@ -245,14 +245,14 @@ TEST_CASE("WithIntervalZeroEachSampleStandsForItself") {
   CHECK(result.out.find("allocated: ~2 objects, ~48 B\n") != std::string::npos);
 }
 
-TEST_CASE("SampledVerifyCountsWhatItChecked") {
+TEST_CASE("verify of samples counts what it checked") {
   const CommandResult result = Anttracks(SampledTrace().file(), {"verify"});
   CHECK(result.code == 0);
   CHECK(result.out == "3 chunks, 2 collections and 5 samples checked, 2 samples live at the end: no errors\n");
 }
 
 // One thing is wrong in each.
-TEST_CASE("SampledVerifyFindsEachContradiction") {
+TEST_CASE("verify of samples finds each contradiction") {
   const auto check = [](TraceBuilder b, const std::string& kind, const std::string& text) {
     const CommandResult result = Anttracks(b.Flush().file(), {"verify"});
     CAPTURE(result.out);
@@ -300,7 +300,7 @@ TEST_CASE("SampledVerifyFindsEachContradiction") {
   check(cut.Segment(SegmentKind::kSamples, 0, half), "malformed segment", "sample is cut short");
 }
 
-TEST_CASE("SamplesAndEveryObjectDoNotGoTogether") {
+TEST_CASE("samples and every object do not go together") {
   TraceBuilder b = SampledStart();
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000).Tlab(100).Fixed(1)).Flush();
   CHECK(Anttracks(b.file(), {"verify"}).out.find("ALLOC in a trace of samples") != std::string::npos);
@@ -312,7 +312,7 @@ TEST_CASE("SamplesAndEveryObjectDoNotGoTogether") {
   CHECK(Anttracks(unknown.file(), {"verify"}).code == 1);
 }
 
-TEST_CASE("BehindALossSamplesGoOnAndTheHeapIsSaidToLackSome") {
+TEST_CASE("behind a loss samples go on, and the heap is said to lack some") {
   TraceBuilder b = SampledStart();
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}}));
   b.Loss(2000, 1, 100, "slow");
@@ -330,7 +330,7 @@ TEST_CASE("BehindALossSamplesGoOnAndTheHeapIsSaidToLackSome") {
   CHECK(heap.err.find("the agent lost events 1 time") != std::string::npos);
 }
 
-TEST_CASE("AKilledProgramsSamplesAreReadUpToTheLastChunk") {
+TEST_CASE("samples of a killed program are read up to the last chunk") {
   TraceBuilder b = SampledStart();
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}}));
   SampledGc(&b, SegmentKind::kGcBegin, 0, 5000);
@@ -343,7 +343,7 @@ TEST_CASE("AKilledProgramsSamplesAreReadUpToTheLastChunk") {
   CHECK(result.out.find("0 collections and 1 sample checked, 1 sample live at the end: no errors") != std::string::npos);
 }
 
-TEST_CASE("AMetaWithAnUnknownModeOrWithoutTheIntervalIsDamage") {
+TEST_CASE("a META with an unknown mode or without the interval is damage") {
   for (const char* meta : {"{\"mode\":\"sometimes\"}", "{\"mode\":\"sample\",\"depth\":3}", "{\"mode\":\"sample\",\"interval\":-1,\"depth\":3}"}) {
     TraceBuilder b;
     b.Chunk(1, meta);

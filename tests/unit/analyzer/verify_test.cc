@@ -81,23 +81,23 @@ TraceBuilder WithSync(uint64_t space, uint64_t bytes) {
   return b;
 }
 
-TEST_CASE("VerifyMoveFromAnAddressThatHoldsNoObject") {
+TEST_CASE("verify finds a move from an address that holds no object") {
   CheckOnly(WithMoves({{kEden + 1, kTo, 0, 3}}, 0), "move from an address that holds no object");
 }
 
-TEST_CASE("VerifyObjectMovedTwice") {
+TEST_CASE("verify finds an object that is moved twice in a collection") {
   CheckOnly(WithMoves({{kEden, kTo, 0, 3}, {kEden, kTo + 3, 0, 3}}, 3), "object moved twice in one collection");
 }
 
-TEST_CASE("VerifyMoveOntoAnotherObject") {
+TEST_CASE("verify finds a move onto another object") {
   CheckOnly(WithMoves({{kEden, kTo, 0, 3}, {kEden + 3, kTo + 2, 0, 3}}, 5), "overlapping objects");
 }
 
-TEST_CASE("VerifyMoveOutOfASpaceThatIsNotCollected") {
+TEST_CASE("verify finds a move out of a space that is not collected") {
   CheckOnly(WithMoves({{kOld + 14, kTo, 0, 3}}, 3), "object outside every space");
 }
 
-TEST_CASE("VerifyAllocationOverALiveObject") {
+TEST_CASE("verify finds an allocation over a live object") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 1).Fixed(6)), "overlapping objects");
 }
 
@@ -111,13 +111,13 @@ TraceBuilder WithFillersOfAFullCollection(uint64_t second, uint64_t length) {
   return b;
 }
 
-TEST_CASE("VerifyAFullCollectionMayRecordAFillerTwice") {
+TEST_CASE("a full collection may record a filler twice") {
   CHECK(Verify(WithFillersOfAFullCollection(kOld, 4).Flush().file()).errors() == 0);
   CheckOnly(WithFillersOfAFullCollection(kOld, 6), "filler that overlaps an object");
   CheckOnly(WithFillersOfAFullCollection(kOld + 2, 4), "filler that overlaps an object");
 }
 
-TEST_CASE("VerifyFillerOverALiveObjectIsToldApart") {
+TEST_CASE("verify tells a filler over a live object from an object there") {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
@@ -126,45 +126,45 @@ TEST_CASE("VerifyFillerOverALiveObjectIsToldApart") {
   CheckOnly(b, "filler that overlaps an object");
 }
 
-TEST_CASE("VerifyObjectOutsideItsSpaceAfterACollection") {
+TEST_CASE("verify finds an object outside its space after a collection") {
   CheckOnly(WithMoves({{kEden, kTo + 100, 0, 3}}, 3), "object outside every space");
 }
 
-TEST_CASE("VerifyObjectThatReachesBeyondTheTopOfItsSpace") {
+TEST_CASE("verify finds an object that reaches beyond the top of its space") {
   CheckOnly(WithMoves({{kEden, kTo, 0, 3}}, 2), "object outside every space");
 }
 
-TEST_CASE("VerifyObjectOutsideTheHeap") {
+TEST_CASE("verify finds an object outside the heap") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kHeapEnd - 1).Fixed(6)), "object outside the heap");
 }
 
-TEST_CASE("VerifyUndefinedKind") {
+TEST_CASE("verify finds an object of a site-class pair that is not defined") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)),
             "undefined kind, site, class or method");
 }
 
-TEST_CASE("VerifyKindZero") {
+TEST_CASE("verify finds an object whose site-class pair is number 0") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(0)), "undefined kind, site, class or method");
 }
 
-TEST_CASE("VerifyUndefinedSiteClassAndMethod") {
+TEST_CASE("verify finds definitions that name a site, class or method that is not defined") {
   DefinitionsBuilder s;
   s.SiteClass(20, 99, 1).SiteClass(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
   s.Class(30, "app.Sub", 0, 16, 0, 0, 31).Class(31, "app.Self", 0, 16, 0, 0, 31);
   CheckOnly(WithDefinitions(s), "undefined kind, site, class or method", 6);
 }
 
-TEST_CASE("VerifyContradictingDefinitions") {
+TEST_CASE("verify finds definitions that contradict earlier ones") {
   DefinitionsBuilder s;
   s.Class(1, "app.Node", 0, 32).SiteClass(1, 17, 1).Site(16, 2, 4, 12, 0, 0).Site(2, 1, 0, 0, 0, 0);
   CheckOnly(WithDefinitions(s), "definition that contradicts an earlier one", 4);
 }
 
-TEST_CASE("VerifyFieldsOfAClassThatIsNotDefined") {
+TEST_CASE("verify finds fields of a class that is not defined") {
   CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(99, {})), "undefined kind, site, class or method");
 }
 
-TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
+TEST_CASE("verify finds fields that an object cannot hold") {
   const std::vector<TestField> impossible[] = {{{"a", "I", 16}, {"b", "I", 12}},  // not by offset
                                                {{"a", "J", 16}, {"b", "I", 20}},  // one over the other
                                                {{"a", "I", 4}},                   // in the mark word
@@ -182,14 +182,14 @@ TEST_CASE("VerifyFieldsThatAnObjectCannotHold") {
   CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(2, {})), "impossible size or length");  // an array class
 }
 
-TEST_CASE("VerifyFieldsDefinedAgain") {
+TEST_CASE("fields may be defined again, but not others") {
   DefinitionsBuilder s;
   s.Fields(1, {{"a", "I", 12}}).Fields(1, {{"a", "I", 12}});
   CHECK(Verify(WithDefinitions(s).Flush().file()).errors() == 0);
   CheckOnly(WithDefinitions(s.Fields(1, {{"b", "I", 12}})), "definition that contradicts an earlier one");
 }
 
-TEST_CASE("VerifyFieldsThatAreCutShort") {
+TEST_CASE("verify finds fields that are cut short") {
   ByteBuffer record;
   record.Uv(1);
   record.Uv(uint64_t{1} << 60);
@@ -197,19 +197,19 @@ TEST_CASE("VerifyFieldsThatAreCutShort") {
   CheckOnly(WithDefinitions(DefinitionsBuilder().Record(6, record)), "malformed segment");
 }
 
-TEST_CASE("VerifyLengthOfAnObjectThatHasNone") {
+TEST_CASE("verify finds a length with an object that has none") {
   CheckOnly(WithOnly(Objects().Head(1).Tlab(kEden).WithLength(1, 5)), "impossible size or length");
 }
 
-TEST_CASE("VerifyArrayLongerThanJavaAllows") {
+TEST_CASE("verify finds an array longer than Java allows") {
   CheckOnly(WithOnly(Objects().Head(1).Tlab(kEden).WithLength(2, 0x80000000)), "impossible size or length");
 }
 
-TEST_CASE("VerifySyncTotals") { CheckOnly(WithSync(3, 32), "totals that disagree"); }
+TEST_CASE("verify finds that the totals of the first sync point are not those of its objects") { CheckOnly(WithSync(3, 32), "totals that disagree"); }
 
-TEST_CASE("VerifySyncObjectOutsideItsSpace") { CheckOnly(WithSync(2, 24), "object outside every space"); }
+TEST_CASE("verify finds that a sync point lists an object outside its space") { CheckOnly(WithSync(2, 24), "object outside every space"); }
 
-TEST_CASE("VerifyEventsInTheWrongPlace") {
+TEST_CASE("verify finds events of a collection outside of one, and those of a sync point") {
   TraceBuilder b = WithAllocs();
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kEden, kEden));
@@ -220,7 +220,7 @@ TEST_CASE("VerifyEventsInTheWrongPlace") {
   CheckOnly(b, "event in the wrong place", 6);
 }
 
-TEST_CASE("VerifyAllocationWithinACollection") {
+TEST_CASE("verify finds an allocation within a collection") {
   TraceBuilder b = SmallStart();
   b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(0, 0, 0, 17));
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kOld + 17).Fixed(1));
@@ -231,21 +231,21 @@ TEST_CASE("VerifyAllocationWithinACollection") {
   CHECK(verdict.errors() == 2);
 }
 
-TEST_CASE("VerifyEventsBehindTheEnd") {
+TEST_CASE("verify finds events behind the end") {
   TraceBuilder b = SmallStart();
   b.End(5000, "x", "{}");
   SmallAllocs(&b);
   CheckOnly(b, "event in the wrong place", 2);
 }
 
-TEST_CASE("VerifyCollectionThatEndsAsAnother") {
+TEST_CASE("verify finds a collection that ends as another") {
   TraceBuilder b = SmallStart();
   b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(0, 0, 0, 17));
   b.Gc(SegmentKind::kGcEnd, 1, 0, "x", 6000, Spaces(0, 0, 0, 17));
   CheckOnly(b, "event in the wrong place");
 }
 
-TEST_CASE("VerifyLiveObjectOfAnUnloadedClass") {
+TEST_CASE("verify finds a live object of an unloaded class") {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
   b.Numbers(SegmentKind::kClassUnload, 0, {1});
@@ -253,21 +253,21 @@ TEST_CASE("VerifyLiveObjectOfAnUnloadedClass") {
   CheckOnly(b, "object of an unloaded class");
 }
 
-TEST_CASE("VerifyNewObjectOfAnUnloadedClass") {
+TEST_CASE("verify finds a new object of an unloaded class") {
   TraceBuilder b = WithAllocs();
   b.Numbers(SegmentKind::kClassUnload, 0, {2});
   b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 512).WithLength(2, 10));
   CheckOnly(b, "object of an unloaded class");
 }
 
-TEST_CASE("VerifySequenceGap") {
+TEST_CASE("verify finds a gap in the sequence of chunks") {
   TraceBuilder b = SmallStart();
   b.Flush().SkipSequence();
   SmallAllocs(&b);
   CheckOnly(b, "gap in the sequence of chunks");
 }
 
-TEST_CASE("VerifyLossIsAnErrorAndWhatFollowsIsNotTrusted") {
+TEST_CASE("a loss is an error, and what follows is not trusted") {
   TraceBuilder b = WithAllocs();
   b.Loss(4000, 3, 3000, "queue full");
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(4500).Tlab(kEden).Fixed(1));
@@ -277,7 +277,7 @@ TEST_CASE("VerifyLossIsAnErrorAndWhatFollowsIsNotTrusted") {
   CHECK(verdict.errors() == 2);
 }
 
-TEST_CASE("VerifyTheEndOfACollectionMayBeAmongWhatWasLost") {
+TEST_CASE("the end of a collection may be among what was lost") {
   TraceBuilder b = WithAllocs();
   b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
   b.Loss(5100, 3, 3000, "the bound is reached");
@@ -287,7 +287,7 @@ TEST_CASE("VerifyTheEndOfACollectionMayBeAmongWhatWasLost") {
   CHECK(verdict.errors() == 1);
 }
 
-TEST_CASE("VerifyASyncPointMakesTheHeapExactAgain") {
+TEST_CASE("a sync point makes the heap exact again after a loss") {
   TraceBuilder b = WithAllocs();
   b.Loss(4000, 3, 3000, "queue full");
   b.SyncBegin(2, 5000, Spaces(0, 0, 0, 17));
@@ -300,13 +300,13 @@ TEST_CASE("VerifyASyncPointMakesTheHeapExactAgain") {
   CHECK(verdict.errors() == 2);
 }
 
-TEST_CASE("VerifySegmentBeyondItsChunk") {
+TEST_CASE("verify finds a segment that reaches beyond its chunk") {
   TraceBuilder b = SmallStart();
   b.Flush().Chunk(2, std::string("\x01\x01\x7F\x01", 4));
   CheckOnly(b, "malformed segment");
 }
 
-TEST_CASE("VerifyIdsAndLengthsThatDoNotFitTogether") {
+TEST_CASE("verify finds ids and lengths that do not fit together") {
   // A run of one object: its id says that it has a length, or has none, and the column of lengths says otherwise.
   ByteBuffer without, with;
   for (ByteBuffer* payload : {&without, &with}) {
@@ -326,7 +326,7 @@ TEST_CASE("VerifyIdsAndLengthsThatDoNotFitTogether") {
   }
 }
 
-TEST_CASE("VerifyKindsWithoutRoomInTheColumnOfIds") {
+TEST_CASE("a site-class pair whose number has no room in the column of ids is read, and checked") {
   for (const bool defined : {true, false}) {
     TraceBuilder b = SmallStart();
     DefinitionsBuilder s;
@@ -344,7 +344,7 @@ TEST_CASE("VerifyKindsWithoutRoomInTheColumnOfIds") {
   }
 }
 
-TEST_CASE("VerifyPromotionFailureKeepsWhatStays") {
+TEST_CASE("what stays where it is after a failed promotion stays in the heap") {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
@@ -361,7 +361,7 @@ TEST_CASE("VerifyPromotionFailureKeepsWhatStays") {
         "0x10200070\tapp.Node\t24\tapp.List.add(List.java:12)\n");
 }
 
-TEST_CASE("VerifyUnknownSegmentsAndDefinitionsAreSkipped") {
+TEST_CASE("segments, definitions and chunks of unknown types are skipped") {
   TraceBuilder b = SmallStart();
   ByteBuffer bytes;
   bytes.Str("later");
@@ -371,7 +371,7 @@ TEST_CASE("VerifyUnknownSegmentsAndDefinitionsAreSkipped") {
   CHECK(Verify(b.Flush().Chunk(77, "later").file()).errors() == 0);
 }
 
-TEST_CASE("VerifyPrintsPlaceKindAndText") {
+TEST_CASE("verify prints the place, kind and text of what it finds") {
   TraceBuilder b = WithAllocs();
   b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 1).Fixed(6));
   const CommandResult result = Anttracks(b.Flush().file(), {"verify"});
@@ -382,7 +382,7 @@ TEST_CASE("VerifyPrintsPlaceKindAndText") {
                         "object\n") != std::string::npos);
 }
 
-TEST_CASE("VerifyMaxErrorsLimitsWhatIsPrintedNotWhatIsCounted") {
+TEST_CASE("verify --max-errors limits what is printed, not what is counted") {
   TraceBuilder b = SmallStart();
   b.End(5000, "x", "{}");
   SmallAllocs(&b);

@@ -42,7 +42,7 @@ bool NeverWaits(Body&& body) {
   return WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-TEST_CASE("ReaderDoesNotWaitForTheWriterOfAFifo") {
+TEST_CASE("the reader does not wait for the writer of a FIFO") {
   TempFile file("");
   std::filesystem::remove(file.path());
   REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
@@ -52,7 +52,7 @@ TEST_CASE("ReaderDoesNotWaitForTheWriterOfAFifo") {
   CHECK(reader.message() == file.path() + ": is a FIFO, no trace file");
 }
 
-TEST_CASE("ReaderLeavesOutAFifoWithTheNameOfADataFile") {
+TEST_CASE("the reader leaves out a FIFO with the name of a data file") {
   TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions), data(0, 7, trace::kFileData);
   definitions.Chunk(1, "meta");
   data.Chunk(1, "meta");
@@ -69,12 +69,12 @@ TEST_CASE("ReaderLeavesOutAFifoWithTheNameOfADataFile") {
                                                   names[2] + ": is a FIFO, no trace file (file left out)"});
 }
 
-TEST_CASE("ReaderTellsADeviceAndAFolderFromATrace") {
+TEST_CASE("the reader tells a device and a folder from a trace") {
   CHECK(trace::TraceReader::Open({"/dev/null"}).message() == "/dev/null: is a device, no trace file");
   CHECK(trace::TraceReader::Open({"/"}).message() == "/: is a folder, no trace file");
 }
 
-TEST_CASE("ReaderGivesPlainAndCompressedChunksInOrder") {
+TEST_CASE("the reader gives plain and compressed chunks in order") {
   TraceBuilder b;
   b.Chunk(1, "first").Chunk(2, std::string(100000, 'x'), 1).Chunk(2, "");
   TempFile file(b.file());
@@ -95,7 +95,7 @@ TEST_CASE("ReaderGivesPlainAndCompressedChunksInOrder") {
   CHECK(Text(*reader) == "first");
 }
 
-TEST_CASE("ReaderSkipsADamagedPayloadAndSearchesBehindADamagedHeader") {
+TEST_CASE("the reader skips a damaged payload and searches behind a damaged header") {
   TraceBuilder b;
   b.Chunk(2, "aaaa").Chunk(2, "bbbb").Chunk(2, "cccc");
   for (size_t at : {size_t{64 + 36 + 33}, size_t{64 + 36 + 5}}) {
@@ -113,7 +113,7 @@ TEST_CASE("ReaderSkipsADamagedPayloadAndSearchesBehindADamagedHeader") {
   }
 }
 
-TEST_CASE("ReaderFindsTheNextHeaderBeyondItsSearchBlock") {
+TEST_CASE("the reader finds the next header beyond its search block") {
   TraceBuilder b;
   b.Chunk(2, "aaaa");
   std::string bytes = b.file();
@@ -131,7 +131,7 @@ TEST_CASE("ReaderFindsTheNextHeaderBeyondItsSearchBlock") {
   CHECK(Text(*reader) == "bbbb");
 }
 
-TEST_CASE("ReaderCountsTheBytesOfATruncatedLastChunk") {
+TEST_CASE("the reader counts the bytes of a truncated last chunk") {
   TraceBuilder b;
   b.Chunk(2, "aaaa").Chunk(2, "bbbb");
   TempFile file(b.file().substr(0, b.file().size() - 1));
@@ -142,7 +142,7 @@ TEST_CASE("ReaderCountsTheBytesOfATruncatedLastChunk") {
   CHECK(reader->files()[0].truncated_bytes == 35);
 }
 
-TEST_CASE("ReaderRefusesChunksThatClaimMoreThanTheLimit") {
+TEST_CASE("the reader refuses chunks that claim more than the limit") {
   TraceBuilder b;
   b.RawChunk(2, 1, "abc", (16u << 20) + 1).Chunk(2, "ok");
   TempFile file(b.file());
@@ -152,7 +152,7 @@ TEST_CASE("ReaderRefusesChunksThatClaimMoreThanTheLimit") {
   CHECK(Text(*reader) == "ok");
 }
 
-TEST_CASE("ReaderRefusesCompressedChunksWhoseLengthsDisagree") {
+TEST_CASE("the reader refuses compressed chunks whose lengths disagree") {
   std::string stored;
   snappy::Compress("hello", 5, &stored);
   TraceBuilder b;
@@ -163,7 +163,7 @@ TEST_CASE("ReaderRefusesCompressedChunksWhoseLengthsDisagree") {
   CHECK(reader->Next() == Item::kEnd);
 }
 
-TEST_CASE("ReaderStopsAtAChunkThatMustBeUnderstood") {
+TEST_CASE("the reader stops at a chunk that must be understood and is not") {
   TraceBuilder b;
   b.Chunk(77, "skip").Chunk(78, "must", 1u << 15).Chunk(2, "rest");
   TempFile file(b.file());
@@ -175,7 +175,7 @@ TEST_CASE("ReaderStopsAtAChunkThatMustBeUnderstood") {
   CHECK(reader->Next() == Item::kError);
 }
 
-TEST_CASE("ReaderReadsTheDefinitionsFileFirstAndDataFilesByTheirIndex") {
+TEST_CASE("the reader reads the definitions file first, and data files by their index") {
   TraceBuilder definitions(0xFFFFFFFF, 1, trace::kFileDefinitions), first(0, 1, trace::kFileData), second(1, 1, trace::kFileData);
   definitions.Chunk(2, "definitions");
   first.Chunk(2, "one");
@@ -193,7 +193,7 @@ TEST_CASE("ReaderReadsTheDefinitionsFileFirstAndDataFilesByTheirIndex") {
   CHECK(reader->position() == reader->total_bytes());
 }
 
-TEST_CASE("ReaderRefusesFilesThatAreNotOneTrace") {
+TEST_CASE("the reader refuses files that are not one trace") {
   const auto message = [](const std::string& a, const std::string& b) {
     TempFile definitions(TraceBuilder(0xFFFFFFFF, 1, trace::kFileDefinitions).file()), x(a), y(b);
     return trace::TraceReader::Open({definitions.path(), x.path(), y.path()}).message();
@@ -204,7 +204,7 @@ TEST_CASE("ReaderRefusesFilesThatAreNotOneTrace") {
   CHECK(message(data, TraceBuilder(0, 1).file()).find("a whole trace by itself") != std::string::npos);
 }
 
-TEST_CASE("ReaderRefusesAnotherMajorVersion") {
+TEST_CASE("the reader refuses another major version") {
   std::string bytes = TraceBuilder().file();
   for (const char major : {1, 3}) {
     bytes[8] = major;
