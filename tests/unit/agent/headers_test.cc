@@ -108,7 +108,7 @@ TEST_CASE("a reader leaves an object whose header is on the stack of a lock's ow
   Stretches stretches(vm);
   stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
   FakeLock lock;
-  lock.header.store(uint64_t{99} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now
+  lock.header.store(uint64_t{31} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now, as known as its own
   const uint64_t locked = stretches.Report(recording, kLanes, false, reinterpret_cast<uint64_t>(&lock));
   REQUIRE(Await([&] { return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0; }));
   CHECK(session.mutators().walkers().batches_refused() == 1);

@@ -2,6 +2,7 @@
 // The files of a rotated trace, and the sync points that begin them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
 #include "trace/reader.h"
+#include "trace/segments.h"
 
 namespace anttracks::core {
 namespace {
@@ -287,6 +289,42 @@ TEST_CASE("what a full file wants while its successor is queued does not make th
   session.WantSyncPoint();
   CHECK(session.sync_point_wanted());
   session.Finish("test");
+}
+
+TEST_CASE("a loss that lasts over the end of a file is told before it and behind it") {
+  FakeVm vm;
+  Session session(vm.vm(), {.buffer_bytes = 1024, .queue_bytes = 64 << 10, .when_full = WhenFull::kDrop});
+  session.Begin(trace::SyncReason::kStart);
+  const AntTracksCallbacks callbacks = MakeCallbacks(&session);
+  void* slot = nullptr;
+  const auto lose = [&] {  // nobody takes anything from the queue
+    const uint64_t before = session.queue().lost_segments();
+    uint64_t at = vm.heap();
+    for (int i = 0; i < 500; i++) at = vm.Put(at, FakeVm::kPoint, 16);
+    for (int i = 0; i < 1000 && session.queue().lost_segments() == before; i++) {
+      callbacks.tlab(&session, reinterpret_cast<void*>(1), &slot, vm.heap(), at, 1);
+    }
+    REQUIRE(session.queue().lost_segments() > before);
+  };
+  lose();
+  session.WantSyncPoint();
+  Spaces(vm).Collect(callbacks, &session, ANTTRACKS_GC_FULL);
+  CHECK_FALSE(session.sync_point_wanted());
+  lose();
+  session.Finish("test");
+  size_t losses[2] = {}, marks = 0;
+  while (Buffer* const list = session.queue().Pop(std::chrono::milliseconds(0))) {
+    for (Buffer* buffer = list; buffer != nullptr; buffer = buffer->next) {
+      if (buffer->kind == kNextFile) marks++;
+      if (buffer->kind != 0) continue;
+      trace::SegmentReader segments({buffer->data(), buffer->used});
+      for (trace::Segment segment; segments.Next(&segment);) losses[std::min<size_t>(marks, 1)] += segment.info().kind == trace::SegmentKind::kLoss;
+    }
+    session.queue().Recycle(list);
+  }
+  CHECK(marks == 1);
+  CHECK(losses[0] == 1);
+  CHECK(losses[1] == 1);
 }
 
 TEST_CASE("a full collection stops the walk of the old space; the next sync point is whole in its pause") {

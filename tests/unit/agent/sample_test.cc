@@ -155,6 +155,29 @@ TEST_CASE("another method behind the same handle is asked for under its own inde
   CHECK(definitions.counts().sites == 1);
 }
 
+TEST_CASE("a method that was redefined has a site of its own where its line is another one") {
+  SampleDefinitions definitions;
+  size_t unknown = 0;
+  const SampleFrame first{10, 4}, second{11, 4};
+  for (const auto& [frame, line] : {std::pair(first, 12), std::pair(second, 13)}) {
+    const SampleFrameText text{"Lapp/Main;", "run", "()V", "Main.java", line};
+    definitions.Define(frame, &text);
+  }
+  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) != definitions.SiteClass({&second, 1}, "LNode;", &unknown));
+  CHECK(definitions.counts().methods == 1);
+  CHECK(definitions.counts().sites == 2);
+}
+
+TEST_CASE("a size that is no multiple of a word is rounded up") {
+  SampleRecording recording;
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t site_class = KindOf(recording.session().definitions(), {}, "[B");
+  for (const uint64_t bytes : {16u, 17u, 24u}) CHECK(recording.session().Sample(8, thread, site_class, bytes) != 0);
+  std::vector<uint64_t> words;
+  for (const ReadSample& sample : SamplesOf(recording.End())) words.push_back(sample.words);
+  CHECK(words == std::vector<uint64_t>{2, 3, 3});
+}
+
 TEST_CASE("no id beyond the last one is given, and what has one stays known") {
   SampleDefinitions definitions(2);
   for (const uint32_t id : {1u, 2u}) CHECK(definitions.DefineThread("t", id, id) == id);
@@ -236,6 +259,30 @@ TEST_CASE("a pause within a pause is one collection, and one that began before t
   CHECK(trace.Count(SegmentKind::kGcEnd) == 1);
 }
 
+TEST_CASE("the end of a pause from before the session hides no pause of its own") {
+  SampleRecording recording;
+  SampleSession& session = recording.session();
+  session.CollectionEnd();
+  session.CollectionBegin();
+  session.CollectionEnd();
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(SegmentKind::kGcBegin) == 1);
+  CHECK(trace.Count(SegmentKind::kGcEnd) == 1);
+}
+
+TEST_CASE("many deaths are not kept until the next event") {
+  SampleRecording recording;
+  SampleSession& session = recording.session();
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t site_class = KindOf(session.definitions(), {}, "[I");
+  std::vector<uint64_t> numbers;
+  for (int i = 0; i < 40'000; i++) numbers.push_back(session.Sample(8, thread, site_class, 16));
+  for (const uint64_t number : numbers) session.Died(number);
+  const ReadTrace trace = recording.End();
+  CHECK(trace.Count(SegmentKind::kSampleDeaths) > 1);
+  for (const ReadSegment& segment : trace.segments) CHECK(segment.payload.size() < 20 << 10);
+}
+
 TEST_CASE("samples are in the file a second later, without another event") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
@@ -293,6 +340,18 @@ void Overflow(WhenFull when_full, std::chrono::milliseconds limit) {
   CHECK(samples.size() < 60'000);
   CHECK(trace.Count(SegmentKind::kSampleDeaths) == 1);  // never dropped
   CHECK(trace.Count(SegmentKind::kGcEnd) == 1);
+}
+
+TEST_CASE("threads wait again for a writer that has gone on after it hung") {
+  SampleRecording recording({.queue_bytes = 64 << 10, .wait_limit = std::chrono::milliseconds(20)}, false);
+  SampleSession& session = recording.session();
+  const uint32_t thread = recording.Thread("main");
+  const uint32_t site_class = KindOf(session.definitions(), {{1, 1}}, "[I");
+  for (const uint64_t waits : {1u, 2u}) {
+    for (int i = 0; i < 60'000; i++) session.Sample(8, thread, site_class, 16);
+    CHECK(nlohmann::json::parse(session.CountersJson())["waits"] == waits);
+    while (Buffer* list = session.queue().Pop(std::chrono::milliseconds(0))) session.queue().Recycle(list);
+  }
 }
 
 TEST_CASE("what the queue has no room for is counted, after a wait that ends, or at once") {

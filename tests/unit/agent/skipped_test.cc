@@ -11,6 +11,7 @@
 #include "agent/full/skipped_map.h"
 #include "tests/unit/agent/fake_vm.h"
 #include "tests/unit/agent/recorded.h"
+#include "trace/object_runs.h"
 
 namespace anttracks::core {
 namespace {
@@ -141,6 +142,63 @@ TEST_CASE("a young collection describes what it moves out of skipped stretches, 
   CHECK(moved == 8 - found + 1);
 }
 
+// As G1's workers do while they share the work of a large array.
+TEST_CASE("the length of an array that is found is that of the original, whatever the copy has") {
+  Reported reported;
+  reported.Begin(ANTTRACKS_GC_YOUNG);
+  std::vector<AntTracksMove> moves;
+  uint64_t to = reported.allocated.to;
+  for (const uint64_t from : reported.allocated.array) {
+    reported.vm.Put(to, FakeVm::kInts, 30, 3);
+    moves.push_back({from, to, kArrayBytes / 8});
+    to += kArrayBytes;
+  }
+  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
+  reported.End();
+  const ReadTrace trace = reported.recording.End();
+  CHECK(trace.losses == 0);
+  REQUIRE(!trace.skipped.empty());
+  CHECK(CountFound(trace) == SkippedBytes(trace) / BytesEach(reported.allocated));
+}
+
+TEST_CASE("a stretch is written with the share with which it was chosen, also when that has changed since") {
+  FakeVm vm;
+  const Allocated allocated(vm);
+  Recording recording(vm);
+  void* slot = nullptr;
+  const auto report = [&](size_t i) { recording.Tlab(1, &slot, allocated.stretches[i].start, allocated.stretches[i].top); };
+  for (size_t i = 0; i < 2; i++) report(i);
+  REQUIRE(recording.session().SetBudget(50));
+  for (int round = 0; round < 5; round++) {
+    for (size_t i = 2; i < allocated.stretches.size(); i++) report(i);
+  }
+  const ReadTrace trace = recording.End();
+  size_t whole = 0;
+  for (const ReadSegment& segment : trace.segments) {
+    if (segment.kind != trace::SegmentKind::kAlloc) continue;
+    trace::WireReader in(segment.payload);
+    trace::AllocHead alloc;
+    REQUIRE(trace::ReadAllocHead(in, &alloc));
+    uint64_t word = 0;
+    while (!in.AtEnd()) {
+      trace::RunHead head;
+      const uint8_t* columns = nullptr;
+      REQUIRE(trace::ReadRun(in, &head, &columns));
+      word += static_cast<uint64_t>(head.distance);
+      const bool before = word * 8 < allocated.stretches[2].start;
+      if (head.how == trace::How::kTlab) CHECK((alloc.share == trace::kWholeShare) == before);
+      whole += head.how == trace::How::kTlab && before;
+      trace::RunReader run(head, columns);
+      for (trace::RunReader::Object object; head.how != trace::How::kSkipped && !run.AtEnd();) {
+        REQUIRE(run.Next(&object));
+        word += object.has_length ? kArrayBytes / 8 : 3;
+      }
+      if (head.how == trace::How::kSkipped) word += head.lengths;
+    }
+  }
+  CHECK(whole == 2);
+}
+
 TEST_CASE("what stays where it is in a young collection is described when the collection has ended") {
   Reported reported;
   reported.Begin(ANTTRACKS_GC_YOUNG);
@@ -166,6 +224,7 @@ TEST_CASE("a full collection and a remark find everything read") {
     reported.End();
     const ReadTrace trace = reported.recording.End();
     CHECK(trace.skipped.empty());
+    CHECK(trace.counters.find("\"skipped_bytes\":0,") != std::string::npos);
     CHECK(trace.objects.size() == 8 * 21);
     CHECK(std::any_of(trace.objects.begin(), trace.objects.end(), [](const ReadObject& object) { return object.late; }));
   }
@@ -243,6 +302,15 @@ TEST_CASE("a burst is paid back, and everything is read again when there is litt
   CHECK(budget.spent_percent() <= 3);
   program.Run(budget, 0.001, 0, 100);
   CHECK(budget.share() == trace::kWholeShare);
+}
+
+TEST_CASE("what a burst has cost is paid back soon") {
+  Budget budget;
+  budget.SetPercent(3);
+  Program program;
+  program.Run(budget, 0.01, 0, 20);
+  CHECK(budget.share() == trace::kWholeShare);
+  CHECK(program.Run(budget, 1, 0, 100) <= 2.8);  // without anything to be paid back it would be 3.1
 }
 
 TEST_CASE("what was spent while there was no budget is not the next one's") {

@@ -309,6 +309,8 @@ TEST_CASE("an agent's answer of any depth or width is read in bounded time and s
     });
   };
   CHECK_FALSE(refused("[[[]]]"));
+  CHECK_FALSE(refused(std::string(50, '[') + std::string(50, ']')));
+  CHECK(refused(std::string(100, '[') + std::string(100, ']')));
   CHECK(refused(std::string(500'000, '[') + std::string(500'000, ']')));
   std::string wide = "{\"\": 0";
   for (int i = 0; i < 90'000; i++) wide += ",\"" + std::to_string(i) + "\":0";

@@ -40,6 +40,20 @@ TEST_CASE("performance data: texts are found among numbers, and damage ends the 
   CHECK(Parse("").empty());
 }
 
+TEST_CASE("performance data: numbers are no texts, and an entry shorter than its head ends the list") {
+  std::string file = PerfFile({{"name", "text"}});
+  Put(&file, 32 + 8, 8);  // the number has bytes, as an array of them would
+  CHECK(Parse(file).at("name") == "text");
+  Put(&file, 28, 1);
+  CHECK(Parse(file).empty());
+  file[32 + 12] = 'B';
+  CHECK(Parse(file).at("name") == std::string(8, '\1'));
+  for (const uint32_t bytes : {0u, 19u}) {
+    Put(&file, 32, bytes);
+    CHECK(Parse(file).empty());
+  }
+}
+
 TEST_CASE("a process is looked at through /proc") {
   const FakeProc proc;
   const Target target = proc.Looked();
@@ -57,6 +71,10 @@ TEST_CASE("a process is looked at through /proc") {
   CHECK(target.socket() == ".java_pid7");
   CHECK(target.option_variables == " -Da=b -Dc=d");
   CHECK(FakeProc("a stock VM").Looked().patched == false);
+  for (const size_t before : {10u, 30u, 40u}) {  // the name reaches over the end of what is read at once
+    const FakeProc across(std::string((1u << 20) - before, 'x') + "com.github.anttracks.functions.GetVM and more");
+    CHECK(across.Looked().patched == true);
+  }
   CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}})).Looked().Collector() == "G1");
   CHECK_FALSE(Look(78, proc.folder().path()).has_value());
 }
@@ -64,6 +82,7 @@ TEST_CASE("a process is looked at through /proc") {
 TEST_CASE("whether attaching is forbidden: the JVM's own word, then the last flag, then nobody knows") {
   CHECK(Forbidden(FakeProc().Looked()) == false);
   CHECK(Forbidden(FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", "0100"}})).Looked()) == true);
+  CHECK(Forbidden(FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", ""}})).Looked()) == false);
   Target target = FakeProc("", "").Looked();
   CHECK(Forbidden(target) == false);
   target.arguments = {"java", "-XX:+DisableAttachMechanism", "Main"};
@@ -176,6 +195,51 @@ TEST_CASE("a JVM that closes, is silent or is not there is an error, not a wait 
   const auto answer = Execute(target, {"load"}, milliseconds(50));
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.message().find("does not answer") != std::string::npos);
+}
+
+TEST_CASE("nothing is sent to a socket that another process listens at, or that another user has made") {
+  const FakeProc proc;
+  const FakeJvm jvm(proc.socket(), "0\nfine\n");
+  Target target = proc.Own();
+  target.uid++;
+  CHECK_FALSE(Execute(target, {"load"}, milliseconds(20'000)).ok());
+  target = proc.Own();
+  target.pid = getppid();
+  const auto answer = Execute(target, {"load"}, milliseconds(20'000));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.message().find("is another process' socket") != std::string::npos);
+  CHECK(jvm.heard() == "");
+}
+
+TEST_CASE("paths and options that a JVM would cut off are refused before it is asked") {
+  const FakeProc proc;
+  proc.folder().Write("77/root/lib.so", "library");
+  const auto asked = [&](const std::string& library, size_t options) {
+    Target target = proc.Own();
+    target.catches_quit = false;  // so that it is refused at the latest there
+    nlohmann::ordered_json reply;
+    return Ask(target, {"attach", std::string(options, 'x'), library}, &reply);
+  };
+  CHECK(asked("/lib.so", 1024 - 64).code == kExitForbidden);
+  CHECK(asked("/lib.so", 1024 - 63).message == "a JVM takes options of 960 characters at most");
+  const std::string lib = "/lib.so";
+  CHECK(asked(std::string(1025 - lib.size(), '/') + lib, 0).message == "a JVM takes paths of 1024 characters at most");
+}
+
+TEST_CASE("who ignores a signal still does when it has a file that goes with it") {
+  const FakeProc proc;
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGHUP, SIG_IGN);
+    std::signal(SIGQUIT, SIG_IGN);
+    Wake(proc.Own(), milliseconds(1));
+    struct sigaction after {};
+    _exit(sigaction(SIGHUP, nullptr, &after) == 0 && after.sa_handler == SIG_IGN ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("a JVM that forbids attaching, or would die of the signal, gets none") {

@@ -522,6 +522,8 @@ TEST_CASE("origins that are not in order are reported") {
   CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
   folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1}).file());
   CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origin is cut short or overlong"));
+  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1, uint64_t{1} << 32}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origin of an impossible age"));
   TraceBuilder twice = OriginsFile(1, kOrigins0);
   twice.Numbers(SegmentKind::kOrigins, 0, kOrigins0).Flush();
   folder.Write("app.trace.1.origins", twice.file());

@@ -105,6 +105,19 @@ TEST_CASE("the heap refuses an object within a large one") {
   CHECK(heap.Insert(98, small, 0) == InsertResult::kOk);
 }
 
+TEST_CASE("what was moved is no loss when its space goes piece by piece") {
+  ObjectShapes shapes;
+  const uint32_t small = shapes.Add({2, 0, 2});
+  Heap heap(shapes, 0, kPageWords);
+  for (uint64_t word = 0; word < 12; word += 2) REQUIRE(heap.Insert(word, small, 0) == InsertResult::kOk);
+  HeapObject object;
+  for (const uint64_t word : {2, 8}) REQUIRE(heap.Take(word, &object) == MoveResult::kOk);
+  CHECK(heap.Drop(6, 12).objects == 2);
+  CHECK(heap.Take(2, &object) == MoveResult::kMovedTwice);
+  CHECK(heap.Drop(0, 6).objects == 2);
+  CHECK(heap.totals().objects == 0);
+}
+
 TEST_CASE("a page holds as many of the smallest objects as fit, each with an origin of its own") {
   ObjectShapes shapes;
   const uint32_t small = shapes.Add({2, 0, 2});

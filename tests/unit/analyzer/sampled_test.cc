@@ -330,6 +330,19 @@ TEST_CASE("behind a loss samples go on, and the heap is said to lack some") {
   CHECK(heap.err.find("the agent lost events 1 time") != std::string::npos);
 }
 
+TEST_CASE("collections of samples never go back, also behind a loss") {
+  TraceBuilder b = SampledStart();
+  SampledGc(&b, SegmentKind::kGcBegin, 0, 5000);
+  SampledGc(&b, SegmentKind::kGcEnd, 0, 6000);
+  b.Loss(7000, 1, 100, "slow");
+  for (const uint64_t id : {4, 2}) {
+    SampledGc(&b, SegmentKind::kGcBegin, id, 8000);
+    SampledGc(&b, SegmentKind::kGcEnd, id, 9000);
+  }
+  const auto verify = Json(b.Flush(), {"verify"});
+  CHECK(verify["by_kind"]["event in the wrong place"] == 2);  // its begin and its end
+}
+
 TEST_CASE("samples of a killed program are read up to the last chunk") {
   TraceBuilder b = SampledStart();
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}}));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/passes/share_estimate.h"
+#include "analyzer/passes/share_over_time.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -57,6 +58,25 @@ void Simulate(uint32_t seed, const std::vector<uint32_t>& shares, Run* run) {
     if (!read) run->estimator.Skipped(words);
   }
   run->estimator.End();
+}
+
+TEST_CASE("shares over time have as many periods as the trace is long, however often they grew") {
+  ShareOverTime shares;
+  const uint64_t period = shares.period_ns();
+  shares.Add(0, 0.5);
+  shares.Add(63 * period, 1);
+  CHECK(shares.periods().size() == 64);
+  shares.Add(64 * period, 0.25);
+  CHECK(shares.period_ns() == 2 * period);
+  REQUIRE(shares.periods().size() == 33);
+  CHECK(shares.periods()[0].mean() == 0.5);
+  CHECK(shares.periods()[1].segments == 0);
+  CHECK(shares.periods()[31].mean() == 1);
+  CHECK(shares.periods()[32].mean() == 0.25);
+  shares.Add(128 * period, 0.25);
+  CHECK(shares.periods().size() == 33);
+  shares.Add(1000 * period, 0.5);
+  CHECK(shares.periods().size() == 1000 * period / shares.period_ns() + 1);
 }
 
 TEST_CASE("the truth lies in the interval in 95 of 100 runs, for frequent and rare things, and whatever the share does") {

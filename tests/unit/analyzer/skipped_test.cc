@@ -76,6 +76,17 @@ TEST_CASE("a full collection must know all objects") {
   CheckOnly(b, "event in the wrong place");
 }
 
+TEST_CASE("an object found by a full collection is an error") {
+  TraceBuilder b = SkippedStart();
+  b.Gc(SegmentKind::kGcBegin, 0, 1, "x", 5000, Spaces(66, 0, 0, 17, true));
+  b.Segment(SegmentKind::kSlides, 0, Slide(2, kOld, kOld));
+  b.Segment(SegmentKind::kFound, 0, Found({{{kEden + 20, kTo + 3, 0, 3}, 1, 0}}));
+  b.Gc(SegmentKind::kGcEnd, 0, 1, "x", 6000, Spaces(0, 0, 0, 17));
+  const nlohmann::json json = Verdict(b);
+  CHECK(json["by_kind"].value("move from an address that holds no object", 0) == 1);
+  CHECK(json["first"].dump().find("a full collection must know its objects") != std::string::npos);
+}
+
 TEST_CASE("skipped stretches outside the heap, or of nothing, are errors") {
   for (const uint64_t words : {uint64_t{0}, uint64_t{1} << 40, UINT64_MAX}) {
     TraceBuilder b = SmallStart();

@@ -157,7 +157,8 @@ TEST_CASE("verify finds definitions that name a site, class or method that is no
 TEST_CASE("verify finds definitions that contradict earlier ones") {
   DefinitionsBuilder s;
   s.Class(1, "app.Node", 0, 32).SiteClass(1, 17, 1).Site(16, 2, 4, 12, 0, 0).Site(2, 1, 0, 0, 0, 0);
-  CheckOnly(WithDefinitions(s), "definition that contradicts an earlier one", 4);
+  s.Site(17, 2, 9, 30, 0, 1);
+  CheckOnly(WithDefinitions(s), "definition that contradicts an earlier one", 5);
 }
 
 TEST_CASE("verify finds fields of a class that is not defined") {
@@ -260,6 +261,29 @@ TEST_CASE("verify finds a new object of an unloaded class") {
   CheckOnly(b, "object of an unloaded class");
 }
 
+TEST_CASE("verify finds a new object of an unloaded class also where the size is that of all its objects") {
+  TraceBuilder b = WithAllocs();
+  b.Numbers(SegmentKind::kClassUnload, 0, {4});
+  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 512).Fixed(6));
+  CheckOnly(b, "object of an unloaded class");
+}
+
+TEST_CASE("verify finds an object smaller than any") {
+  DefinitionsBuilder definitions;
+  definitions.Class(9, "app.Tiny", 0, 8).SiteClass(9, 16, 9);
+  TraceBuilder b = WithDefinitions(definitions);
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(9));
+  CheckOnly(b, "impossible size or length");
+}
+
+TEST_CASE("a collection that ends before it begins takes no time") {
+  TraceBuilder b = SmallStart();
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(0, 0, 0, 17));
+  b.Gc(SegmentKind::kGcEnd, 0, 0, "x", 4000, Spaces(0, 0, 0, 17));
+  const CommandResult gcs = Anttracks(b.Flush().file(), {"gcs"});
+  CHECK(gcs.out.find(" 0 ns ") != std::string::npos);
+}
+
 TEST_CASE("verify finds a gap in the sequence of chunks") {
   TraceBuilder b = SmallStart();
   b.Flush().SkipSequence();
@@ -306,13 +330,38 @@ TEST_CASE("verify finds a segment that reaches beyond its chunk") {
   CheckOnly(b, "malformed segment");
 }
 
+TEST_CASE("what follows a segment that reaches beyond its chunk is not trusted") {
+  TraceBuilder b = WithAllocs();
+  b.Flush().Chunk(2, std::string("\x01\x01\x7F\x01", 4));
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(4500).Tlab(kEden).Fixed(1));
+  const Verdict verdict = Verify(b.Flush().file());
+  CHECK(verdict.count("malformed segment") == 1);
+  CHECK(verdict.count("event that cannot be checked after a loss") == 1);
+  CHECK(verdict.errors() == 2);
+}
+
+TEST_CASE("verify finds a sync point within a collection also when one has repaired a loss") {
+  TraceBuilder b = WithAllocs();
+  b.Loss(4000, 3, 3000, "queue full");
+  for (const uint64_t time : {5000, 7000}) {
+    b.SyncBegin(2, time, Spaces(0, 0, 0, 17));
+    b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
+    b.Numbers(SegmentKind::kSyncEnd, 0, {2, 136});
+    if (time == 5000) b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 6000, Spaces(0, 0, 0, 17));
+  }
+  const Verdict verdict = Verify(b.Flush().file());
+  CHECK(verdict.count("events lost by the agent") == 1);
+  CHECK(verdict.count("event in the wrong place") == 1);
+}
+
 TEST_CASE("verify finds ids and lengths that do not fit together") {
   // A run of one object: its id says that it has a length, or has none, and the column of lengths says otherwise.
   ByteBuffer without, with;
   for (ByteBuffer* payload : {&without, &with}) {
-    payload->Uv(1);
+    payload->Uv(1);  // time, then share
+    payload->Uv(0);
     payload->Sv(static_cast<int64_t>(kEden));
-    payload->Uv(1 << 1);
+    payload->Uv(1 << 2);
   }
   without.Uv(0);
   without.U16(0x8002);
@@ -323,6 +372,7 @@ TEST_CASE("verify finds ids and lengths that do not fit together") {
     TraceBuilder b = SmallStart();
     b.Segment(SegmentKind::kAlloc, 1, payload);
     CheckOnly(b, "malformed segment");
+    CHECK(Anttracks(b.Flush().file(), {"verify"}).out.find("ids and lengths of a run of objects do not fit together") != std::string::npos);
   }
 }
 

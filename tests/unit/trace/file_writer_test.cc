@@ -8,6 +8,8 @@
 
 #include "tests/unit/trace/bytes.h"
 #include "trace/crc32c.h"
+#include "trace/object_runs.h"
+#include "trace/segments.h"
 
 namespace anttracks::trace {
 namespace {
@@ -44,6 +46,21 @@ TEST_CASE("a chunk that compresses is stored compressed, with both lengths and c
   std::string raw;
   REQUIRE(snappy::Uncompress(reinterpret_cast<const char*>(&bytes[32]), stored, &raw));
   CHECK(raw == std::string(10'000, 'x'));
+}
+
+TEST_CASE("a chunk of objects whose columns take more than it is stored as it is") {
+  ByteBuffer runs, chunk;
+  runs.Uv(1);
+  runs.Uv(0);
+  uint8_t room[64];
+  const uint16_t id = IdOf(5, false);
+  runs.Append({room, PutRun(room, {1000}, {&id, 1}, {})});
+  AppendSegment(&chunk, SegmentKind::kAlloc, 1, runs.span());
+  NumberedChunks encoder(true);
+  const auto bytes = encoder.Encode(ChunkType::kData, chunk.span());
+  REQUIRE(bytes.ok());
+  CHECK(GetU16(bytes->data() + 6) == 0);
+  CHECK(ToBytes(bytes->subspan(32)) == ToBytes(chunk.span()));
 }
 
 TEST_CASE("a chunk that does not compress is stored as it is, and chunks are numbered") {

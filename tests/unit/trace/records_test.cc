@@ -168,7 +168,9 @@ TEST_CASE("numbers that mean nothing are refused in events") {
         "collection event is cut short or of unknown kind");
   SyncEvent sync;
   CHECK(ReadSyncBegin(B({3, 0, 0}), &sync).message() == "SYNC_BEGIN is cut short or has an unknown reason");
-  for (const Bytes& space : {B({5, 0, 1, 1, 1}), B({0, 3, 1, 1, 1}), B({0, 0, 1, 2, 1})}) {
+  // From the last word of all: its top and its end are at words 1 and 2 again.
+  const Bytes wraps = B({0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3});
+  for (const Bytes& space : {B({5, 0, 1, 1, 1}), B({0, 3, 1, 1, 1}), B({0, 0, 1, 2, 1}), wraps}) {
     Bytes payload = B({0, 0, 1});
     payload.insert(payload.end(), space.begin(), space.end());
     CHECK(ReadSyncBegin(payload, &sync).message() == "space of unknown kind or with top outside its bounds");
@@ -270,6 +272,14 @@ TEST_CASE("META is the same when it was read and is written again") {
   CHECK_FALSE(parse(R"({"mode":"sample","interval":1})").ok());
   CHECK_FALSE(parse(R"({"object_alignment":8,"heap_start":1,"heap_end":8192})").ok());
   CHECK_FALSE(parse("[]").ok());
+  const auto range = [&](uint64_t alignment, uint64_t end) {
+    return parse(R"({"heap_start":0,"object_alignment":)" + std::to_string(alignment) + R"(,"heap_end":)" + std::to_string(end) + "}").ok();
+  };
+  CHECK(range(256, kMaxHeapWords * kWordBytes));
+  CHECK_FALSE(range(512, kMaxHeapWords * kWordBytes));
+  CHECK_FALSE(range(4, kMaxHeapWords * kWordBytes));
+  CHECK_FALSE(range(24, kMaxHeapWords * kWordBytes));
+  CHECK_FALSE(range(8, kMaxHeapWords * kWordBytes + kWordBytes));
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 #include <fstream>
 
 #include "tests/unit/analyzer/small_trace.h"
+#include "trace/crc32c.h"
 #include "trace/file_set.h"
+#include "trace/file_writer.h"
+#include "trace/object_runs.h"
 
 namespace anttracks::testing {
 namespace {
@@ -131,6 +134,20 @@ TEST_CASE("the reader finds the next header beyond its search block") {
   CHECK(Text(*reader) == "bbbb");
 }
 
+TEST_CASE("the reader finds a header wherever its search block ends") {
+  TraceBuilder rest;
+  rest.Chunk(2, "bbbb");
+  for (size_t less = 20; less < 50; less++) {
+    CAPTURE(less);
+    TempFile file(TraceBuilder().file() + std::string((size_t{1} << 20) - less, 'A') + rest.file().substr(64));
+    auto reader = Open({file.path()});
+    REQUIRE(reader->Next() == Item::kDamage);
+    CHECK(reader->damage().bytes == (size_t{1} << 20) - less);
+    REQUIRE(reader->Next() == Item::kChunk);
+    CHECK(Text(*reader) == "bbbb");
+  }
+}
+
 TEST_CASE("the reader counts the bytes of a truncated last chunk") {
   TraceBuilder b;
   b.Chunk(2, "aaaa").Chunk(2, "bbbb");
@@ -140,6 +157,73 @@ TEST_CASE("the reader counts the bytes of a truncated last chunk") {
   CHECK(reader->Next() == Item::kEnd);
   CHECK(reader->Next() == Item::kEnd);
   CHECK(reader->files()[0].truncated_bytes == 35);
+  TempFile one_more(b.file() + "A");
+  reader = Open({one_more.path()});
+  for (int i = 0; i < 2; i++) REQUIRE(reader->Next() == Item::kChunk);
+  CHECK(reader->Next() == Item::kEnd);
+  CHECK(reader->files()[0].truncated_bytes == 1);
+}
+
+TEST_CASE("the reader refuses a file header that is longer than the file, or too short for what is in it") {
+  for (const uint32_t bytes : {63u, 64u, 65u}) {
+    std::string header = TraceBuilder().file();
+    auto* const at = reinterpret_cast<uint8_t*>(header.data());
+    trace::PutU32(at + trace::file_header::kSize, bytes);
+    trace::PutU32(at + trace::file_header::kCrc, trace::Crc32c({at, trace::file_header::kCrc}));
+    TempFile file(header);
+    const auto reader = trace::TraceReader::Open({file.path()});
+    CHECK(reader.ok() == (bytes == 64));
+    if (!reader.ok()) CHECK(reader.message() == file.path() + ": the file header gives an impossible size for itself");
+  }
+}
+
+TEST_CASE("the reader takes no memory for columns that claim more than their chunk can hold") {
+  // A part that is said to have a gigabyte, also by Snappy.
+  const uint32_t claimed = 1u << 30;
+  trace::ByteBuffer part, stored;
+  part.Uv(claimed);
+  part.U8(0);
+  stored.U32(claimed);
+  stored.U32(static_cast<uint32_t>(part.size()));
+  stored.Append(part.span());
+  for (int i = 0; i < 3; i++) stored.U64(0);
+  TraceBuilder b;
+  b.RawChunk(2, trace::kChunkSnappy | trace::kChunkColumns, {stored.span().begin(), stored.span().end()}, 100);
+  TempFile file(b.file());
+  auto reader = Open({file.path()});
+  REQUIRE(reader->Next() == Item::kDamage);
+  CHECK(reader->damage().what == "columns of a chunk have lengths that disagree");
+}
+
+// Snappy makes some texts neither longer nor shorter.
+TEST_CASE("the reader gives columns that compress to their own length as they were") {
+  trace::ChunkEncoder encoder;
+  size_t same = 0;
+  for (int random = 20; random < 80; random++) {
+    for (int again = 4; again < 9; again++) {
+      trace::ByteBuffer text, runs, payload;
+      for (int i = 0; i < random; i++) text.U8(static_cast<uint8_t>(i * 37 + 11));
+      for (int i = 0; i < again; i++) text.U8(static_cast<uint8_t>(i * 37 + 11));
+      for (int i = 0; i < 40; i++) text.U8(static_cast<uint8_t>(i * 101 + 3));
+      runs.Uv(1);
+      runs.Uv(0);
+      uint8_t room[2048];
+      const std::vector<uint16_t> ids(500, trace::IdOf(5, false));
+      runs.Append({room, trace::PutRun(room, {1000}, ids, {})});
+      trace::AppendSegment(&payload, SegmentKind::kDefinitions, 0, text.span());
+      trace::AppendSegment(&payload, SegmentKind::kAlloc, 1, runs.span());
+      const auto chunk = encoder.Encode(trace::ChunkType::kData, 0, payload.span(), true);
+      REQUIRE(chunk.ok());
+      REQUIRE(trace::GetU16(chunk->data() + trace::chunk_header::kFlags) == (trace::kChunkSnappy | trace::kChunkColumns));
+      const uint8_t* const part = chunk->data() + trace::kChunkHeaderBytes;
+      same += trace::GetU32(part) == trace::GetU32(part + 4);
+      TempFile file(TraceBuilder().file() + std::string(chunk->begin(), chunk->end()));
+      auto reader = Open({file.path()});
+      REQUIRE(reader->Next() == Item::kChunk);
+      CHECK(Text(*reader) == std::string(payload.span().begin(), payload.span().end()));
+    }
+  }
+  CHECK(same != 0);
 }
 
 TEST_CASE("the reader refuses chunks that claim more than the limit") {
@@ -148,6 +232,7 @@ TEST_CASE("the reader refuses chunks that claim more than the limit") {
   TempFile file(b.file());
   auto reader = Open({file.path()});
   REQUIRE(reader->Next() == Item::kDamage);
+  CHECK(reader->damage().what == "chunk is larger than 16 MiB");
   REQUIRE(reader->Next() == Item::kChunk);
   CHECK(Text(*reader) == "ok");
 }
