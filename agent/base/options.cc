@@ -129,10 +129,11 @@ trace::Result<Change> ParseChange(const std::string& text) {
   std::string valid;
   for (const Option& option : OptionRows()) {
     if (!option.changeable) continue;
-    valid += (valid.empty() ? "" : ", and ") + std::string(option.name) + "=, " + ValidValues(option);
-    valid += option.valid_in == ValidIn::kSample ? ", of a trace of samples" : ", of a trace of every object";
+    valid += (valid.empty() ? "" : " and ") + std::string(option.name);
+    valid += option.valid_in == ValidIn::kSample ? "= of samples (" : "= of a trace of every object (";
+    valid += ValidValues(option) + ")";
   }
-  return Status::Error("'" + text + "' cannot be changed while a trace runs; what can: " + valid);
+  return Status::Error("only " + valid + " can be changed while a trace runs, not '" + text + "'");
 }
 
 std::string HelpText() {

@@ -41,7 +41,7 @@ void Session::Begin(trace::SyncReason reason) {
   failure_.Activate();
 }
 
-// A reader ends its batch, a walk its block; what comes after sees that tracing is off. Needs no memory.
+// A walker ends its batch, a walk its block; what comes after sees that tracing is off. Needs no memory.
 void Session::LeaveHeap() noexcept {
   mutators_.walkers().WaitIdle();
   sync_points_.LeaveHeap();

@@ -44,7 +44,7 @@ struct alignas(64) ThreadState {
 
   // The thread's own.
   WaitBudget wait;  // of the report that is under way
-  Batch batch;  // reported, neither read nor given to a reader
+  Batch batch;  // reported, neither read nor given to a walker
   ReadQueue unread;
   std::vector<Stretch> skipped;  // since the last collection
   uint32_t random;               // never 0

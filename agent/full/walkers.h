@@ -5,14 +5,14 @@
 // A batch (some stretches, some objects outside TLABs) is given to the walkers, or stays with its thread: when the
 // walkers are behind, or cannot read it (a site-class pair that nobody has seen yet: only a thread that the VM knows may ask the VM).
 //
-//     thread --Give--> given --reader--> read
+//     thread --Give--> given --walker--> read
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
 // Walkers that have to wait for a processor stay out of it for a while (RunDelay): with no core idle they would
 // only make the application's threads late. Threads then read all by themselves.
 //
-// The stream of a thread (buffer) belongs to one at a time: the reader that has one of its batches, or who
+// The stream of a thread (buffer) belongs to one at a time: the walker that has one of its batches, or who
 // claimed it.
 //
 // Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Walkers run with all

@@ -327,6 +327,9 @@ TEST_CASE("of a trace that runs only the budget can be changed, or the interval"
     CAPTURE(text);
     CHECK(!ParseChange(text).ok());
   }
+  CHECK(ParseChange("depth=3").message() ==
+        "only interval= of samples (a size up to 1G; 0: every object that the JVM reports) and budget= of a trace of "
+        "every object (a percentage from 0.5% to 100%, such as 3%) can be changed while a trace runs, not 'depth=3'");
 }
 
 TEST_CASE("the file name may contain the process id and percent signs") {
