@@ -34,7 +34,9 @@ class Run:
     def __init__(self, command, env, seconds):
         # Files, not pipes: what it has started may live on and keep a pipe open.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True
+            )
             try:
                 self.code = process.wait(seconds)
             except subprocess.TimeoutExpired:
@@ -54,7 +56,9 @@ class Run:
         """How it ended, as words after the program's name."""
         if self.code is None:
             return "did not end and was killed"
-        return f"was killed by {signal.Signals(-self.code).name}" if self.code < 0 else f"ended with {self.code}"
+        return (
+            f"was killed by {signal.Signals(-self.code).name}" if self.code < 0 else f"ended with {self.code}"
+        )
 
 
 def cases_of(text):
@@ -85,7 +89,10 @@ def indented(text):
 def describe_failure(case):
     for failure in case.iter("Expression"):
         if failure.get("success") == "false":
-            original, expanded = failure.findtext("Original", "").strip(), failure.findtext("Expanded", "").strip()
+            original, expanded = (
+                failure.findtext("Original", "").strip(),
+                failure.findtext("Expanded", "").strip(),
+            )
             print(f"      {failure.get('filename')}:{failure.get('line')}: {original} ({expanded})")
     for exception in case.iter("Exception"):
         print(f"      exception: {(exception.text or '').strip()}")
@@ -93,8 +100,11 @@ def describe_failure(case):
 
 def run_test(test, counts):
     name = test["name"]
-    run = Run(test["cmd"] + ["--reporters=xml", "--no-intro=true"], {**os.environ, **test.get("env", {})},
-              test.get("timeout", 30) * PATIENCE)
+    run = Run(
+        test["cmd"] + ["--reporters=xml", "--no-intro=true"],
+        {**os.environ, **test.get("env", {})},
+        test.get("timeout", 30) * PATIENCE,
+    )
     reports = sanitizers.new_reports()
     if reports:
         counts["failed"] += 1
@@ -103,7 +113,11 @@ def run_test(test, counts):
     if not found:
         result = {0: "passed", SKIPPED: "skipped"}.get(run.code, "failed")
         counts[result] += 1
-        print({"passed": "ok    ", "skipped": "skip  ", "failed": "FAIL  "}[result] + name + ("" if result == "passed" else " " + run.how()))
+        print(
+            {"passed": "ok    ", "skipped": "skip  ", "failed": "FAIL  "}[result]
+            + name
+            + ("" if result == "passed" else " " + run.how())
+        )
         if result == "failed":
             print(indented((run.stdout + run.stderr)[-TAIL:]), flush=True)
         return

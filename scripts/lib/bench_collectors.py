@@ -15,62 +15,120 @@ HEADS = ("run time", "GC time", "CPU time")
 
 def traced(results):
     """One line a workload and collector, then the means."""
-    lines = ["| workload | collector | patched: ms an iteration | to Parallel | " + " | ".join(f"traced to patched: {h}" for h in HEADS)
-             + " | bytes an object: raw | stored |", "|---|---|" + "---:|" * 7]
+    lines = [
+        "| workload | collector | patched: ms an iteration | to Parallel | "
+        + " | ".join(f"traced to patched: {h}" for h in HEADS)
+        + " | bytes an object: raw | stored |",
+        "|---|---|" + "---:|" * 7,
+    ]
     for workload, by in results.items():
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("patched", "traced"))
             objects = median(runs, "objects")
-            cells = [spread(base, "wall_ms"), ratio_text(base, by["patched"], "wall_ms"), *(ratio_text(runs, base, v) for v in VALUES),
-                     *(f"{median(runs, key) / objects:.2f}" for key in ("raw_bytes", "stored_bytes"))]
+            cells = [
+                spread(base, "wall_ms"),
+                ratio_text(base, by["patched"], "wall_ms"),
+                *(ratio_text(runs, base, v) for v in VALUES),
+                *(f"{median(runs, key) / objects:.2f}" for key in ("raw_bytes", "stored_bytes")),
+            ]
             lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
     return lines + means(results, "traced", "patched", before=2, after=2)
 
 
 def rotated(results):
-    lines = ["| workload | collector | bound | " + " | ".join(f"rotating to traced: {h}" for h in HEADS)
-             + " | collections | sync points | sync pause to plain | asked for |", "|---|---|---|" + "---:|" * 7]
+    lines = [
+        "| workload | collector | bound | "
+        + " | ".join(f"rotating to traced: {h}" for h in HEADS)
+        + " | collections | sync points | sync pause to plain | asked for |",
+        "|---|---|---|" + "---:|" * 7,
+    ]
     for workload, by in results.items():
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("traced", "narrow"))
-            cells = [settings_of(workload).narrow, *(ratio_text(runs, base, v) for v in VALUES), f"{median(runs, 'collections'):.0f}",
-                     f"{median(runs, 'sync_points') - 1:.0f}", f"{statistics.median(sync_pause(run) for run in runs):.2f}",
-                     f"{median(runs, 'requested_collections'):.0f}"]
+            cells = [
+                settings_of(workload).narrow,
+                *(ratio_text(runs, base, v) for v in VALUES),
+                f"{median(runs, 'collections'):.0f}",
+                f"{median(runs, 'sync_points') - 1:.0f}",
+                f"{statistics.median(sync_pause(run) for run in runs):.2f}",
+                f"{median(runs, 'requested_collections'):.0f}",
+            ]
             lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
     return lines + means(results, "narrow", "traced", before=1, after=4)
 
 
 def means(results, name, base, before, after):
     """before, after: empty cells around the means."""
-    return [f"| geometric mean of {len(results)} | {collector} | " + "| " * before
-            + " | ".join(text(mean_ratio(results, of_collector(name, collector), of_collector(base, collector), v)) for v in VALUES)
-            + " |" * (after + 1) for collector in COLLECTORS]
+    return [
+        f"| geometric mean of {len(results)} | {collector} | "
+        + "| " * before
+        + " | ".join(
+            text(mean_ratio(results, of_collector(name, collector), of_collector(base, collector), v))
+            for v in VALUES
+        )
+        + " |" * (after + 1)
+        for collector in COLLECTORS
+    ]
 
 
 def stopped(results):
     """One line a workload and collector, then the means. CPU and GC time are of the whole JVM, with the warm-up: not shown."""
-    lines = ["| workload | collector | patched: ms an iteration | stopped: ms an iteration | "
-             "stopped to patched: run time |", "|---|---|" + "---:|" * 3]
+    lines = [
+        "| workload | collector | patched: ms an iteration | stopped: ms an iteration | "
+        "stopped to patched: run time |",
+        "|---|---|" + "---:|" * 3,
+    ]
     for workload, by in results.items():
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("patched", "stopped"))
-            lines.append(f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {ratio_text(runs, base, 'wall_ms')} |")
-    return lines + [f"| geometric mean of {len(results)} | {collector} | | | "
-                    + text(mean_ratio(results, of_collector("stopped", collector), of_collector("patched", collector), "wall_ms")) + " |"
-                    for collector in COLLECTORS]
+            lines.append(
+                f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {ratio_text(runs, base, 'wall_ms')} |"
+            )
+    return lines + [
+        f"| geometric mean of {len(results)} | {collector} | | | "
+        + text(
+            mean_ratio(
+                results, of_collector("stopped", collector), of_collector("patched", collector), "wall_ms"
+            )
+        )
+        + " |"
+        for collector in COLLECTORS
+    ]
 
 
 def page(data):
     results = runs_of(data["studies"]["collectors"])
-    return "\n".join([
-        "# What tracing costs with each collector", "",
-        "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what an interval says: [measuring.md](measuring.md).", "",
-        *study_head(data, "collectors"),
-        *meanings(("patched", "traced", "narrow")),
-        "- GC time is that of safepoints with a collection or, with G1, a remark; the sum over a whole run",
-        "- heap sizes: " + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads), "",
-        "## Tracing", "", *traced(results), "",
-        "## Rotation within a tight bound", "",
-        "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
-        "requested because none came in time. The first sync point, at the start, is not counted.", "", *rotated(results), "",
-        "## After stop", "", *study_head(data, "after-stop"), *meanings(("stopped",)), "", *stopped(runs_of(data["studies"]["after-stop"]))]).rstrip() + "\n"
+    return (
+        "\n".join(
+            [
+                "# What tracing costs with each collector",
+                "",
+                "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what an interval says: [measuring.md](measuring.md).",
+                "",
+                *study_head(data, "collectors"),
+                *meanings(("patched", "traced", "narrow")),
+                "- GC time is that of safepoints with a collection or, with G1, a remark; the sum over a whole run",
+                "- heap sizes: "
+                + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads),
+                "",
+                "## Tracing",
+                "",
+                *traced(results),
+                "",
+                "## Rotation within a tight bound",
+                "",
+                "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
+                "requested because none came in time. The first sync point, at the start, is not counted.",
+                "",
+                *rotated(results),
+                "",
+                "## After stop",
+                "",
+                *study_head(data, "after-stop"),
+                *meanings(("stopped",)),
+                "",
+                *stopped(runs_of(data["studies"]["after-stop"])),
+            ]
+        ).rstrip()
+        + "\n"
+    )

@@ -11,15 +11,15 @@ from bench_tables import heavy, mean_ratio, median, ratio, runs_of
 TRIED = {
     "untraced": "The site is a constant of the compiled code: no load, no call. What is left is the store of a 64-bit mark.",
     "traced": "Reading objects off the application's threads ([decision 6](decisions/0006-readers.md)), while they are in the cache "
-              "([decision 3](decisions/0003-tlabs-are-read-in-stretches.md)). On two cores a program with two busy threads still pays for the "
-              "10 ns that each object takes on one of them.",
+    "([decision 3](decisions/0003-tlabs-are-read-in-stretches.md)). On two cores a program with two busy threads still pays for the "
+    "10 ns that each object takes on one of them.",
     "budget": "Chance decides which stretches are read, so that CPU time keeps within the budget ([decision 12](decisions/0012-budget.md)). What nobody measures comes on top: "
-              "caches, and the site in each header.",
+    "caches, and the site in each header.",
     "gc": "Objects that survive are reported by address pairs, in batches by each GC worker; what is measured is a safepoint with all that the agent does in it, "
-          "also the reading of what the TLABs still hold. Programs with short collections see that most.",
+    "also the reading of what the TLABs still hold. Programs with short collections see that most.",
     "bytes": "Programs with few objects a TLAB, or whose bytes are the collector's moves, need more ([decision 7](decisions/0007-one-compression-for-all-events.md)).",
     "rotation": "Sync points are written by a thread of the agent after the pause, not in it. In a tight bound most collections become sync "
-                "points, as they must.",
+    "points, as they must.",
     "pause": "Only the addresses of the spaces are taken in the pause ([decision 4](decisions/0004-rotation.md)).",
 }
 
@@ -31,7 +31,10 @@ def judged(data):
         entries = data["studies"].get(study, {})
         if entries:
             whole = set(STUDIES[study].workloads) <= set(entries)
-            rows += [(goal, value, verdict if whole else bench_stats.NOT_KNOWN, tried) for goal, value, verdict, tried in goals_of(runs_of(entries))]
+            rows += [
+                (goal, value, verdict if whole else bench_stats.NOT_KNOWN, tried)
+                for goal, value, verdict, tried in goals_of(runs_of(entries))
+            ]
     return rows
 
 
@@ -48,53 +51,128 @@ def worst_row(goal, found, most, tried, text):
     """found: an Estimate by name, each of which must be within the limit."""
     worst = max(found, key=lambda name: found[name].middle)
     verdicts = {name: estimate.verdict(most) for name, estimate in found.items()}
-    counts = ", ".join(f"{sum(v == kind for v in verdicts.values())} {kind}" for kind in (bench_stats.REACHED, bench_stats.MISSED, bench_stats.NOT_KNOWN))
-    return f"{goal} ({counts}; the worst is {worst})", text(found[worst]), bench_stats.all_of(verdicts.values()), tried
+    counts = ", ".join(
+        f"{sum(v == kind for v in verdicts.values())} {kind}"
+        for kind in (bench_stats.REACHED, bench_stats.MISSED, bench_stats.NOT_KNOWN)
+    )
+    return (
+        f"{goal} ({counts}; the worst is {worst})",
+        text(found[worst]),
+        bench_stats.all_of(verdicts.values()),
+        tried,
+    )
 
 
 def cost_goals(results):
-    rows = [percent_row("patched JDK without agent", results, ("patched", "stock"), "wall_ms", 0.5, "untraced"),
-            percent_row("tracing, all workloads: steady run time", results, ("traced", "patched"), "wall_ms", 8, "traced"),
-            percent_row("tracing, all workloads: GC time", results, ("traced", "patched"), "gc_ms", 5, "gc")]
+    rows = [
+        percent_row("patched JDK without agent", results, ("patched", "stock"), "wall_ms", 0.5, "untraced"),
+        percent_row(
+            "tracing, all workloads: steady run time", results, ("traced", "patched"), "wall_ms", 8, "traced"
+        ),
+        percent_row("tracing, all workloads: GC time", results, ("traced", "patched"), "gc_ms", 5, "gc"),
+    ]
     half = heavy(results)
-    for goal, key, most, tried in (("steady run time", "wall_ms", 25, "traced"), ("GC time", "gc_ms", 15, "gc")):
+    for goal, key, most, tried in (
+        ("steady run time", "wall_ms", 25, "traced"),
+        ("GC time", "gc_ms", 15, "gc"),
+    ):
         use = half if key == "wall_ms" else results
         name = f"tracing, the {len(use)} that allocate most" if use is half else "tracing, each workload"
-        each = {w: found for w, by in use.items() if (found := ratio(by["traced"], by["patched"], key)) is not None}
-        rows.append(worst_row(f"{name}: {goal} at most {most:+} % each", each, 1 + most / 100, tried, lambda e: e.percent()))
+        each = {
+            w: found for w, by in use.items() if (found := ratio(by["traced"], by["patched"], key)) is not None
+        }
+        rows.append(
+            worst_row(
+                f"{name}: {goal} at most {most:+} % each", each, 1 + most / 100, tried, lambda e: e.percent()
+            )
+        )
     promised = {w: ratio(by["budget"], by["patched"], "wall_ms") for w, by in results.items() if "budget" in by}
     if promised:
-        rows.append(worst_row("budget=3%: steady run time at most +3 % each", promised, 1.03, "budget", lambda e: e.percent()))
-    sizes = {w: median(by["traced"], "stored_bytes") / median(by["traced"], "objects") for w, by in results.items()}
+        rows.append(
+            worst_row(
+                "budget=3%: steady run time at most +3 % each", promised, 1.03, "budget", lambda e: e.percent()
+            )
+        )
+    sizes = {
+        w: median(by["traced"], "stored_bytes") / median(by["traced"], "objects") for w, by in results.items()
+    }
     largest = max(sizes, key=sizes.get)
-    for goal, value, most in (("the median of the workloads", statistics.median(sizes.values()), 0.25), (f"the largest, {largest}", sizes[largest], 0.8)):
+    for goal, value, most in (
+        ("the median of the workloads", statistics.median(sizes.values()), 0.25),
+        (f"the largest, {largest}", sizes[largest], 0.8),
+    ):
         exact = bench_stats.exact(value)
-        rows.append((f"bytes an object, stored: at most {most} ({goal})", exact.interval("{:.2f}"), exact.verdict(most), "bytes"))
+        rows.append(
+            (
+                f"bytes an object, stored: at most {most} ({goal})",
+                exact.interval("{:.2f}"),
+                exact.verdict(most),
+                "bytes",
+            )
+        )
     if "identity-hash" in results:
         by = results["identity-hash"]
         found = ratio(by["patched"], by["stock"], "wall_ms")
-        rows.append(("site in every object, worst-case HashSet: at most 1.02 times untraced", found.interval(), found.verdict(1.02), "untraced"))
+        rows.append(
+            (
+                "site in every object, worst-case HashSet: at most 1.02 times untraced",
+                found.interval(),
+                found.verdict(1.02),
+                "untraced",
+            )
+        )
     return rows
 
 
 def rotation_goals(results):
-    rows = [percent_row("rotation in ten files on top of tracing: steady run time, wide bound", results, ("wide", "traced"), "wall_ms", 2, "rotation"),
-            percent_row("rotation: GC time, wide bound", results, ("wide", "traced"), "gc_ms", 5, "rotation")]
-    asked = bench_stats.exact(sum(run["stats"]["requested_collections"] for by in results.values() for run in by["wide"]))
+    rows = [
+        percent_row(
+            "rotation in ten files on top of tracing: steady run time, wide bound",
+            results,
+            ("wide", "traced"),
+            "wall_ms",
+            2,
+            "rotation",
+        ),
+        percent_row("rotation: GC time, wide bound", results, ("wide", "traced"), "gc_ms", 5, "rotation"),
+    ]
+    asked = bench_stats.exact(
+        sum(run["stats"]["requested_collections"] for by in results.values() for run in by["wide"])
+    )
     rows.append(("emergency GCs, wide bound: none", asked.interval("{:.0f}"), asked.verdict(0), "rotation"))
     both = [(w, c, by[c]) for w, by in results.items() for c in ("wide", "narrow")]
     # A ratio within one run: no pair is needed.
     pauses = {f"{w}, {c}": bench_stats.estimate([sync_pause(run) for run in runs]) for w, c, runs in both}
-    rows.append(worst_row("pause of a sync point to a plain collection's: at most 1.10 times", pauses, 1.1, "pause", lambda e: e.interval("{:.2f}")))
+    rows.append(
+        worst_row(
+            "pause of a sync point to a plain collection's: at most 1.10 times",
+            pauses,
+            1.1,
+            "pause",
+            lambda e: e.interval("{:.2f}"),
+        )
+    )
     bytes_each = bench_stats.exact(max(runs[0]["inside"]["bytes_per_live"] for _, _, runs in both))
-    rows.append(("a sync point: at most 4 raw bytes a live object (the largest)", bytes_each.interval("{:.2f}"), bytes_each.verdict(4), "rotation"))
+    rows.append(
+        (
+            "a sync point: at most 4 raw bytes a live object (the largest)",
+            bytes_each.interval("{:.2f}"),
+            bytes_each.verdict(4),
+            "rotation",
+        )
+    )
     return rows
 
 
 def table(data):
     rows = judged(data)
-    lines = ["| goal | measured | |", "|---|---:|---|"] + [f"| {goal} | {value} | {verdict} |" for goal, value, verdict, _ in rows]
+    lines = ["| goal | measured | |", "|---|---:|---|"] + [
+        f"| {goal} | {value} | {verdict} |" for goal, value, verdict, _ in rows
+    ]
     missed = dict.fromkeys(tried for _, _, verdict, tried in rows if verdict == bench_stats.MISSED)
-    lines += ["", "Reached: the whole interval is within the goal; missed: the whole interval is outside; not known: neither, or a workload of the study was not "
-              "measured, or too few pairs."]
+    lines += [
+        "",
+        "Reached: the whole interval is within the goal; missed: the whole interval is outside; not known: neither, or a workload of the study was not "
+        "measured, or too few pairs.",
+    ]
     return lines + [f"- {TRIED[key]}" for key in missed]

@@ -19,9 +19,11 @@ def study_head(data, name):
     lines = []
     for key, names in groups.items():
         s = dict(key)
-        lines.append(f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, "
-                     f"stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
-                     f"of which the median of the second half counts: {', '.join(names)}")
+        lines.append(
+            f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, "
+            f"stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
+            f"of which the median of the second half counts: {', '.join(names)}"
+        )
     skipped = [w for w in study.workloads if w not in entries]
     absent = {c: [w for w, e in entries.items() if c not in e["runs"]] for c in study.configurations}
     if skipped:
@@ -30,79 +32,157 @@ def study_head(data, name):
 
 
 def head(data):
-    more = [w for names in (entries.keys() for entries in data["studies"].values()) for w in names if settings_of(w).repeat > 1]
-    quick = any(entry["settings"]["quick"] for by_workload in data["studies"].values() for entry in by_workload.values())
+    more = [
+        w
+        for names in (entries.keys() for entries in data["studies"].values())
+        for w in names
+        if settings_of(w).repeat > 1
+    ]
+    quick = any(
+        entry["settings"]["quick"] for by_workload in data["studies"].values() for entry in by_workload.values()
+    )
     return [
-        "# What tracing costs", "",
+        "# What tracing costs",
+        "",
         *(["**Quick**: few workloads, few pairs. A first look, no figure to quote.", ""] if quick else []),
         "Written by `scripts/bench` from the single values in [benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and",
-        "\"not known\" say: [measuring.md](measuring.md). \"Paper\" is one of two by Lengauer, Bitto, Mössenböck at ICPE 2016, \"Efficient and Viable Handling of Large Object",
-        "Traces\" or, for techniques, \"Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java Applications\": other benchmarks, another "
-        "machine, another JVM; only ratios compare.", "",
+        '"not known" say: [measuring.md](measuring.md). "Paper" is one of two by Lengauer, Bitto, Mössenböck at ICPE 2016, "Efficient and Viable Handling of Large Object',
+        'Traces" or, for techniques, "Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java Applications": other benchmarks, another '
+        "machine, another JVM; only ratios compare.",
+        "",
         *bench_tables.meanings([name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel"]),
         "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median of the pairs' ratios with its 95 % interval, "
-        "\"not known\" where the interval holds 1, no difference; GC time is that of safepoints with a collection, the sum over a whole "
+        '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a collection, the sum over a whole '
         "run; CPU time is of the whole run, too, with JVM start, compilers, GC workers and the agent's threads and processes",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
-        "- workloads: [harness.md](harness.md); heap sizes: " + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items()),
-        "- the other collectors: [benchmarks-collectors.md](benchmarks-collectors.md)", ""]
+        "- workloads: [harness.md](harness.md); heap sizes: "
+        + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items()),
+        "- the other collectors: [benchmarks-collectors.md](benchmarks-collectors.md)",
+        "",
+    ]
 
 
 def cost_part(data):
     results = runs_of(data["studies"]["cost"])
     return [
-        "## Run time, GC time, bytes of all workloads", "", *study_head(data, "cost"), "", *bench_tables.cost(results), "",
-        "## Allocation sites (paper: figure 14)", "",
-        "Every object carries its site from the start, with and without the agent: what that costs is the patched JDK to the stock one.", "",
-        *bench_tables.sites(results), ""]
+        "## Run time, GC time, bytes of all workloads",
+        "",
+        *study_head(data, "cost"),
+        "",
+        *bench_tables.cost(results),
+        "",
+        "## Allocation sites (paper: figure 14)",
+        "",
+        "Every object carries its site from the start, with and without the agent: what that costs is the patched JDK to the stock one.",
+        "",
+        *bench_tables.sites(results),
+        "",
+    ]
 
 
 def profilers_part(data):
-    return ["## Beside profilers that sample", "", *study_head(data, "profilers"), "",
-            "To the stock JDK without any of them. They tell of some objects, tracing of all: "
-            "this says what that costs, not that they tell the same.", "",
-            *bench_tables.profilers(runs_of(data["studies"]["profilers"])), ""]
+    return [
+        "## Beside profilers that sample",
+        "",
+        *study_head(data, "profilers"),
+        "",
+        "To the stock JDK without any of them. They tell of some objects, tracing of all: "
+        "this says what that costs, not that they tell the same.",
+        "",
+        *bench_tables.profilers(runs_of(data["studies"]["profilers"])),
+        "",
+    ]
 
 
 def techniques_part(data):
     results = runs_of(data["studies"]["techniques"])
     return [
-        "## Techniques: run time (paper on techniques: figure 2)", "", *study_head(data, "techniques"), "",
-        f"To the stock JDK without agent. Dumps: {bench_tables.dumps_note(results)}.", "",
-        *bench_tables.techniques(results, "wall_ms", 0), "",
-        "## Techniques: GC time (paper on techniques: figure 3)", "", *bench_tables.techniques(results, "gc_ms", 1), ""]
+        "## Techniques: run time (paper on techniques: figure 2)",
+        "",
+        *study_head(data, "techniques"),
+        "",
+        f"To the stock JDK without agent. Dumps: {bench_tables.dumps_note(results)}.",
+        "",
+        *bench_tables.techniques(results, "wall_ms", 0),
+        "",
+        "## Techniques: GC time (paper on techniques: figure 3)",
+        "",
+        *bench_tables.techniques(results, "gc_ms", 1),
+        "",
+    ]
 
 
 def rotation_part(data):
     results = runs_of(data["studies"]["rotation"])
     return [
-        "## Compression (paper: figures 9 and 11)", "", *study_head(data, "rotation"), "",
-        "Size: stored bytes to raw ones. Run time and CPU time: to the same without compression.", "", *bench_rotation.compression(results), "",
-        "Snappy on the events of each side by themselves, chunks of 256 KB, one thread: no setting of one side alone would be worth its name.", "",
-        *bench_rotation.sides(results), "",
-        "## Rotation (paper: figures 10, 12, 17)", "",
+        "## Compression (paper: figures 9 and 11)",
+        "",
+        *study_head(data, "rotation"),
+        "",
+        "Size: stored bytes to raw ones. Run time and CPU time: to the same without compression.",
+        "",
+        *bench_rotation.compression(results),
+        "",
+        "Snappy on the events of each side by themselves, chunks of 256 KB, one thread: no setting of one side alone would be worth its name.",
+        "",
+        *bench_rotation.sides(results),
+        "",
+        "## Rotation (paper: figures 10, 12, 17)",
+        "",
         "Run time, GC time and CPU time: to traced without rotation, which has the allocation sites, too. Asked for: collections that the agent "
-        "requested because none came in time (emergency GCs). Lost: bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.", "",
-        *bench_rotation.rotation(results), "",
-        "## Size of collections and sync points (paper: figure 13)", "", "Raw bytes. On top: the sync point's to those of a plain collection.", "",
-        *bench_rotation.sizes(results), "",
-        "## Information quality after a cut (paper: figure 18)", "",
+        "requested because none came in time (emergency GCs). Lost: bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.",
+        "",
+        *bench_rotation.rotation(results),
+        "",
+        "## Size of collections and sync points (paper: figure 13)",
+        "",
+        "Raw bytes. On top: the sync point's to those of a plain collection.",
+        "",
+        *bench_rotation.sizes(results),
+        "",
+        "## Information quality after a cut (paper: figure 18)",
+        "",
         "Percent of the live objects of which the allocation site, and of which everything (class, size, site, thread, time) is known, at the first "
-        "sync point and after the collections that follow, in the files that are left at the end.", "", *bench_rotation.quality(results), "",
-        "## What keep=yes does", "", *bench_rotation.keep(results), "",
+        "sync point and after the collections that follow, in the files that are left at the end.",
+        "",
+        *bench_rotation.quality(results),
+        "",
+        "## What keep=yes does",
+        "",
+        *bench_rotation.keep(results),
+        "",
         "A fold reads every event of a file and rebuilds the heap, which takes about as long as making them took: a program that allocates without a pause "
-        "on all cores is ahead of it, and files that must go go unfolded.", "",
-        "## All values", "", *bench_tables.run_table("traced", results), *bench_tables.agent_table(results)]
+        "on all cores is ahead of it, and files that must go go unfolded.",
+        "",
+        "## All values",
+        "",
+        *bench_tables.run_table("traced", results),
+        *bench_tables.agent_table(results),
+    ]
 
 
-PARTS = {"cost": cost_part, "profilers": profilers_part, "techniques": techniques_part, "rotation": rotation_part}
+PARTS = {
+    "cost": cost_part,
+    "profilers": profilers_part,
+    "techniques": techniques_part,
+    "rotation": rotation_part,
+}
 
 
 def page(data):
     lines = [*head(data), "## Goals", "", *bench_goals.table(data), ""]
     for study, part in PARTS.items():
-        lines += part(data) if data["studies"].get(study) else [f"## {STUDIES[study].meaning.capitalize()}", "", "Not measured.", ""]
+        lines += (
+            part(data)
+            if data["studies"].get(study)
+            else [f"## {STUDIES[study].meaning.capitalize()}", "", "Not measured.", ""]
+        )
         if study == "techniques":
-            lines += ["## Techniques: what each can tell (paper on techniques: figure 1)", "", *capabilities.table(), ""]
+            lines += [
+                "## Techniques: what each can tell (paper on techniques: figure 1)",
+                "",
+                *capabilities.table(),
+                "",
+            ]
     return "\n".join(lines).rstrip() + "\n"

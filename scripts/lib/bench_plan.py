@@ -12,23 +12,24 @@ import workloads
 @dataclass(frozen=True)
 class Settings:
     """Of a workload."""
-    wide: str = "192M"   # maxsize that leaves room for some collections between two sync points
+
+    wide: str = "192M"  # maxsize that leaves room for some collections between two sync points
     narrow: str = "64M"  # one that makes files be deleted again and again
-    repeat: int = 1      # iterations for each one that is asked for
+    repeat: int = 1  # iterations for each one that is asked for
 
 
 @dataclass(frozen=True)
 class Configuration:
     meaning: str
-    patched: bool = True    # the JDK; False: the stock one
-    options: str = ""       # of the agent, with {wide} and {narrow}; empty: no agent
+    patched: bool = True  # the JDK; False: the stock one
+    options: str = ""  # of the agent, with {wide} and {narrow}; empty: no agent
     rotates: bool = False
-    flags: tuple = ()       # of the JVM, with {folder} and {library}
-    library: str = ""       # the environment variable that names it; the configuration is skipped without
-    command: str = ""       # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
-    java_agent: str = ""    # a jar in build/java and its options, with {folder}
+    flags: tuple = ()  # of the JVM, with {folder} and {library}
+    library: str = ""  # the environment variable that names it; the configuration is skipped without
+    command: str = ""  # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
+    java_agent: str = ""  # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
-    whole: bool = True      # False: a baseline that may die or run into the time limit, which is then its result
+    whole: bool = True  # False: a baseline that may die or run into the time limit, which is then its result
 
     def agent(self, workload):
         settings = settings_of(workload)
@@ -38,7 +39,7 @@ class Configuration:
 @dataclass(frozen=True)
 class Study:
     meaning: str
-    base: str             # configuration that the others are compared with
+    base: str  # configuration that the others are compared with
     configurations: tuple
     workloads: tuple
     pairs: int = bench_stats.FEWEST
@@ -65,29 +66,66 @@ def settings_of(workload):
 CONFIGURATIONS = {
     "stock": Configuration("the JDK without the patch, no agent", patched=False),
     "patched": Configuration("the patched JDK, no agent: every object carries its allocation site"),
-    "traced": Configuration("the patched JDK with the agent, compress=full (the default)", options="compress=full"),
-    "budget": Configuration("as traced, budget=3%: a share of the stretches is read, what lives is exact", options="budget=3%"),
+    "traced": Configuration(
+        "the patched JDK with the agent, compress=full (the default)", options="compress=full"
+    ),
+    "budget": Configuration(
+        "as traced, budget=3%: a share of the stretches is read, what lives is exact", options="budget=3%"
+    ),
     "partial": Configuration("as traced, compress=partial", options="compress=partial"),
     "uncompressed": Configuration("as traced, compress=off", options="compress=off"),
-    "wide": Configuration("as traced, rotating in ten files within a bound that leaves them room", options="maxsize={wide}", rotates=True),
-    "narrow": Configuration("as traced, rotating in ten files within a tight bound", options="maxsize={narrow}", rotates=True),
+    "wide": Configuration(
+        "as traced, rotating in ten files within a bound that leaves them room",
+        options="maxsize={wide}",
+        rotates=True,
+    ),
+    "narrow": Configuration(
+        "as traced, rotating in ten files within a tight bound", options="maxsize={narrow}", rotates=True
+    ),
     "kept": Configuration("as narrow, with keep=yes", options="maxsize={narrow},keep=yes", rotates=True),
-    "sampled": Configuration("the stock JDK with the agent, mode=sample: one sample in 512 KB on average", patched=False,
-                             options="mode=sample,interval=512K"),
-    "sampled-fine": Configuration("as sampled, one sample in 16 KB", patched=False, options="mode=sample,interval=16K"),
-    "jfr": Configuration("the stock JDK with JFR, settings=profile, which samples allocations, too", patched=False,
-                         flags=("-XX:StartFlightRecording=settings=profile,filename={folder}/flight.jfr",)),
-    "async": Configuration("the stock JDK with async-profiler, event=alloc, its own interval", patched=False, library="ASYNC_PROFILER",
-                           flags=("-agentpath:{library}=start,event=alloc,file={folder}/async.jfr",)),
-    "dumps": Configuration("the stock JDK, a heap dump after each collection (`dumps.jar=every=1gc`)", patched=False,
-                           java_agent="dumps.jar=every=1gc,histogram=no,out={folder}/dumps.json,dir={folder}", whole=False),
-    "counted": Configuration("the stock JDK, instrumentation that counts allocations outside the JDK (`instrument.jar=mode=count`)",
-                             patched=False, java_agent="instrument.jar=mode=count,out={folder}/instrument.json", whole=False),
-    "deaths": Configuration("as counted, with deaths by phantom references (`mode=deaths`)", patched=False,
-                            java_agent="instrument.jar=mode=deaths,out={folder}/instrument.json", whole=False),
+    "sampled": Configuration(
+        "the stock JDK with the agent, mode=sample: one sample in 512 KB on average",
+        patched=False,
+        options="mode=sample,interval=512K",
+    ),
+    "sampled-fine": Configuration(
+        "as sampled, one sample in 16 KB", patched=False, options="mode=sample,interval=16K"
+    ),
+    "jfr": Configuration(
+        "the stock JDK with JFR, settings=profile, which samples allocations, too",
+        patched=False,
+        flags=("-XX:StartFlightRecording=settings=profile,filename={folder}/flight.jfr",),
+    ),
+    "async": Configuration(
+        "the stock JDK with async-profiler, event=alloc, its own interval",
+        patched=False,
+        library="ASYNC_PROFILER",
+        flags=("-agentpath:{library}=start,event=alloc,file={folder}/async.jfr",),
+    ),
+    "dumps": Configuration(
+        "the stock JDK, a heap dump after each collection (`dumps.jar=every=1gc`)",
+        patched=False,
+        java_agent="dumps.jar=every=1gc,histogram=no,out={folder}/dumps.json,dir={folder}",
+        whole=False,
+    ),
+    "counted": Configuration(
+        "the stock JDK, instrumentation that counts allocations outside the JDK (`instrument.jar=mode=count`)",
+        patched=False,
+        java_agent="instrument.jar=mode=count,out={folder}/instrument.json",
+        whole=False,
+    ),
+    "deaths": Configuration(
+        "as counted, with deaths by phantom references (`mode=deaths`)",
+        patched=False,
+        java_agent="instrument.jar=mode=deaths,out={folder}/instrument.json",
+        whole=False,
+    ),
 }
-CONFIGURATIONS["stopped"] = replace(CONFIGURATIONS["traced"], command="{analyzer} ctl {pid} stop",
-                                    meaning="as traced during the warm-up, then stopped: what is measured is not traced")
+CONFIGURATIONS["stopped"] = replace(
+    CONFIGURATIONS["traced"],
+    command="{analyzer} ctl {pid} stop",
+    meaning="as traced during the warm-up, then stopped: what is measured is not traced",
+)
 COLLECTORS = ("Parallel", "Serial", "G1")
 
 
@@ -97,25 +135,59 @@ def of_collector(name, collector):
 
 
 for collector in COLLECTORS[1:]:
-    CONFIGURATIONS |= {of_collector(name, collector): replace(CONFIGURATIONS[name], collector=collector,
-                                                              meaning=f"as {name}, with the {collector} collector")
-                       for name in ("patched", "traced", "budget", "narrow", "stopped")}
+    CONFIGURATIONS |= {
+        of_collector(name, collector): replace(
+            CONFIGURATIONS[name], collector=collector, meaning=f"as {name}, with the {collector} collector"
+        )
+        for name in ("patched", "traced", "budget", "narrow", "stopped")
+    }
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
-    "cost": Study("what tracing costs", "patched", ("stock", "patched", "traced", "budget"), tuple(workloads.WORKLOADS), pairs=10),
-    "profilers": Study("tracing beside profilers that sample", "stock", ("jfr", "sampled", "stock", "traced", "async"),
-                       ("javac", "allocate", "serial", "xml.validation", "h2", "longlived"), pairs=10),
-    "rotation": Study("compression and rotation", "traced", ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"), HEAVY,
-                      pairs=10),
-    "techniques": Study("other ways to monitor memory", "stock",
-                        ("sampled", "stock", "traced", "sampled-fine", "counted", "dumps", "deaths"),
-                        ("javac", "xml.validation", "jython", "h2", "scalac", "longlived")),
-    "collectors": Study("what tracing and rotation cost with each collector", "patched",
-                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "traced", "budget", "narrow")),
-                        ("javac", "h2", "lusearch", "longlived"), page="benchmarks-collectors"),
-    "after-stop": Study("what is left of the cost when tracing was stopped", "patched",
-                        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
-                        ("javac", "lusearch"), page="benchmarks-collectors"),
+    "cost": Study(
+        "what tracing costs",
+        "patched",
+        ("stock", "patched", "traced", "budget"),
+        tuple(workloads.WORKLOADS),
+        pairs=10,
+    ),
+    "profilers": Study(
+        "tracing beside profilers that sample",
+        "stock",
+        ("jfr", "sampled", "stock", "traced", "async"),
+        ("javac", "allocate", "serial", "xml.validation", "h2", "longlived"),
+        pairs=10,
+    ),
+    "rotation": Study(
+        "compression and rotation",
+        "traced",
+        ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"),
+        HEAVY,
+        pairs=10,
+    ),
+    "techniques": Study(
+        "other ways to monitor memory",
+        "stock",
+        ("sampled", "stock", "traced", "sampled-fine", "counted", "dumps", "deaths"),
+        ("javac", "xml.validation", "jython", "h2", "scalac", "longlived"),
+    ),
+    "collectors": Study(
+        "what tracing and rotation cost with each collector",
+        "patched",
+        tuple(
+            of_collector(name, collector)
+            for collector in COLLECTORS
+            for name in ("patched", "traced", "budget", "narrow")
+        ),
+        ("javac", "h2", "lusearch", "longlived"),
+        page="benchmarks-collectors",
+    ),
+    "after-stop": Study(
+        "what is left of the cost when tracing was stopped",
+        "patched",
+        tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
+        ("javac", "lusearch"),
+        page="benchmarks-collectors",
+    ),
 }
 QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
 PAIRS_OF_QUICK = bench_stats.FEWEST
@@ -136,11 +208,14 @@ class Unknown(Exception):
 
 def plan(words):
     """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word: everything. A
-    workload that is named runs in every study that is named (or in those it belongs to); a study's base always runs."""
+    workload that is named runs in every study that is named (or in those it belongs to); a study's base always runs.
+    """
     for word in words:
         if word not in STUDIES and word not in CONFIGURATIONS and word not in workloads.WORKLOADS:
-            raise Unknown(f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) and no "
-                          f"configuration ({', '.join(CONFIGURATIONS)})")
+            raise Unknown(
+                f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) and no "
+                f"configuration ({', '.join(CONFIGURATIONS)})"
+            )
     studies = [w for w in words if w in STUDIES]
     names = [w for w in words if w in workloads.WORKLOADS]
     wanted = [w for w in words if w in CONFIGURATIONS]

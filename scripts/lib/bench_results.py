@@ -36,16 +36,23 @@ def where(home_of):
     with open("/proc/meminfo", encoding="utf-8") as file:
         memory = int(re.search(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) >> 20
     machine = f"{os.cpu_count()} cores of {match[1] if match else 'unknown processor'}, {memory} GB, Linux {os.uname().release.split('-')[0]}"
-    return {"date": datetime.date.today().isoformat(), "commit": commit(), "machine": machine,
-            **{name: java_version(home) for name, home in home_of.items()}}
+    return {
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "machine": machine,
+        **{name: java_version(home) for name, home in home_of.items()},
+    }
 
 
 def commit():
     """With a + when sources differ from it."""
+
     def git(*words):
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
-    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + ("+" if git("status", "--porcelain", "--", ".", ":!docs") else "")
+    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + (
+        "+" if git("status", "--porcelain", "--", ".", ":!docs") else ""
+    )
 
 
 def load(folder):
@@ -70,7 +77,11 @@ def read(path):
 
 def columns_of(found):
     """Dicts with the same keys become one dict of lists, all the way down: names are written once."""
-    if found and all(isinstance(value, dict) and value.keys() == found[0].keys() for value in found) and found[0]:
+    if (
+        found
+        and all(isinstance(value, dict) and value.keys() == found[0].keys() for value in found)
+        and found[0]
+    ):
         return {key: columns_of([value[key] for value in found]) for key in found[0]}
     return found
 
@@ -93,7 +104,10 @@ def short(value):
 
 def put(folder, data, study, workload, settings, by):
     """Replaces one workload of a study, in data and in the file."""
-    runs = {name: [{key: value for key, value in run.items() if key != "checksum"} for run in runs] for name, runs in by.items()}
+    runs = {
+        name: [{key: value for key, value in run.items() if key != "checksum"} for run in runs]
+        for name, runs in by.items()
+    }
     data["studies"].setdefault(study, {})[workload] = {"settings": settings, "runs": runs}
     write(folder, data)
 
@@ -108,13 +122,21 @@ def write(folder, data):
 
     def study_text(name):
         by_workload = data["studies"][name]
-        order = [w for w in STUDIES[name].workloads if w in by_workload] + [w for w in by_workload if w not in STUDIES[name].workloads]
-        return f" {dump(name)}:{{\n" + ",\n".join(f"  {dump(w)}:{entry_text(by_workload[w])}" for w in order) + "}"
+        order = [w for w in STUDIES[name].workloads if w in by_workload] + [
+            w for w in by_workload if w not in STUDIES[name].workloads
+        ]
+        return (
+            f" {dump(name)}:{{\n" + ",\n".join(f"  {dump(w)}:{entry_text(by_workload[w])}" for w in order) + "}"
+        )
 
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, NAME)
     with open(path + ".tmp", "w", encoding="utf-8") as file:
-        file.write('{"studies":{\n' + ",\n".join(study_text(name) for name in STUDIES if name in data["studies"]) + "}}\n")
+        file.write(
+            '{"studies":{\n'
+            + ",\n".join(study_text(name) for name in STUDIES if name in data["studies"])
+            + "}}\n"
+        )
     os.replace(path + ".tmp", path)
 
 
@@ -134,16 +156,32 @@ def compare(folder, old_path):
             elsewhere += before["settings"]["machine"] != entry["settings"]["machine"]
             for name in [c for c in entry["runs"] if c != base and c in before["runs"]]:
                 if all(measured(runs[c]) for runs in (entry["runs"], before["runs"]) for c in (name, base)):
-                    was, now = ([ratio(runs[name], runs[base], value) for value in VALUES] for runs in (before["runs"], entry["runs"]))
-                    found += [((study, workload, name, value), *pair) for value, *pair in zip(VALUES, was, now) if all(pair)]
+                    was, now = (
+                        [ratio(runs[name], runs[base], value) for value in VALUES]
+                        for runs in (before["runs"], entry["runs"])
+                    )
+                    found += [
+                        ((study, workload, name, value), *pair)
+                        for value, *pair in zip(VALUES, was, now)
+                        if all(pair)
+                    ]
     found.sort(key=lambda row: row[1].middle / row[2].middle)
     # Two 95 % intervals without a common value: a change within them means nothing.
     slower, faster = ([row for row in found if row[i].high < row[j].low] for i, j in ((1, 2), (2, 1)))
-    lines = ["| study | workload | configuration | value | ratio before | ratio now | change | |", "|---|---|---|---|---:|---:|---:|---|"]
-    lines += [f"| {' | '.join(names)} | {was.interval()} | {now.interval()} | {(now.middle / was.middle - 1) * 100:+.1f} % | {mark} |"
-              for rows_of, mark in ((slower, "slower"), (faster, "faster")) for names, was, now in rows_of]
-    lines += ["", f"{len(slower)} of {len(found)} values became slower: their 95 % intervals do not meet"
-              + (f"; {alone} workloads of a study were not measured before" if alone else "")]
+    lines = [
+        "| study | workload | configuration | value | ratio before | ratio now | change | |",
+        "|---|---|---|---|---:|---:|---:|---|",
+    ]
+    lines += [
+        f"| {' | '.join(names)} | {was.interval()} | {now.interval()} | {(now.middle / was.middle - 1) * 100:+.1f} % | {mark} |"
+        for rows_of, mark in ((slower, "slower"), (faster, "faster"))
+        for names, was, now in rows_of
+    ]
+    lines += [
+        "",
+        f"{len(slower)} of {len(found)} values became slower: their 95 % intervals do not meet"
+        + (f"; {alone} workloads of a study were not measured before" if alone else ""),
+    ]
     if elsewhere:
         lines.append(f"Mind: {elsewhere} workloads of a study were measured on another machine before")
     return lines

@@ -20,9 +20,31 @@ COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench"
 COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->")
 SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
 ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
-KEPT_COUNTERS = ("objects", "bytes", "raw_bytes", "stored_bytes", "walk_ns", "compress_ns", "write_ns", "blocked_ns",
-                 "queue_high_water_bytes", "skipped_bytes", "spent_ppm", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns",
-                 "requested_collections", "files", "lost_bytes", "dropped_bytes", "folded_files", "unfolded_files", "fold_cpu_ns")
+KEPT_COUNTERS = (
+    "objects",
+    "bytes",
+    "raw_bytes",
+    "stored_bytes",
+    "walk_ns",
+    "compress_ns",
+    "write_ns",
+    "blocked_ns",
+    "queue_high_water_bytes",
+    "skipped_bytes",
+    "spent_ppm",
+    "chunks",
+    "compressed_chunks",
+    "collections",
+    "sync_points",
+    "sync_pause_ns",
+    "requested_collections",
+    "files",
+    "lost_bytes",
+    "dropped_bytes",
+    "folded_files",
+    "unfolded_files",
+    "fold_cpu_ns",
+)
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 
 
@@ -33,13 +55,29 @@ class Failed(Exception):
 def command(name, configuration, home, iterations, warmup, folder):
     agent = configuration.agent(name)
     flags = [f"-XX:+Use{configuration.collector}GC", f"-Xlog:gc,safepoint:file={folder}/gc.log:uptime"]
-    flags += [flag.format(folder=folder, library=os.environ.get(configuration.library, "")) for flag in configuration.flags]
+    flags += [
+        flag.format(folder=folder, library=os.environ.get(configuration.library, ""))
+        for flag in configuration.flags
+    ]
     if configuration.java_agent:
-        flags.append("-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder)))
-    line = workloads.start(name, home, "large", iterations, warmup, flags=flags,
-                           agent=f"{AGENT}=file={folder}/trace,stats={folder}/stats.json,{agent}" if agent else None)
+        flags.append(
+            "-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder))
+        )
+    line = workloads.start(
+        name,
+        home,
+        "large",
+        iterations,
+        warmup,
+        flags=flags,
+        agent=f"{AGENT}=file={folder}/trace,stats={folder}/stats.json,{agent}" if agent else None,
+    )
     # The program puts its process id in.
-    return line + (["--after-warmup", configuration.command.format(analyzer=ANALYZER, pid="{pid}")] if configuration.command else [])
+    return line + (
+        ["--after-warmup", configuration.command.format(analyzer=ANALYZER, pid="{pid}")]
+        if configuration.command
+        else []
+    )
 
 
 def one_run(name, key, home, options, limit_s, look_inside):
@@ -120,14 +158,22 @@ def inside_of(key, trace):
     inside = {}
     if key == "traced":
         collections = info["young_gcs"] + info["full_gcs"]
-        inside["bytes_per_gc"] = sum(segments[k]["bytes"] for k in COLLECTOR_SEGMENTS if k in segments) / max(1, collections)
+        inside["bytes_per_gc"] = sum(segments[k]["bytes"] for k in COLLECTOR_SEGMENTS if k in segments) / max(
+            1, collections
+        )
     if CONFIGURATIONS[key].rotates:
         points = info["sync_points"] - info["abandoned_sync_points"] - info["incomplete_sync_points"]
         listed = info["in_sync_points"]["objects"]
-        inside.update(bytes_per_sync=segments["SYNC_OBJECTS"]["bytes"] / points, live_objects=listed / points,
-                      bytes_per_live=segments["SYNC_OBJECTS"]["bytes"] / listed,
-                      quality=[{name: row[name] for name in ("objects", "with_site", "complete")}
-                               for row in analyze("quality", trace)["rows"] if row["known"]][:10])
+        inside.update(
+            bytes_per_sync=segments["SYNC_OBJECTS"]["bytes"] / points,
+            live_objects=listed / points,
+            bytes_per_live=segments["SYNC_OBJECTS"]["bytes"] / listed,
+            quality=[
+                {name: row[name] for name in ("objects", "with_site", "complete")}
+                for row in analyze("quality", trace)["rows"]
+                if row["known"]
+            ][:10],
+        )
     if key == "uncompressed":
         done = subprocess.run([COMPRESS_BENCH, trace], capture_output=True, text=True)
         if done.returncode != 0:

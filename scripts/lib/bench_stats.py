@@ -53,7 +53,9 @@ class Estimate:
 
     def percent(self):
         """The interval as differences from 1: 1.05 is +5.0 %."""
-        return Estimate(*((value - 1) * 100 for value in (self.middle, self.low, self.high)), self.pairs).interval("{:+.1f} %")
+        return Estimate(
+            *((value - 1) * 100 for value in (self.middle, self.low, self.high)), self.pairs
+        ).interval("{:+.1f} %")
 
 
 def exact(value):
@@ -69,7 +71,7 @@ def all_of(verdicts):
 
 def steady(iterations):
     """The median of the second half: compilers work less there."""
-    return statistics.median(iterations[len(iterations) // 2:])
+    return statistics.median(iterations[len(iterations) // 2 :])
 
 
 def estimate(*samples):
@@ -86,7 +88,10 @@ def _estimate(samples):
     if all(min(sample) == max(sample) for sample in samples):
         return Estimate(middle, middle, middle, pairs)
     source = random.Random(SEED)
-    drawn = sorted(_mean([statistics.median(source.choices(sample, k=len(sample))) for sample in samples]) for _ in range(DRAWS))
+    drawn = sorted(
+        _mean([statistics.median(source.choices(sample, k=len(sample))) for sample in samples])
+        for _ in range(DRAWS)
+    )
     tail = round(DRAWS * (1 - LEVEL) / 2)
     return Estimate(middle, drawn[tail - 1], drawn[DRAWS - tail - 1], pairs)
 

@@ -41,7 +41,11 @@ def excuse(runs, base):
 
 def pairs(runs, base, key):
     """The ratios of the runs of a round."""
-    both = [(value_of(run, key), value_of(other, key)) for run, other in zip(runs, base) if "iterations_ms" in run and "iterations_ms" in other]
+    both = [
+        (value_of(run, key), value_of(other, key))
+        for run, other in zip(runs, base)
+        if "iterations_ms" in run and "iterations_ms" in other
+    ]
     return [value / other for value, other in both if value and other]
 
 
@@ -87,22 +91,33 @@ def megabytes_a_second(runs):
     return statistics.median(run["stats"]["bytes"] / 1e6 / run["elapsed_s"] for run in runs)
 
 
-COLUMNS = (("wall_ms", "ms a steady iteration", "{:.0f}"), ("elapsed_s", "whole run, s", "{:.1f}"),
-           ("gc_ms", "GC pauses, ms a run", "{:.0f}"), ("cpu_s", "user+system s a run", "{:.1f}"))
+COLUMNS = (
+    ("wall_ms", "ms a steady iteration", "{:.0f}"),
+    ("elapsed_s", "whole run, s", "{:.1f}"),
+    ("gc_ms", "GC pauses, ms a run", "{:.0f}"),
+    ("cpu_s", "user+system s a run", "{:.1f}"),
+)
 
 
 def run_table(base, results):
     """All configurations of some workloads."""
     lines = []
     for workload, by in results.items():
-        lines += [f"### {workload}", "", "| configuration | " + " | ".join(f"{head} | to {base}" for _, head, _ in COLUMNS) + " |",
-                  "|---|" + "---:|---:|" * len(COLUMNS)]
+        lines += [
+            f"### {workload}",
+            "",
+            "| configuration | " + " | ".join(f"{head} | to {base}" for _, head, _ in COLUMNS) + " |",
+            "|---|" + "---:|---:|" * len(COLUMNS),
+        ]
         for name, runs in by.items():
             if not measured(runs):
                 lines.append(f"| {name} | {excuse(runs, by[base])} |" + " |" * (2 * len(COLUMNS) - 1))
                 continue
-            cells = [cell for key, _, form in COLUMNS
-                     for cell in (spread(runs, key, form), ratio_text(runs, by[base], key) if name != base else "")]
+            cells = [
+                cell
+                for key, _, form in COLUMNS
+                for cell in (spread(runs, key, form), ratio_text(runs, by[base], key) if name != base else "")
+            ]
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
         lines.append("")
     return lines
@@ -112,50 +127,83 @@ def profilers(results):
     """One line a workload and configuration, beside the stock JDK, then the means."""
     order = [c for c in CONFIGURATIONS if c != "stock" and any(c in by for by in results.values())]
     keys = ("wall_ms", "elapsed_s", "gc_ms", "cpu_s")
-    lines = ["| workload | | steady iterations | whole run | GC time | CPU time |", "|---|---|" + "---:|" * len(keys)]
+    lines = [
+        "| workload | | steady iterations | whole run | GC time | CPU time |",
+        "|---|---|" + "---:|" * len(keys),
+    ]
     for workload, by in results.items():
-        lines += [f"| {workload} | {c} | " + " | ".join(more(by[c], by["stock"], key) for key in keys) + " |" for c in order if c in by]
-    return lines + [f"| geometric mean of {sum(c in by for by in results.values())} | {c} | "
-                    + " | ".join(geomean(results, c, "stock", key) for key in keys) + " |" for c in order]
+        lines += [
+            f"| {workload} | {c} | " + " | ".join(more(by[c], by["stock"], key) for key in keys) + " |"
+            for c in order
+            if c in by
+        ]
+    return lines + [
+        f"| geometric mean of {sum(c in by for by in results.values())} | {c} | "
+        + " | ".join(geomean(results, c, "stock", key) for key in keys)
+        + " |"
+        for c in order
+    ]
 
 
 def agent_table(results):
     """What the agent did in each configuration."""
-    lines = ["| workload | trace | million objects | raw bytes an object | stored bytes an object | walk, ns an object | "
-             "compression, CPU ms a run | writing, ms | waiting, ms | queue at most, KB |", "|---|---|" + "---:|" * 8]
+    lines = [
+        "| workload | trace | million objects | raw bytes an object | stored bytes an object | walk, ns an object | "
+        "compression, CPU ms a run | writing, ms | waiting, ms | queue at most, KB |",
+        "|---|---|" + "---:|" * 8,
+    ]
     for workload, by in results.items():
         for name, runs in by.items():
             if "stats" not in runs[0]:
                 continue
             objects = median(runs, "objects")
-            lines.append(f"| {workload} | {name} | {objects / 1e6:.1f} | {median(runs, 'raw_bytes') / objects:.2f} | "
-                         f"{median(runs, 'stored_bytes') / objects:.2f} | {median(runs, 'walk_ns') / objects:.1f} | "
-                         f"{median(runs, 'compress_ns') / 1e6:.0f} | {median(runs, 'write_ns') / 1e6:.0f} | "
-                         f"{median(runs, 'blocked_ns') / 1e6:.0f} | {median(runs, 'queue_high_water_bytes') / 1024:.0f} |")
+            lines.append(
+                f"| {workload} | {name} | {objects / 1e6:.1f} | {median(runs, 'raw_bytes') / objects:.2f} | "
+                f"{median(runs, 'stored_bytes') / objects:.2f} | {median(runs, 'walk_ns') / objects:.1f} | "
+                f"{median(runs, 'compress_ns') / 1e6:.0f} | {median(runs, 'write_ns') / 1e6:.0f} | "
+                f"{median(runs, 'blocked_ns') / 1e6:.0f} | {median(runs, 'queue_high_water_bytes') / 1024:.0f} |"
+            )
     return lines
 
 
 def cost(results):
     """One line a workload: stock, patched, traced."""
-    columns = (("stock", "wall_ms"), ("stock", "cpu_s"), ("traced", "wall_ms"), ("traced", "elapsed_s"), ("traced", "gc_ms"), ("traced", "cpu_s"))
-    lines = ["| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to patched: steady | whole run | GC time | "
-             "CPU time | more CPU time, ns an object | allocated, MB/s | bytes an object: raw | stored |", "|---|" + "---:|" * 11]
+    columns = (
+        ("stock", "wall_ms"),
+        ("stock", "cpu_s"),
+        ("traced", "wall_ms"),
+        ("traced", "elapsed_s"),
+        ("traced", "gc_ms"),
+        ("traced", "cpu_s"),
+    )
+    lines = [
+        "| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to patched: steady | whole run | GC time | "
+        "CPU time | more CPU time, ns an object | allocated, MB/s | bytes an object: raw | stored |",
+        "|---|" + "---:|" * 11,
+    ]
     for workload, by in results.items():
         base, traced = by["patched"], by["traced"]
         ratios = [ratio_text(by[c], base, key) for c, key in columns]
         objects = median(traced, "objects")
-        lines.append(f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} | {megabytes_a_second(traced):,.0f} | "
-                     f"{median(traced, 'raw_bytes') / objects:.2f} | {median(traced, 'stored_bytes') / objects:.2f} |")
+        lines.append(
+            f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} | {megabytes_a_second(traced):,.0f} | "
+            f"{median(traced, 'raw_bytes') / objects:.2f} | {median(traced, 'stored_bytes') / objects:.2f} |"
+        )
     for label, chosen in (("all", results), ("those that allocate most", heavy(results))):
         means = [text(mean_ratio(chosen, c, "patched", key)) for c, key in columns]
         lines.append(f"| geometric mean of {label} ({len(chosen)}) | | " + " | ".join(means) + " | | | | |")
-    return lines + ["| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about 5 an event | |",
-                    "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | 1.561, 1.504, 1.314, 1.379 | | | | | |"]
+    return lines + [
+        "| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about 5 an event | |",
+        "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | 1.561, 1.504, 1.314, 1.379 | | | | | |",
+    ]
 
 
 def cpu_an_object(runs, base):
     """What a run's CPU time is more than its pair's, in ns for each object that it allocated, of all threads."""
-    found = [(value_of(run, "cpu_s") - value_of(other, "cpu_s")) * 1e9 / run["stats"]["objects"] for run, other in zip(runs, base)]
+    found = [
+        (value_of(run, "cpu_s") - value_of(other, "cpu_s")) * 1e9 / run["stats"]["objects"]
+        for run, other in zip(runs, base)
+    ]
     estimate = bench_stats.estimate(found)
     return estimate.interval("{:.1f}") + estimate.mark(0)
 
@@ -163,18 +211,34 @@ def cpu_an_object(runs, base):
 def heavy(results):
     """The half that allocates most in a second."""
     order = sorted(results, key=lambda w: -megabytes_a_second(results[w]["traced"]))
-    return {w: results[w] for w in order[:(len(order) + 1) // 2]}
+    return {w: results[w] for w in order[: (len(order) + 1) // 2]}
 
 
 def sites(results):
     """What it costs that every object carries its allocation site: the patched JDK to the stock one."""
-    paper = {"javac": "+2.9 %", "javac-xml": "+2.9 %", "derby": "+5.5 %", "serial": "+1.8 %", "sunflow": "+1.4 %",
-             "xml.transform": "+6.4 %", "xml.validation": "-0.1 %", "identity-hash": "+2,291 %", "scala-fun": "+103 %"}
-    lines = ["| workload | run time | spread of stock | spread of patched | paper: sites in the hash |", "|---|---:|---:|---:|---:|"]
+    paper = {
+        "javac": "+2.9 %",
+        "javac-xml": "+2.9 %",
+        "derby": "+5.5 %",
+        "serial": "+1.8 %",
+        "sunflow": "+1.4 %",
+        "xml.transform": "+6.4 %",
+        "xml.validation": "-0.1 %",
+        "identity-hash": "+2,291 %",
+        "scala-fun": "+103 %",
+    }
+    lines = [
+        "| workload | run time | spread of stock | spread of patched | paper: sites in the hash |",
+        "|---|---:|---:|---:|---:|",
+    ]
     for workload, by in results.items():
         if workload in paper:
-            lines.append(f"| {workload} | {more(by['patched'], by['stock'], 'wall_ms')} | {width(by['stock'])} | {width(by['patched'])} | {paper[workload]} |")
-    return lines + [f"| geometric mean of all {len(results)} | {geomean(results, 'patched', 'stock', 'wall_ms')} | | | +2.9 % (of seven) |"]
+            lines.append(
+                f"| {workload} | {more(by['patched'], by['stock'], 'wall_ms')} | {width(by['stock'])} | {width(by['patched'])} | {paper[workload]} |"
+            )
+    return lines + [
+        f"| geometric mean of all {len(results)} | {geomean(results, 'patched', 'stock', 'wall_ms')} | | | +2.9 % (of seven) |"
+    ]
 
 
 def width(runs):
@@ -201,12 +265,16 @@ def techniques(results, key, which):
     names = [c for c in CONFIGURATIONS if c != "stock" and c in next(iter(results.values()))]
     lines = ["| workload | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for workload, by in results.items():
-        cells = [more(by[c], by["stock"], key) if measured(by[c]) else excuse(by[c], by["stock"]) for c in names]
+        cells = [
+            more(by[c], by["stock"], key) if measured(by[c]) else excuse(by[c], by["stock"]) for c in names
+        ]
         lines.append(f"| {workload} | " + " | ".join(cells) + " |")
     means = []
     for name in names:
         count = sum(measured(by[name]) for by in results.values())
-        means.append(geomean(results, name, "stock", key) + (f" (of {count})" if 0 < count < len(results) else ""))
+        means.append(
+            geomean(results, name, "stock", key) + (f" (of {count})" if 0 < count < len(results) else "")
+        )
     lines.append("| geometric mean | " + " | ".join(means) + " |")
     for benchmark, row in PAPER_TECHNIQUES.items():
         cell = dict(zip(("dumps", "deaths", "traced"), row[which]))
@@ -221,8 +289,11 @@ def paper_more(cell):
 
 def dumps_note(results):
     """How many dumps there were for how many collections."""
-    found = [f"{workload} {median(by['dumps'], 'dumps'):.0f} dumps, {median(by['stock'], 'pauses'):.0f} collections without them"
-             for workload, by in results.items() if measured(by["dumps"])]
+    found = [
+        f"{workload} {median(by['dumps'], 'dumps'):.0f} dumps, {median(by['stock'], 'pauses'):.0f} collections without them"
+        for workload, by in results.items()
+        if measured(by["dumps"])
+    ]
     return "; ".join(found) or "none ended"
 
 

@@ -82,8 +82,12 @@ def deb822_sources(text):
         uris = [u for u in fields["uris"].split() if is_debian(u, suites, components, signed_by)]
         if not uris:
             continue
-        out = ["Types: deb-src", "URIs: " + " ".join(uris), "Suites: " + " ".join(suites),
-               "Components: " + " ".join(components)]
+        out = [
+            "Types: deb-src",
+            "URIs: " + " ".join(uris),
+            "Suites: " + " ".join(suites),
+            "Components: " + " ".join(components),
+        ]
         if signed_by:
             out.append("Signed-By: " + signed_by.replace("\n", "\n "))
         stanzas.append("\n".join(out))
@@ -92,15 +96,21 @@ def deb822_sources(text):
 
 def system_source_files():
     """The files apt itself reads."""
-    shell = subprocess.run(["apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f",
-                            "PARTS", "Dir::Etc::sourceparts/d"],
-                           capture_output=True, text=True, check=True).stdout
+    shell = subprocess.run(
+        ["apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     paths = dict(re.findall(r"^(\w+)='(.*)'$", shell, re.M))
     files = [paths.get("LIST", "/etc/apt/sources.list")]
     parts = paths.get("PARTS", "/etc/apt/sources.list.d/")
     if os.path.isdir(parts):
-        files += [os.path.join(parts, name) for name in sorted(os.listdir(parts))
-                  if name.endswith((".list", ".sources"))]
+        files += [
+            os.path.join(parts, name)
+            for name in sorted(os.listdir(parts))
+            if name.endswith((".list", ".sources"))
+        ]
     return [f for f in files if os.path.isfile(f)]
 
 
@@ -123,6 +133,7 @@ def write_private_sources(folder):
 def newest_first(versions):
     def compare(a, b):
         return -1 if subprocess.run(["dpkg", "--compare-versions", a, "gt", b]).returncode == 0 else 1
+
     return sorted(set(versions), key=functools.cmp_to_key(compare))
 
 
@@ -139,9 +150,17 @@ def download(destination):
             say("apt names no Debian archive (component main) that source packages could come from")
             return None
         os.makedirs(os.path.join(scratch, "lists", "partial"))
-        options = ["-q", "-o", "Dir::Etc::SourceList=/dev/null",
-                   "-o", f"Dir::Etc::SourceParts={scratch}/parts",
-                   "-o", f"Dir::State::Lists={scratch}/lists", "-o", f"Dir::Cache={scratch}"]
+        options = [
+            "-q",
+            "-o",
+            "Dir::Etc::SourceList=/dev/null",
+            "-o",
+            f"Dir::Etc::SourceParts={scratch}/parts",
+            "-o",
+            f"Dir::State::Lists={scratch}/lists",
+            "-o",
+            f"Dir::Cache={scratch}",
+        ]
         if os.geteuid() == 0:
             options += ["-o", "APT::Sandbox::User=root"]
         return download_with(options, scratch, destination)
@@ -181,7 +200,9 @@ def main(arguments):
     os.makedirs(destination, exist_ok=True)
     tarball = None if "--fresh" in arguments[1:] else cached(destination)
     if not tarball and os.environ.get("ANTTRACKS_NO_INSTALL"):
-        say("the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: run scripts/setup-jdk --until download")
+        say(
+            "the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: run scripts/setup-jdk --until download"
+        )
         return 1
     tarball = tarball or download(destination)
     if not tarball:

@@ -7,7 +7,12 @@ import os
 import jtreg_list
 
 # What each patched configuration is compared with.
-BASE = {"release": "stock", "release-agent": "stock", "fastdebug": "stock-fastdebug", "fastdebug-agent": "stock-fastdebug"}
+BASE = {
+    "release": "stock",
+    "release-agent": "stock",
+    "fastdebug": "stock-fastdebug",
+    "fastdebug-agent": "stock-fastdebug",
+}
 COLUMNS = ("stock", "release", "release-agent", "stock-fastdebug", "fastdebug", "fastdebug-agent")
 BAD = ("failed", "error", "not run")
 COUNTED = ("verified", "killed", "exited", "empty", "bytes")
@@ -40,7 +45,9 @@ def add(old, new):
             mine[test] = entry | ({"before": failed} if failed else {})
     if traces:
         mine = new.get("traces", {key: 0 for key in COUNTED} | {"largest": 0, "wrong": []})
-        old["traces"] = {key: traces[key] + mine[key] for key in (*COUNTED, "wrong")} | {"largest": max(traces["largest"], mine["largest"])}
+        old["traces"] = {key: traces[key] + mine[key] for key in (*COUNTED, "wrong")} | {
+            "largest": max(traces["largest"], mine["largest"])
+        }
 
 
 def merge(folder, configuration, new):
@@ -55,12 +62,19 @@ def merge(folder, configuration, new):
 
 def bad(data):
     """[(collector, test, entry)] of those that did not pass."""
-    return [(collector, test, entry) for collector, tests in data["results"].items() for test, entry in sorted(tests.items())
-            if entry["result"] in BAD]
+    return [
+        (collector, test, entry)
+        for collector, tests in data["results"].items()
+        for test, entry in sorted(tests.items())
+        if entry["result"] in BAD
+    ]
 
 
 def known(test):
-    return next((reason for name, reason in jtreg_list.KNOWN.items() if jtreg_list.inside(test, name) or test == name), None)
+    return next(
+        (reason for name, reason in jtreg_list.KNOWN.items() if jtreg_list.inside(test, name) or test == name),
+        None,
+    )
 
 
 def judged(base, collector, test):
@@ -75,7 +89,11 @@ def new_failures(folder, configuration, data):
     base = load(folder, BASE.get(configuration, "stock"))
     if configuration.startswith("stock"):
         return []
-    return [(collector, test, entry) for collector, test, entry in bad(data) if judged(base, collector, test) is None]
+    return [
+        (collector, test, entry)
+        for collector, test, entry in bad(data)
+        if judged(base, collector, test) is None
+    ]
 
 
 def counts(data):
@@ -88,18 +106,25 @@ def counts(data):
 
 def summary(folder, configuration, data):
     """(text, whether all is fine) of what one run added."""
-    lines = [f"{collector}: {test}: {entry['result']}: {entry['detail']}" for collector, test, entry in bad(data)]
+    lines = [
+        f"{collector}: {test}: {entry['result']}: {entry['detail']}" for collector, test, entry in bad(data)
+    ]
     fresh = new_failures(folder, configuration, data)
     wrong = data.get("traces", {}).get("wrong", [])
     lines += [f"new: {collector}: {test}" for collector, test, _ in fresh]
     lines += [f"wrong trace {trace['trace']}: {trace['said'].strip()[-300:]}" for trace in wrong]
     tally = counts(data)
-    lines.append(f"{configuration}: " + ", ".join(f"{tally[key]} {key}" for key in ("passed", "skipped", *BAD) if key in tally)
-                 + f"; {len(fresh)} new failures")
+    lines.append(
+        f"{configuration}: "
+        + ", ".join(f"{tally[key]} {key}" for key in ("passed", "skipped", *BAD) if key in tally)
+        + f"; {len(fresh)} new failures"
+    )
     if "traces" in data:
         traces = data["traces"]
-        lines.append(f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed, {traces['exited']} of some that exited at once), {traces['empty']} empty, {len(wrong)} wrong, "
-                     f"{traces['bytes'] / 2**20:.0f} MiB")
+        lines.append(
+            f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed, {traces['exited']} of some that exited at once), {traces['empty']} empty, {len(wrong)} wrong, "
+            f"{traces['bytes'] / 2**20:.0f} MiB"
+        )
     untraced = "traces" in data and data["traces"]["verified"] == 0  # then the agent was in none of the JVMs
     return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced
 
@@ -128,13 +153,18 @@ A failure is *new* when the same test passes on the unpatched build of its kind.
 
 
 def table_of_configurations(folder, present):
-    lines = ["| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces wrong |", "|---|---|---|--:|--:|--:|--:|--:|--:|"]
+    lines = [
+        "| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces wrong |",
+        "|---|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
     for name, data in present.items():
         tally, traces = counts(data), data.get("traces")
         failed = sum(tally.get(key, 0) for key in BAD)
         fresh = "–" if name.startswith("stock") else len(new_failures(folder, name, data))
         told = f"{traces['verified']:,} | {len(traces['wrong'])}" if traces else "– | –"
-        lines.append(f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | {tally.get('skipped', 0)} | {failed} | {fresh} | {told} |")
+        lines.append(
+            f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | {tally.get('skipped', 0)} | {failed} | {fresh} | {told} |"
+        )
     return lines
 
 
@@ -152,22 +182,45 @@ def failures(folder, present):
         base = load(folder, BASE[name]) if name in BASE else data
         for collector, test, entry in bad(data):
             why = judged(base, collector, test) or "**new**"
-            lines.append(f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |".replace("\n", " "))
+            lines.append(
+                f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |".replace(
+                    "\n", " "
+                )
+            )
     if not lines:
         return ["None."]
     return ["| configuration | collector | test | result | reason |", "|---|---|---|---|---|", *lines]
 
 
 def table_of_tests(present):
-    keys = {(collector, test) for data in present.values() for collector, tests in data["results"].items() for test in tests}
+    keys = {
+        (collector, test)
+        for data in present.values()
+        for collector, tests in data["results"].items()
+        for test in tests
+    }
     lines = []
     for group in jtreg_list.GROUPS:
-        mine = sorted((test, collector) for collector, test in keys if jtreg_list.group_of(test, collector) is group)
+        mine = sorted(
+            (test, collector) for collector, test in keys if jtreg_list.group_of(test, collector) is group
+        )
         if not mine:
             continue
-        lines += ["", f"### {group.name[0].upper() + group.name[1:]}", "", f"{group.why[0].upper() + group.why[1:]}.", "",
-                  "| test | collector | " + " | ".join(present) + " |", "|---|---|" + "---|" * len(present)]
-        lines += [f"| `{test}` | {collector} | " + " | ".join(cell(data, collector, test) for data in present.values()) + " |" for test, collector in mine]
+        lines += [
+            "",
+            f"### {group.name[0].upper() + group.name[1:]}",
+            "",
+            f"{group.why[0].upper() + group.why[1:]}.",
+            "",
+            "| test | collector | " + " | ".join(present) + " |",
+            "|---|---|" + "---|" * len(present),
+        ]
+        lines += [
+            f"| `{test}` | {collector} | "
+            + " | ".join(cell(data, collector, test) for data in present.values())
+            + " |"
+            for test, collector in mine
+        ]
     return lines
 
 
@@ -178,10 +231,20 @@ def page(folder):
     lines = [INTRODUCTION, "## Results", "", *table_of_configurations(folder, present), ""]
     if missing:
         lines += ["Not run: " + ", ".join(f"`{name}`" for name in missing) + ".", ""]
-    lines += ["## Failures", "", *failures(folder, present), "", "## Left out", "",
-              *[f"- `{test}`: {why}" for test, why in jtreg_list.EXCLUDED.items()], "",
-              "## Tests", "", "Collector `own`: the test's own flags, or the JVM's choice. An empty cell: not run, or not meant for that build.",
-              *table_of_tests(present)]
+    lines += [
+        "## Failures",
+        "",
+        *failures(folder, present),
+        "",
+        "## Left out",
+        "",
+        *[f"- `{test}`: {why}" for test, why in jtreg_list.EXCLUDED.items()],
+        "",
+        "## Tests",
+        "",
+        "Collector `own`: the test's own flags, or the JVM's choice. An empty cell: not run, or not meant for that build.",
+        *table_of_tests(present),
+    ]
     return "\n".join(lines) + "\n"
 
 

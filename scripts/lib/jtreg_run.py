@@ -17,9 +17,22 @@ import time
 import jtreg_list
 
 HOTSPOT = "test/hotspot/jtreg"
-WANTED = (HOTSPOT, "test/lib", "test/jtreg-ext", "test/jdk/lib", "test/jdk/jdk/jfr")  # the last two: libraries of some tests
+WANTED = (
+    HOTSPOT,
+    "test/lib",
+    "test/jtreg-ext",
+    "test/jdk/lib",
+    "test/jdk/jdk/jfr",
+)  # the last two: libraries of some tests
 # What the agent refuses to trace is sampled instead.
-SAMPLED = ("-XX:+UseZGC", "-XX:+UseShenandoahGC", "-XX:+UseEpsilonGC", "-XX:+UseBiasedLocking", "-XX:-UseTLAB", "-XX:+UseNUMA")
+SAMPLED = (
+    "-XX:+UseZGC",
+    "-XX:+UseShenandoahGC",
+    "-XX:+UseEpsilonGC",
+    "-XX:+UseBiasedLocking",
+    "-XX:-UseTLAB",
+    "-XX:+UseNUMA",
+)
 JAVA = """#!/bin/sh
 # The JDK's java with the agent. Every JVM of a test comes by here, without a trace of that in its environment or output.
 mode=full
@@ -38,7 +51,11 @@ class Failed(Exception):
 
 
 def clean_environment():
-    return {k: v for k, v in os.environ.items() if not k.endswith("JAVA_OPTIONS") and k not in ("JAVA_TOOL_OPTIONS", "CLASSPATH", "ANTTRACKS_JDK_HOME")}
+    return {
+        k: v
+        for k, v in os.environ.items()
+        if not k.endswith("JAVA_OPTIONS") and k not in ("JAVA_TOOL_OPTIONS", "CLASSPATH", "ANTTRACKS_JDK_HOME")
+    }
 
 
 def tests_of(source, folder):
@@ -53,8 +70,20 @@ def tests_of(source, folder):
         if stamp.read() != identity:
             stamp.truncate(0)
             shutil.rmtree(os.path.join(folder, "test"), ignore_errors=True)
-            done = subprocess.run(["tar", "-C", folder, "--strip-components=1", "--wildcards", "-xf", source, *("*/" + path for path in WANTED)],
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    "tar",
+                    "-C",
+                    folder,
+                    "--strip-components=1",
+                    "--wildcards",
+                    "-xf",
+                    source,
+                    *("*/" + path for path in WANTED),
+                ],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode != 0:
                 raise Failed(f"cannot unpack the tests of {source}: {done.stderr.strip()}")
             stamp.write(identity)
@@ -71,7 +100,11 @@ def traced_jdk(jdk, agent, folder, traces):
                 os.symlink(os.path.join(jdk, where, name), os.path.join(folder, where, name))
     path = os.path.join(folder, "bin", "java")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(JAVA.format(sampled="|".join(SAMPLED), java=os.path.join(jdk, "bin", "java"), agent=agent, traces=traces))
+        file.write(
+            JAVA.format(
+                sampled="|".join(SAMPLED), java=os.path.join(jdk, "bin", "java"), agent=agent, traces=traces
+            )
+        )
     os.chmod(path, 0o755)
     return folder
 
@@ -113,11 +146,15 @@ class Traces:
             report = json.loads(report)
         except ValueError:
             return False
-        return report["errors"] == 1 and report["first"][0]["text"].startswith("0 segments with 0 bytes lost: the process exited without the end")
+        return report["errors"] == 1 and report["first"][0]["text"].startswith(
+            "0 segments with 0 bytes lost: the process exited without the end"
+        )
 
     def _judge(self, path):
         size = os.path.getsize(path)
-        done = subprocess.run([self.analyzer, "verify", "--json", path], capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            [self.analyzer, "verify", "--json", path], capture_output=True, text=True, errors="replace"
+        )
         # A JVM that aborts while it starts leaves no more than the header.
         if size <= 64:
             self.counts["empty"] += 1
@@ -148,29 +185,58 @@ def parse(path):
     test = os.path.relpath(fields["$file"], fields["$root"]) + ("#" + fields["id"] if "id" in fields else "")
     status, _, detail = fields["execStatus"].replace("\\", "").partition(".")
     detail = detail.strip()
-    result = {"Passed": "passed", "Failed": "failed", "Error": "error", "Not run": "not run"}.get(status, status)
+    result = {"Passed": "passed", "Failed": "failed", "Error": "error", "Not run": "not run"}.get(
+        status, status
+    )
     if result == "passed" and re.search(r"Skipped", detail):
         result = "skipped"
-    return test, {"result": result, "seconds": int(fields.get("elapsed", "0").split()[0]) / 1000,
-                  "detail": "" if result == "passed" else detail[:300]}
+    return test, {
+        "result": result,
+        "seconds": int(fields.get("elapsed", "0").split()[0]) / 1000,
+        "detail": "" if result == "passed" else detail[:300],
+    }
 
 
 class Runner:
     """Runs jtreg on one JDK. `root` is the folder of HotSpot's tests, `java` what jtreg itself runs on."""
 
     def __init__(self, root, jdk, java, folder, factor, jobs):
-        self.root, self.jdk, self.java, self.folder, self.factor, self.jobs = root, jdk, java, folder, factor, jobs
+        self.root, self.jdk, self.java, self.folder, self.factor, self.jobs = (
+            root,
+            jdk,
+            java,
+            folder,
+            factor,
+            jobs,
+        )
 
     def command(self, collector, tests, work, excluded):
         jtreg = shutil.which("jtreg") or "/usr/share/jtreg/bin/jtreg"
         flag = jtreg_list.COLLECTORS[collector]
-        return [jtreg, f"-jdk:{self.jdk}", "-agentvm", f"-conc:{self.jobs}", f"-timeoutFactor:{self.factor}", "-ignore:quiet", "-a", "-k:!stress",
-                f"-exclude:{os.path.join(self.root, 'ProblemList.txt')}", f"-exclude:{excluded}", f"-w:{work}", "-nr", "-verbose:summary",
-                *([f"-vmoptions:{flag}"] if flag else []), *(os.path.join(self.root, test) for test in tests)]
+        return [
+            jtreg,
+            f"-jdk:{self.jdk}",
+            "-agentvm",
+            f"-conc:{self.jobs}",
+            f"-timeoutFactor:{self.factor}",
+            "-ignore:quiet",
+            "-a",
+            "-k:!stress",
+            f"-exclude:{os.path.join(self.root, 'ProblemList.txt')}",
+            f"-exclude:{excluded}",
+            f"-w:{work}",
+            "-nr",
+            "-verbose:summary",
+            *([f"-vmoptions:{flag}"] if flag else []),
+            *(os.path.join(self.root, test) for test in tests),
+        ]
 
     def results(self, collector):
         """What came to an end until now: {test: entry}."""
-        found = (parse(path) for path in glob.glob(os.path.join(self.folder, collector, "**", "*.jtr"), recursive=True))
+        found = (
+            parse(path)
+            for path in glob.glob(os.path.join(self.folder, collector, "**", "*.jtr"), recursive=True)
+        )
         return {test: entry for test, entry in filter(None, found)}
 
     def run(self, collector, tests, said):
@@ -183,8 +249,17 @@ class Runner:
         with open(excluded, "w", encoding="utf-8") as file:
             file.write("".join(f"{test} 0 generic-all\n" for test in jtreg_list.EXCLUDED))
         environment = clean_environment() | {"JT_JAVA": self.java}
-        process = subprocess.Popen(self.command(collector, tests, work, excluded), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   errors="replace", stdin=subprocess.DEVNULL, env=environment, cwd=self.folder, start_new_session=True)
+        process = subprocess.Popen(
+            self.command(collector, tests, work, excluded),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=self.folder,
+            start_new_session=True,
+        )
         lines = []
         try:
             for line in process.stdout:
@@ -203,7 +278,9 @@ class Runner:
 
 def describe(jdk):
     """The line of `java -version` that names the VM."""
-    done = subprocess.run([os.path.join(jdk, "bin", "java"), "-version"], capture_output=True, text=True, env=clean_environment())
+    done = subprocess.run(
+        [os.path.join(jdk, "bin", "java"), "-version"], capture_output=True, text=True, env=clean_environment()
+    )
     if done.returncode != 0 or len(done.stderr.splitlines()) < 3:
         raise Failed(f"{jdk}/bin/java does not run")
     return done.stderr.splitlines()[2].strip()

@@ -23,7 +23,7 @@ MOST_OF_PATCH = 0.5  # percent: the goal
 @dataclass(frozen=True)
 class Study:
     meaning: str
-    agent: str | None          # its options; None: without
+    agent: str | None  # its options; None: without
     most: float | None = None  # percent, if there is a goal
 
 
@@ -52,7 +52,9 @@ def put(results, study, collector, workload, result):
     results["machine"] = machine()
     known = results["studies"].setdefault(key_of(study, collector), {})
     known[workload] = result
-    results["studies"][key_of(study, collector)] = {name: known[name] for name in workloads.WORKLOADS if name in known}
+    results["studies"][key_of(study, collector)] = {
+        name: known[name] for name in workloads.WORKLOADS if name in known
+    }
     with open(JSON, "w", encoding="utf-8") as file:
         file.write(json.dumps(results).replace('}, "', '},\n"') + "\n")
 
@@ -60,8 +62,10 @@ def put(results, study, collector, workload, result):
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as text:
         name = re.search(r"model name\s*: (.*)", text.read())
-    return (f"{os.cpu_count()} cores of {name[1] if name else platform.machine()}, "
-            f"Linux {platform.release().split('-')[0]}")
+    return (
+        f"{os.cpu_count()} cores of {name[1] if name else platform.machine()}, "
+        f"Linux {platform.release().split('-')[0]}"
+    )
 
 
 def goal_text(verdicts, most):
@@ -70,7 +74,15 @@ def goal_text(verdicts, most):
 
 def table(measured, most, parts_title):
     """(lines, verdicts)"""
-    head = ["workload", "samples", "share", "95 % interval", *(["goal"] if most else []), parts_title, "measured"]
+    head = [
+        "workload",
+        "samples",
+        "share",
+        "95 % interval",
+        *(["goal"] if most else []),
+        parts_title,
+        "measured",
+    ]
     lines = ["| " + " | ".join(head) + " |", "|---|---:|---:|---:|" + "---|" * (len(head) - 4)]
     verdicts = []
     for name, result in measured.items():
@@ -78,9 +90,19 @@ def table(measured, most, parts_title):
         if most:
             verdicts.append(share.verdict(most))
         samples = sum(every for _, every in result["seconds"])
-        parts = ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items()) or "none"
-        cells = [name, f"{samples:,}", f"{share.middle:.2f} %", f"{share.low:.2f} to {share.high:.2f} %",
-                 *([verdicts[-1]] if most else []), parts, result["date"]]
+        parts = (
+            ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items())
+            or "none"
+        )
+        cells = [
+            name,
+            f"{samples:,}",
+            f"{share.middle:.2f} %",
+            f"{share.low:.2f} to {share.high:.2f} %",
+            *([verdicts[-1]] if most else []),
+            parts,
+            result["date"],
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     left = [name for name in workloads.WORKLOADS if name not in measured]
     if left:

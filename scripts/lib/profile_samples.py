@@ -17,8 +17,13 @@ PATCH = re.compile(r"\bAntTracks\w*(?:::\w+)?")
 LIBRARY = "libanttracks.so"
 COLLECTOR_THREADS = ("GC Thread", "G1 ", "VM Thread")
 # The agent's own threads, by name.
-THREADS = {"anttracks-walk": "walkers", "anttracks-zip": "compressors", "anttracks-aside": "writer", "anttracks": "writer",
-           "AntTracks": "sync points"}
+THREADS = {
+    "anttracks-walk": "walkers",
+    "anttracks-zip": "compressors",
+    "anttracks-aside": "writer",
+    "anttracks": "writer",
+    "AntTracks": "sync points",
+}
 FOLD = "fold"
 
 
@@ -71,8 +76,13 @@ def count(text):
 
 
 def read(data):
-    script = subprocess.run(["perf", "script", "-i", data, "-F", "comm,pid,tid,time,ip,sym,dso"],
-                            capture_output=True, text=True, errors="replace", check=True)
+    script = subprocess.run(
+        ["perf", "script", "-i", data, "-F", "comm,pid,tid,time,ip,sym,dso"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+    )
     counts, parts = count(script.stdout)
     return {"seconds": counts, "parts": dict(parts.most_common(6)), "date": datetime.date.today().isoformat()}
 
@@ -80,6 +90,7 @@ def read(data):
 @dataclass(frozen=True)
 class Share:
     """In percent, with the ends of its 95 % interval: the percentile interval of the bootstrap over seconds."""
+
     middle: float
     low: float
     high: float
@@ -93,6 +104,7 @@ class Share:
 def share(counts):
     def of(drawn):
         return 100 * sum(ours for ours, _ in drawn) / max(1, sum(every for _, every in drawn))
+
     draw = random.Random(bench_stats.SEED)
     draws = sorted(of(draw.choices(counts, k=len(counts))) for _ in range(bench_stats.DRAWS))
     return Share(of(counts), draws[int(len(draws) * 0.025)], draws[int(len(draws) * 0.975)])

@@ -13,10 +13,11 @@ HEADER = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)$")
 @dataclasses.dataclass
 class Hunk:
     """One change of one file. `number` counts within patch and file, as the program patch does."""
+
     number: int
-    line: int        # in the source that the patch was made for
-    text: str        # with its @@ line
-    function: str    # where it changes something, as far as the hunk tells; may be empty
+    line: int  # in the source that the patch was made for
+    text: str  # with its @@ line
+    function: str  # where it changes something, as far as the hunk tells; may be empty
 
     @property
     def include(self):
@@ -28,6 +29,7 @@ class Hunk:
 @dataclasses.dataclass
 class Part:
     """What one patch does to one file."""
+
     patch: str
     path: str
     hunks: list
@@ -44,13 +46,16 @@ class Part:
 @dataclasses.dataclass
 class Hook:
     """A row of the table. `places`: (pattern of a file's name, what follows it in the cell)."""
+
     patch: int
     places: list
     why: str
     collector: str
 
     def names(self, part):
-        return self.patch == part.number and any(fnmatch.fnmatch(part.name, pattern) for pattern, _ in self.places)
+        return self.patch == part.number and any(
+            fnmatch.fnmatch(part.name, pattern) for pattern, _ in self.places
+        )
 
     def functions(self, part):
         return " ".join(functions for pattern, functions in self.places if fnmatch.fnmatch(part.name, pattern))
@@ -85,7 +90,10 @@ def parts(path):
                 target = Part(os.path.basename(path), line[4:].split("\t")[0].strip().split("/", 1)[1], [])
                 result.append(target)
     for part in result:
-        part.hunks = [Hunk(i + 1, at, "".join(lines), function_of(context, lines[1:])) for i, (at, context, lines) in enumerate(part.hunks)]
+        part.hunks = [
+            Hunk(i + 1, at, "".join(lines), function_of(context, lines[1:]))
+            for i, (at, context, lines) in enumerate(part.hunks)
+        ]
     return result
 
 
@@ -112,8 +120,11 @@ def hooks(root):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if len(cells) != 4 or not cells[0].isdigit():
             continue
-        places = [(pattern, functions.strip(" ,;")) for name, functions in re.findall(r"`([^`]*\.[^`]*)`([^`]*)", cells[1])
-                  for pattern in expand(name)]
+        places = [
+            (pattern, functions.strip(" ,;"))
+            for name, functions in re.findall(r"`([^`]*\.[^`]*)`([^`]*)", cells[1])
+            for pattern in expand(name)
+        ]
         rows.append(Hook(int(cells[0]), places, cells[2], cells[3]))
     return rows
 
@@ -121,17 +132,26 @@ def hooks(root):
 def hooks_of(part, hunk, rows):
     """The rows that a hunk belongs to: those that name its function, else all of its file."""
     mine = [row for row in rows if row.names(part)]
-    named = [row for row in mine if hunk.function and re.search(rf"\b{re.escape(hunk.function)}\b", row.functions(part))]
+    named = [
+        row
+        for row in mine
+        if hunk.function and re.search(rf"\b{re.escape(hunk.function)}\b", row.functions(part))
+    ]
     return named or mine
 
 
 def table_problems(root):
     """Where series and table disagree: a patched file without a row, a row for a file that its patch leaves alone."""
     all_parts, rows = series(root), hooks(root)
-    problems = [f"{PAGE}: the hook table has no row for {part.path} of {part.patch}"
-                for part in all_parts if not any(row.names(part) for row in rows)]
+    problems = [
+        f"{PAGE}: the hook table has no row for {part.path} of {part.patch}"
+        for part in all_parts
+        if not any(row.names(part) for row in rows)
+    ]
     for row in rows:
         for pattern, _ in row.places:
             if not any(part.number == row.patch and fnmatch.fnmatch(part.name, pattern) for part in all_parts):
-                problems.append(f"{PAGE}: the hook table has {pattern} in patch {row.patch}, which does not touch it")
+                problems.append(
+                    f"{PAGE}: the hook table has {pattern} in patch {row.patch}, which does not touch it"
+                )
     return problems

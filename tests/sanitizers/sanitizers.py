@@ -19,7 +19,10 @@ REPORTS = os.path.join(FOLDER, "reports")
 SHOWN = 6000  # characters of a report
 
 # The JVM's signals are its own: it finds null pointers, safepoints and full stacks by them.
-SIGNALS = ":".join(f"handle_{name}=0" for name in ("segv", "sigbus", "sigfpe", "sigill", "abort")) + ":use_sigaltstack=0"
+SIGNALS = (
+    ":".join(f"handle_{name}=0" for name in ("segv", "sigbus", "sigfpe", "sigill", "abort"))
+    + ":use_sigaltstack=0"
+)
 # ThreadSanitizer would take what libjvm copies for accesses of code that it knows; its locks count all the same.
 OTHERS = ":ignore_noninstrumented_modules=1"
 SUPPRESSIONS = "suppressions=" + os.path.join(ROOT, "tests", "sanitizers", "tsan.supp")
@@ -28,9 +31,17 @@ SUPPRESSIONS = "suppressions=" + os.path.join(ROOT, "tests", "sanitizers", "tsan
 def _options(more=""):
     common = f"log_path={REPORTS}/report:print_stacktrace=1:exitcode=99"
     if KINDS == "thread":
-        return {"TSAN_OPTIONS": ":".join(filter(None, (common, SUPPRESSIONS, "history_size=5:second_deadlock_stack=1", more)))}
-    return {"ASAN_OPTIONS": ":".join(filter(None, (common, "detect_leaks=1:detect_stack_use_after_return=1", more))),
-            "UBSAN_OPTIONS": common}
+        return {
+            "TSAN_OPTIONS": ":".join(
+                filter(None, (common, SUPPRESSIONS, "history_size=5:second_deadlock_stack=1", more))
+            )
+        }
+    return {
+        "ASAN_OPTIONS": ":".join(
+            filter(None, (common, "detect_leaks=1:detect_stack_use_after_return=1", more))
+        ),
+        "UBSAN_OPTIONS": common,
+    }
 
 
 def prepare():
@@ -42,14 +53,18 @@ def prepare():
 
 
 def _library(name):
-    return subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def jvm_words():
     """Words in front of a java's: the sanitizers must be there before the agent is. A JVM frees little at its end: no leaks are told."""
     if not KINDS:
         return []
-    name, more = ("libtsan.so", SIGNALS + OTHERS) if KINDS == "thread" else ("libasan.so", SIGNALS + ":detect_leaks=0")
+    name, more = (
+        ("libtsan.so", SIGNALS + OTHERS) if KINDS == "thread" else ("libasan.so", SIGNALS + ":detect_leaks=0")
+    )
     return ["env", "LD_PRELOAD=" + _library(name), *(f"{key}={value}" for key, value in _options(more).items())]
 
 

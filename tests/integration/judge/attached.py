@@ -32,15 +32,41 @@ def marked_line(word):
 class Program:
     """Attached.java; a context manager that ends it at the latest. before: words in front of java's."""
 
-    def __init__(self, test, flags=("-XX:+UseParallelGC", "-Xmx128m"), threads=3, objects=20_000, work=True, agent=None,
-                 jdk=JDK, before=(), main="Attached", **more):
+    def __init__(
+        self,
+        test,
+        flags=("-XX:+UseParallelGC", "-Xmx128m"),
+        threads=3,
+        objects=20_000,
+        work=True,
+        agent=None,
+        jdk=JDK,
+        before=(),
+        main="Attached",
+        **more,
+    ):
         self.test = test
-        command = [*before, *java_command(main, (threads, objects, "work" if work else "idle"),
-                                          (*flags, f"-Djudge.dir={test.folder}"), agent, jdk)]
+        command = [
+            *before,
+            *java_command(
+                main,
+                (threads, objects, "work" if work else "idle"),
+                (*flags, f"-Djudge.dir={test.folder}"),
+                agent,
+                jdk,
+            ),
+        ]
         self._err = test.path("stderr")
         with open(self._err, "wb") as err:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True,
-                                            cwd=test.folder, **more)
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+                cwd=test.folder,
+                **more,
+            )
         self.pid = self.process.pid
         self.output = []
 
@@ -68,7 +94,10 @@ class Program:
         """Ends the program; what it printed last is its own."""
         rest, _ = self.process.communicate("end\n", timeout=TIMEOUT)
         self.output += rest.splitlines()
-        expect(self.process.returncode == code, f"the program ended with {self.process.returncode}: {tail(self.stderr())}")
+        expect(
+            self.process.returncode == code,
+            f"the program ended with {self.process.returncode}: {tail(self.stderr())}",
+        )
         expect(self.output[-1].startswith("kept "), f"it printed {self.output}")
 
     def stderr(self):
@@ -76,7 +105,15 @@ class Program:
             return file.read()
 
     def attach(self, options="", code=0, words=(), before=(), pid=None):
-        return client("attach", pid or self.pid, *([options] if options else []), *words, code=code, cwd=self.test.folder, before=before)
+        return client(
+            "attach",
+            pid or self.pid,
+            *([options] if options else []),
+            *words,
+            code=code,
+            cwd=self.test.folder,
+            before=before,
+        )
 
     def ctl(self, action, *options, code=0):
         return client("ctl", self.pid, action, *options, code=code, cwd=self.test.folder)
@@ -109,8 +146,10 @@ def client(*arguments, code=0, cwd=None, before=()):
     """anttracks; its library is named, as tests may run it from elsewhere."""
     library = () if "--lib" in arguments else ("--lib", AGENT)
     done = run([*before, ANALYZER, *map(str, arguments), *library], cwd=cwd)
-    expect(done.returncode == code,
-           f"anttracks {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}")
+    expect(
+        done.returncode == code,
+        f"anttracks {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}",
+    )
     return done
 
 

@@ -32,13 +32,18 @@ def rebuilt_objects(trace, gc=None):
 
 def rebuilt_classes(trace, gc):
     heap = analyze_json("heap", trace, "--gc", str(gc), "--by", "class", "--top", "0")
-    expect(heap["gc"] == gc and heap["exact"], f"not the exact heap after GC {gc}: {heap['gc']}, {heap['exact']}")
+    expect(
+        heap["gc"] == gc and heap["exact"], f"not the exact heap after GC {gc}: {heap['gc']}, {heap['exact']}"
+    )
     return {row["class"]: (row["objects"], row["bytes"]) for row in heap["rows"]}
 
 
 def class_differences(rebuilt, jvm):
-    return [f"{name}: rebuilt {rebuilt.get(name, (0, 0))}, JVM {jvm.get(name, (0, 0))} (objects, bytes)"
-            for name in set(rebuilt) | set(jvm) if rebuilt.get(name) != jvm.get(name)]
+    return [
+        f"{name}: rebuilt {rebuilt.get(name, (0, 0))}, JVM {jvm.get(name, (0, 0))} (objects, bytes)"
+        for name in set(rebuilt) | set(jvm)
+        if rebuilt.get(name) != jvm.get(name)
+    ]
 
 
 def sum_classes(objects):
@@ -94,17 +99,24 @@ def _judge(folder, trace, keep, of_all):
     histograms, dumps = _numbered(folder, "histogram-N.txt"), _numbered(folder, "dump-N.hprof")
     expect(histograms or dumps, "the program had the JVM write nothing down")
     compared = 0
-    for paths, cause, compare in ((histograms, HISTOGRAM_CAUSE, _compare_histogram), (dumps, DUMP_CAUSE, _compare_dump)):
+    for paths, cause, compare in (
+        (histograms, HISTOGRAM_CAUSE, _compare_histogram),
+        (dumps, DUMP_CAUSE, _compare_dump),
+    ):
         gcs = [gc for gc in full if gc["cause"] == cause]
         fits = len(gcs) == len(paths) if of_all else len(gcs) <= len(paths)
-        expect(fits, f"{len(paths)} files of the JVM, but full GCs {[gc['id'] for gc in gcs]} with cause {cause}")
-        pairs = list(zip(paths[len(paths) - len(gcs):], gcs))
+        expect(
+            fits, f"{len(paths)} files of the JVM, but full GCs {[gc['id'] for gc in gcs]} with cause {cause}"
+        )
+        pairs = list(zip(paths[len(paths) - len(gcs) :], gcs))
         if not of_all:
             pairs = [(path, gc) for path, gc in pairs if gc["exact"]][-_LAST:]
         for path, gc in pairs:
             lines = compare(trace, gc["id"], path)
             if lines:
-                raise Failure(f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{show(lines)}")
+                raise Failure(
+                    f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{show(lines)}"
+                )
             compared += 1
             if not keep:
                 os.remove(path)
@@ -118,4 +130,6 @@ def _compare_histogram(trace, gc, path):
 
 def _compare_dump(trace, gc, path):
     objects = rebuilt_objects(trace, gc)
-    return dump_differences(objects, hprof.read(path)) + class_differences(rebuilt_classes(trace, gc), sum_classes(objects))
+    return dump_differences(objects, hprof.read(path)) + class_differences(
+        rebuilt_classes(trace, gc), sum_classes(objects)
+    )

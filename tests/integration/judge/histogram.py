@@ -15,7 +15,11 @@ def parse(text):
     for line in text.splitlines():
         match = _LINE.match(line)
         if match:
-            objects, size, name = int(match.group(1)), int(match.group(2)), hprof.source_name(match.group(3), external=True)
+            objects, size, name = (
+                int(match.group(1)),
+                int(match.group(2)),
+                hprof.source_name(match.group(3), external=True),
+            )
             before = classes.get(name, (0, 0))
             classes[name] = (before[0] + objects, before[1] + size)
         elif _TOTAL.match(line):

@@ -57,7 +57,13 @@ class Unchangeable:
 
 class _Version1:
     """The files of a memory control group."""
-    limit, peak, kills, swap = "memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control", "memory.swappiness"
+
+    limit, peak, kills, swap = (
+        "memory.limit_in_bytes",
+        "memory.max_usage_in_bytes",
+        "memory.oom_control",
+        "memory.swappiness",
+    )
     programs, kernel = "total_rss", "memory.kmem.usage_in_bytes"
     without_limit = "-1"
 
@@ -82,9 +88,16 @@ class MemoryLimit:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             groups = [line.strip().split(":", 2) for line in file]
         for root, path, self.files in (
-                *(("/sys/fs/cgroup/memory", path, _Version1) for _, controllers, path in groups if "memory" in controllers.split(",")),
-                *(("/sys/fs/cgroup", path, _Version2) for number, _, path in groups if number == "0")):
-            if os.path.exists(os.path.join(root + path, "cgroup.procs")) and self._make(os.path.join(root + path, self.name)):
+            *(
+                ("/sys/fs/cgroup/memory", path, _Version1)
+                for _, controllers, path in groups
+                if "memory" in controllers.split(",")
+            ),
+            *(("/sys/fs/cgroup", path, _Version2) for number, _, path in groups if number == "0"),
+        ):
+            if os.path.exists(os.path.join(root + path, "cgroup.procs")) and self._make(
+                os.path.join(root + path, self.name)
+            ):
                 return self
         raise Skip("no memory control group can be made here")
 
@@ -113,7 +126,9 @@ class MemoryLimit:
             return file.read()
 
     def _number(self, name, key):
-        return next((int(line.split()[1]) for line in self._read(name).splitlines() if line.split()[0] == key), 0)
+        return next(
+            (int(line.split()[1]) for line in self._read(name).splitlines() if line.split()[0] == key), 0
+        )
 
     def peak(self):
         """The most bytes that were ever used, of files in memory, too."""
@@ -121,9 +136,13 @@ class MemoryLimit:
 
     def leave(self, room):
         """From now on what runs in it may have so many bytes more than it has; files in memory go, if they must."""
-        kernel = int(self._read(self.files.kernel)) if self.files.kernel else self._number("memory.stat", "kernel")
+        kernel = (
+            int(self._read(self.files.kernel)) if self.files.kernel else self._number("memory.stat", "kernel")
+        )
         limit = self._number("memory.stat", self.files.programs) + kernel + room
-        _when_not_busy(lambda: self._write(self.files.limit, limit))  # what is being written to a disk cannot go at once
+        _when_not_busy(
+            lambda: self._write(self.files.limit, limit)
+        )  # what is being written to a disk cannot go at once
 
     def kills(self):
         """Processes that were killed for want of memory in it."""
@@ -207,6 +226,8 @@ class StoppedThread:
             if self._ptrace(_PTRACE_DETACH, tid, None, None) == 0:
                 continue
             try:
-                os.waitpid(tid, _WALL)  # killed meanwhile: its process does not end before its tracer has waited for it
+                os.waitpid(
+                    tid, _WALL
+                )  # killed meanwhile: its process does not end before its tracer has waited for it
             except ChildProcessError:
                 pass

@@ -10,8 +10,16 @@ import struct
 
 _UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
 _CLASS_DUMP, _INSTANCE_DUMP, _OBJECT_ARRAY, _PRIMITIVE_ARRAY = 0x20, 0x21, 0x22, 0x23
-_PRIMITIVES = {4: ("boolean", 1), 5: ("char", 2), 6: ("float", 4), 7: ("double", 8), 8: ("byte", 1),
-               9: ("short", 2), 10: ("int", 4), 11: ("long", 8)}
+_PRIMITIVES = {
+    4: ("boolean", 1),
+    5: ("char", 2),
+    6: ("float", 4),
+    7: ("double", 8),
+    8: ("byte", 1),
+    9: ("short", 2),
+    10: ("int", 4),
+    11: ("long", 8),
+}
 _FIELD_BYTES = {2: 8, **{tag: size for tag, (_, size) in _PRIMITIVES.items()}}
 # Bytes after the tag of the root records.
 _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 12, 0x07: 8, 0x08: 16}
@@ -19,7 +27,8 @@ _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 1
 
 class Dump:
     """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs. stacks: serial
-    numbers of the stacks that are said to have allocated objects. elements: address of an array of references -> these."""
+    numbers of the stacks that are said to have allocated objects. elements: address of an array of references -> these.
+    """
 
     def __init__(self):
         self.objects = {}
@@ -38,8 +47,16 @@ def source_name(name, external=False):
         if name.startswith("L") and name.endswith(";"):
             name = name[1:-1]
         else:
-            name = {"Z": "boolean", "C": "char", "F": "float", "D": "double", "B": "byte", "S": "short",
-                    "I": "int", "J": "long"}[name]
+            name = {
+                "Z": "boolean",
+                "C": "char",
+                "F": "float",
+                "D": "double",
+                "B": "byte",
+                "S": "short",
+                "I": "int",
+                "J": "long",
+            }[name]
     if external:
         return name + "[]" * dimensions
     head, plus, address = name.rpartition("+0x")
@@ -63,7 +80,9 @@ def read(path, references=False):
             tag, _, length = struct.unpack_from(">BII", data, at)
             at += 9
             if tag == _UTF8:
-                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8:at + length].decode("utf-8", "replace")
+                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8 : at + length].decode(
+                    "utf-8", "replace"
+                )
             elif tag == _LOAD_CLASS:
                 _, klass, _, name = struct.unpack_from(">IQIQ", data, at)
                 names[klass] = source_name(strings[name])

@@ -15,8 +15,11 @@ EMERGENCY = re.compile(r"Pause Young (?:\(Normal\) )?\(JvmtiEnv ForceGarbageColl
 def data_files(trace):
     """{file index: path}, ascending."""
     folder, name = os.path.split(trace)
-    found = {int(m[1]): os.path.join(folder, m[0]) for m in
-             (re.fullmatch(re.escape(name) + r"\.(\d+)", entry) for entry in os.listdir(folder)) if m}
+    found = {
+        int(m[1]): os.path.join(folder, m[0])
+        for m in (re.fullmatch(re.escape(name) + r"\.(\d+)", entry) for entry in os.listdir(folder))
+        if m
+    }
     return dict(sorted(found.items()))
 
 
@@ -29,7 +32,7 @@ def total_bytes(trace):
     numbers = {}
     for entry in os.listdir(folder):
         if entry.startswith(name):
-            number = entry[len(name) + 1:]
+            number = entry[len(name) + 1 :]
             numbers[entry] = int(number) if number.isdecimal() else float("inf")
     total = 0
     for entry in sorted(numbers, key=numbers.get, reverse=True):
@@ -85,7 +88,9 @@ class Running:
         self._out, self._err = test.path("stdout"), test.path("stderr")
         command = [*before, *java_command(main, arguments, flags, f"file={trace},{options}")]
         with open(self._out, "wb") as out, open(self._err, "wb") as err:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=test.folder)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=test.folder
+            )
         self.pid = self.process.pid
 
     def __enter__(self):
@@ -102,8 +107,11 @@ class Running:
             files = data_files(self.trace)
             if files and max(files) >= index:
                 return max(files)
-            expect(self.process.poll() is None, f"the program ended with {self.process.returncode} before file {index}: "
-                   f"{tail(self.stderr())}")
+            expect(
+                self.process.poll() is None,
+                f"the program ended with {self.process.returncode} before file {index}: "
+                f"{tail(self.stderr())}",
+            )
             time.sleep(pause)
         raise Failure(f"no data file {index} after a minute: {list(data_files(self.trace))}")
 

@@ -21,10 +21,22 @@ class Program:
 
 
 PROGRAMS = (
-    Program("Mix", (60_000,)), Program("Threads"), Program("Locks"), Program("Clones"), Program("Reflection"), Program("Native"),
-    Program("Lambdas"), Program("Mirrors", slow=True), Program("Unloading", slow=True), Program("References"), Program("Deopt"),
-    Program("Oom", flags=("-Xmx48m",)), Program("UnsafeAllocate"), Program("Arrays2", flags=("-Xmx160m",)),
-    Program("Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8")), Program("DenseOld"),
+    Program("Mix", (60_000,)),
+    Program("Threads"),
+    Program("Locks"),
+    Program("Clones"),
+    Program("Reflection"),
+    Program("Native"),
+    Program("Lambdas"),
+    Program("Mirrors", slow=True),
+    Program("Unloading", slow=True),
+    Program("References"),
+    Program("Deopt"),
+    Program("Oom", flags=("-Xmx48m",)),
+    Program("UnsafeAllocate"),
+    Program("Arrays2", flags=("-Xmx160m",)),
+    Program("Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8")),
+    Program("DenseOld"),
     Program("Regions", (2,), ("-Xmx128m",)),
 )
 
@@ -32,9 +44,9 @@ PROGRAMS = (
 @dataclass(frozen=True)
 class Mode:
     name: str
-    flags: object              # of a random.Random and a collector: the JVM's flags
+    flags: object  # of a random.Random and a collector: the JVM's flags
     collectors: tuple = COLLECTORS
-    debug: bool = False        # only a VM with assertions knows the flags
+    debug: bool = False  # only a VM with assertions knows the flags
 
 
 def verify(_, collector):
@@ -47,7 +59,11 @@ def safepoints(chance, _):
 
 
 def deflation(chance, _):
-    return DIAGNOSTIC, f"-XX:AsyncDeflationInterval={chance.randint(1, 20)}", "-XX:MonitorUsedDeflationThreshold=0"
+    return (
+        DIAGNOSTIC,
+        f"-XX:AsyncDeflationInterval={chance.randint(1, 20)}",
+        "-XX:MonitorUsedDeflationThreshold=0",
+    )
 
 
 def compiler(chance, _):
@@ -56,13 +72,19 @@ def compiler(chance, _):
 
 
 def evacuation(chance, _):
-    return ("-XX:+G1EvacuationFailureALot", f"-XX:G1EvacuationFailureALotCount={chance.randint(10, 2000)}",
-            f"-XX:G1EvacuationFailureALotInterval={chance.randint(1, 5)}")
+    return (
+        "-XX:+G1EvacuationFailureALot",
+        f"-XX:G1EvacuationFailureALotCount={chance.randint(10, 2000)}",
+        f"-XX:G1EvacuationFailureALotInterval={chance.randint(1, 5)}",
+    )
 
 
 def promotion(chance, _):
-    return ("-XX:+PromotionFailureALot", f"-XX:PromotionFailureALotCount={chance.randint(10, 2000)}",
-            f"-XX:PromotionFailureALotInterval={chance.randint(1, 5)}")
+    return (
+        "-XX:+PromotionFailureALot",
+        f"-XX:PromotionFailureALotCount={chance.randint(10, 2000)}",
+        f"-XX:PromotionFailureALotInterval={chance.randint(1, 5)}",
+    )
 
 
 def collections(chance, _):
@@ -85,6 +107,7 @@ MODES = (
 @dataclass(frozen=True)
 class Case:
     """A run: a seed decides all of it, given the kind of VM."""
+
     seed: int
     program: Program
     collector: str

@@ -62,9 +62,11 @@ def add(name, function, slow=False):
 
 def test(name, slow=False):
     """Declares a test: a function of its Test, whose folder is empty when it starts."""
+
     def declare(function):
         add(name, function, slow)
         return function
+
     return declare
 
 
@@ -80,8 +82,16 @@ def tail(text, lines=12):
 def run(command, timeout=TIMEOUT, **options):
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")}
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout,
-                              stdin=subprocess.DEVNULL, env=environment, **options)
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            **options,
+        )
     except subprocess.TimeoutExpired as e:
         raise Failure(f"no end after {timeout} s: {' '.join(command)}") from e
 
@@ -102,22 +112,29 @@ def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), ag
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
 
 
-def run_traced(test_, main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), options="", judged=True, before=()):
+def run_traced(
+    test_, main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), options="", judged=True, before=()
+):
     """Runs a program under the agent; returns (the trace's path, the finished process); it must exit with 0.
 
     before: words of a command in front of java's."""
     trace = test_.path("trace")
     extra = [f"-Djudge.dir={test_.folder}"] if judged else []
-    done = run([*before, *java_command(main, arguments, [*flags, *extra], f"file={trace}" + options)], cwd=test_.folder)
-    expect(done.returncode == 0,
-           f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 30)}")
+    done = run(
+        [*before, *java_command(main, arguments, [*flags, *extra], f"file={trace}" + options)], cwd=test_.folder
+    )
+    expect(
+        done.returncode == 0, f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 30)}"
+    )
     return trace, done
 
 
 def analyze(*arguments, code=0):
     done = run([ANALYZER, *arguments])
-    expect(done.returncode == code,
-           f"anttracks {' '.join(arguments)} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}")
+    expect(
+        done.returncode == code,
+        f"anttracks {' '.join(arguments)} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}",
+    )
     return done.stdout
 
 
@@ -128,7 +145,10 @@ def analyze_json(*arguments):
 def verified(trace, clean_end=True):
     """No error in the whole trace, nothing lost, and it says that it is complete."""
     report = run([ANALYZER, "verify", trace, "--json"])
-    expect(report.returncode == 0, f"anttracks verify ended with {report.returncode}\n{tail(report.stdout, 40)}\n{tail(report.stderr)}")
+    expect(
+        report.returncode == 0,
+        f"anttracks verify ended with {report.returncode}\n{tail(report.stdout, 40)}\n{tail(report.stderr)}",
+    )
     result = json.loads(report.stdout)
     expect(result["errors"] == 0, f"verify: {result}")
     if clean_end:
@@ -141,8 +161,20 @@ _MANIFEST = "Manifest-Version: 1.0\nPremain-Class: Instrument\nCan-Redefine-Clas
 
 
 def _compile_native(source, library):
-    return run(["gcc", "-shared", "-fPIC", "-O2", f"-I{JDK}/include", f"-I{JDK}/include/linux", f"-I{ROOT}", "-o", library,
-                os.path.join(HERE, "native", source)])
+    return run(
+        [
+            "gcc",
+            "-shared",
+            "-fPIC",
+            "-O2",
+            f"-I{JDK}/include",
+            f"-I{JDK}/include/linux",
+            f"-I{ROOT}",
+            "-o",
+            library,
+            os.path.join(HERE, "native", source),
+        ]
+    )
 
 
 def prepare():
@@ -159,8 +191,12 @@ def prepare():
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path
             jar.writestr("META-INF/MANIFEST.MF", _MANIFEST)
-        for source, library in (("native.c", NATIVE), ("neighbour.c", NEIGHBOUR), ("ask_sites.c", ASK_SITES),
-                                ("hang.c", HANG)):
+        for source, library in (
+            ("native.c", NATIVE),
+            ("neighbour.c", NEIGHBOUR),
+            ("ask_sites.c", ASK_SITES),
+            ("hang.c", HANG),
+        ):
             done = _compile_native(source, library)
             if done.returncode != 0:
                 return "gcc failed\n" + tail(done.stderr, 30)

@@ -18,11 +18,17 @@ def flags_of(collector, heap="128m"):
 
 def each_collector(name, body):
     for collector in COLLECTORS:
-        add(f"Attached to a program with {collector}: {name}", lambda t, collector=collector: body(t, collector))
+        add(
+            f"Attached to a program with {collector}: {name}", lambda t, collector=collector: body(t, collector)
+        )
 
 
 def sync_reasons(trace):
-    return [point["reason"] for file in analyze_json("info", trace)["files"] for point in file.get("sync_points", [])]
+    return [
+        point["reason"]
+        for file in analyze_json("info", trace)["files"]
+        for point in file.get("sync_points", [])
+    ]
 
 
 def check_sites(trace, gc):
@@ -33,7 +39,10 @@ def check_sites(trace, gc):
     unknown = [(site, len(names), names[:3]) for site, names in sites.items() if not site or "unknown" in site]
     expect(not unknown, f"objects without a site: {unknown}")
     early = f"Attached.main(Attached.java:{marked_line('early')})"
-    expect(sites.get(early, []).count("Attached$Early") == 20_000, f"{len(sites.get(early, []))} objects at {early}")
+    expect(
+        sites.get(early, []).count("Attached$Early") == 20_000,
+        f"{len(sites.get(early, []))} objects at {early}",
+    )
     arrays = f"Attached$Early.<init>(Attached.java:{marked_line('bytes')})"
     expect(sites.get(arrays, []).count("byte[]") == 20_000, f"{len(sites.get(arrays, []))} objects at {arrays}")
 
@@ -96,7 +105,10 @@ def cycles(t, collector):
         program.attach("file=cycle.trace")
         for number in range(1, 21):
             traces.append(t.path("cycle.trace" if number == 1 else f"cycle-{number}.trace"))
-            expect(program.status()["trace"]["file"] == traces[-1], f"{program.status()['trace']['file']} instead of {traces[-1]}")
+            expect(
+                program.status()["trace"]["file"] == traces[-1],
+                f"{program.status()['trace']['file']} instead of {traces[-1]}",
+            )
             if number % 5 == 0:
                 program.tell("gc")
             program.ctl("stop")
@@ -115,7 +127,10 @@ def cycles(t, collector):
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
     for trace in traces:
         verified(trace)
-        expect(sync_reasons(trace) == ["attach"] and analyze_json("info", trace)["counters"]["objects"] > 0, f"{trace} is empty")
+        expect(
+            sync_reasons(trace) == ["attach"] and analyze_json("info", trace)["counters"]["objects"] > 0,
+            f"{trace} is empty",
+        )
     expect(judge(t.folder, t.path("last.trace")) == 2, "the last one was not judged")
 
 
@@ -128,7 +143,10 @@ def rotated(t, collector):
         program.attach(f"file={trace},maxsize=2M,dev=0.1")
         before = program.status()["trace"]["counters"]["files"]
         said = program.ctl("rotate").stdout
-        expect(program.status()["trace"]["counters"]["files"] > before and "files begun" in said, f"no new file: {said!r}")
+        expect(
+            program.status()["trace"]["counters"]["files"] > before and "files begun" in said,
+            f"no new file: {said!r}",
+        )
         until(lambda: data_files(trace) and min(data_files(trace)) > 2, "no data file was deleted")
         program.tell("both")
         program.end()
@@ -144,7 +162,10 @@ def stopped(t):
     trace = t.path("trace")
     with Program(t) as program:
         program.attach(f"file={trace},maxsize=64M,stats={t.path('stats')}")
-        expect(set(program.agent_threads()) >= {"anttracks", "AntTracks"} and program.open_files(), f"{program.agent_threads()}")
+        expect(
+            set(program.agent_threads()) >= {"anttracks", "AntTracks"} and program.open_files(),
+            f"{program.agent_threads()}",
+        )
         said = program.ctl("stop").stdout
         expect(trace in said and "no more" in said, f"it says {said!r}")
         expect(not program.open_files(), f"open: {program.open_files()}")
@@ -153,14 +174,21 @@ def stopped(t):
         status = program.status()
         expect((status["state"], status["trace"]["file"]) == ("stopped", trace), f"{status}")
         end = analyze_json("info", trace)["counters"]
-        expect(end["objects"] == status["trace"]["counters"]["objects"] > 0, f"END has {end['objects']} objects, status {status}")
+        expect(
+            end["objects"] == status["trace"]["counters"]["objects"] > 0,
+            f"END has {end['objects']} objects, status {status}",
+        )
         with open(t.path("stats"), encoding="utf-8") as file:
             expect(json.load(file)["state"] == "ended", "stats= was not written at the end")
         for action in ("stop", "rotate", "dump-stats"):
             refused = program.ctl(action, code=12)
             expect("nothing is traced" in refused.stderr, f"{action}: {refused.stderr!r}")
         program.tell("gc")
-        expect(os.path.getsize(trace) == size and program.status()["trace"]["counters"] == status["trace"]["counters"], "it went on")
+        expect(
+            os.path.getsize(trace) == size
+            and program.status()["trace"]["counters"] == status["trace"]["counters"],
+            "it went on",
+        )
         program.end()
         expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
     verified(trace)
@@ -177,8 +205,13 @@ def twice(t):
             expect(word in again.stderr, f"{word!r} is not in {again.stderr!r}")
         again = program.ctl("start", f"file={t.path('other')}", code=12)
         expect("traced already" in again.stderr, f"{again.stderr!r}")
-        plain = run([JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", AGENT, f'"file={t.path("other")}"'])
-        expect("return code: -1" in plain.stdout and "traced already" in program.stderr(), f"{plain.stdout} {program.stderr()}")
+        plain = run(
+            [JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", AGENT, f'"file={t.path("other")}"']
+        )
+        expect(
+            "return code: -1" in plain.stdout and "traced already" in program.stderr(),
+            f"{plain.stdout} {program.stderr()}",
+        )
         expect(not os.path.exists(t.path("other")), "the other file was made")
         program.tell("both")
         program.end()
@@ -204,8 +237,12 @@ def second_copy(t):
         program.attach(f"file={t.path('trace')}")
         again = program.attach(f"file={t.path('other')}", words=("--lib", copy), code=12)
         expect("leave out --lib" in again.stderr, f"{again.stderr!r}")
-        again = run([JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", copy, f'"file={t.path("other")}"'])
-        expect("return code: 0" not in again.stdout and not os.path.exists(t.path("other")), f"{again.stdout!r}")
+        again = run(
+            [JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", copy, f'"file={t.path("other")}"']
+        )
+        expect(
+            "return code: 0" not in again.stdout and not os.path.exists(t.path("other")), f"{again.stdout!r}"
+        )
         program.attach(words=("--lib", os.path.realpath(AGENT)), code=12)  # the same file
         program.tell("both")
         program.end()
@@ -237,11 +274,19 @@ def refused_then_fine(t):
     with open(t.path("taken"), "w", encoding="utf-8") as file:
         file.write("precious")
     with Program(t) as program:
-        for options, word in (("file=taken", "exists"), ("nonsense=1", "unknown option"), ("maxsize", "needs a value"),
-                              ("file=/no/such/folder/trace", "No such file"), ("help", "option ")):
+        for options, word in (
+            ("file=taken", "exists"),
+            ("nonsense=1", "unknown option"),
+            ("maxsize", "needs a value"),
+            ("file=/no/such/folder/trace", "No such file"),
+            ("help", "option "),
+        ):
             refused = program.attach(options, code=12)
             expect(word in refused.stderr, f"{word!r} is not in {refused.stderr!r}")
-        expect(not program.agent_threads() and sorted(os.listdir(t.folder)) == ["stderr", "taken"], f"{os.listdir(t.folder)}")
+        expect(
+            not program.agent_threads() and sorted(os.listdir(t.folder)) == ["stderr", "taken"],
+            f"{os.listdir(t.folder)}",
+        )
         program.attach()
         default = t.path(f"anttracks-{program.pid}.trace")
         expect(program.status()["trace"]["file"] == default, f"{program.status()['trace']['file']}")
@@ -258,7 +303,10 @@ def by_jcmd(t):
         load = [JDK + "/bin/jcmd", str(program.pid), "JVMTI.agent_load", AGENT]
         cut = run([*load, f"maxsize=64M,file={t.path('trace')}"])
         expect("return code: -1" in cut.stdout, f"{cut.stdout!r}")
-        expect("needs a value" in program.stderr() and "anttracks attach PID" in program.stderr(), f"{program.stderr()!r}")
+        expect(
+            "needs a value" in program.stderr() and "anttracks attach PID" in program.stderr(),
+            f"{program.stderr()!r}",
+        )
         fine = run([*load, f'"maxsize=64M,file={t.path("trace")}"'])
         expect("return code: 0" in fine.stdout, f"{fine.stdout!r}")
         program.tell("both")
@@ -266,12 +314,17 @@ def by_jcmd(t):
     expect(judge(t.folder, t.path("trace")) == 2, "nothing was judged")
 
 
-@test("A stock JVM is sampled when it is attached to, with one line that says what is missing, stopped and started")
+@test(
+    "A stock JVM is sampled when it is attached to, with one line that says what is missing, stopped and started"
+)
 def stock(t):
     with Program(t, jdk=stock_java()) as program:
         said = program.attach("file=samples,interval=16K")
         lines = said.stderr.splitlines()
-        expect(len(lines) == 1 and "not patched" in lines[0] and "sampled" in said.stdout, f"{said.stderr!r} {said.stdout!r}")
+        expect(
+            len(lines) == 1 and "not patched" in lines[0] and "sampled" in said.stdout,
+            f"{said.stderr!r} {said.stdout!r}",
+        )
         until(lambda: program.status()["trace"]["counters"]["samples"] > 1000, "too few samples")
         program.ctl("stop")
         expect(not program.open_files(), f"open: {program.open_files()}")

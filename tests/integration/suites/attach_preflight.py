@@ -38,7 +38,9 @@ class Copies:
         self.folder = f"/tmp/anttracks-test-{os.getpid()}-{time.monotonic_ns()}"
         os.mkdir(self.folder)
         os.chmod(self.folder, 0o777)
-        self.agent, self.anttracks, self.classes = (os.path.join(self.folder, name) for name in ("libanttracks.so", "anttracks", "classes"))
+        self.agent, self.anttracks, self.classes = (
+            os.path.join(self.folder, name) for name in ("libanttracks.so", "anttracks", "classes")
+        )
         run(["cp", "-L", AGENT, self.agent])
         run(["cp", "-L", ANALYZER, self.anttracks])
 
@@ -53,8 +55,10 @@ def unchanged(program):
     """It prints nothing that is not its own, and works on."""
     program.tell("gc")
     program.end()
-    expect(program.output == ["running", "done", program.output[-1]] and program.output[-1].startswith("kept"),
-           f"its output changed: {program.output}")
+    expect(
+        program.output == ["running", "done", program.output[-1]] and program.output[-1].startswith("kept"),
+        f"its output changed: {program.output}",
+    )
     expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
 
 
@@ -62,15 +66,31 @@ def unchanged(program):
 def no_jvm(t):
     with subprocess.Popen(["sleep", "1000"]) as sleeping:
         try:
-            expect("no HotSpot JVM" in client("attach", sleeping.pid, code=6).stderr, "sleep was not told from a JVM")
-            expect("no HotSpot JVM" in client("ctl", sleeping.pid, "status", code=6).stderr, "sleep was not told from a JVM")
+            expect(
+                "no HotSpot JVM" in client("attach", sleeping.pid, code=6).stderr,
+                "sleep was not told from a JVM",
+            )
+            expect(
+                "no HotSpot JVM" in client("ctl", sleeping.pid, "status", code=6).stderr,
+                "sleep was not told from a JVM",
+            )
         finally:
             sleeping.kill()
-    expect("no process" in client("attach", 2 ** 22 + 1, code=5).stderr, "a process was found that is not there")
+    expect(
+        "no process" in client("attach", 2**22 + 1, code=5).stderr, "a process was found that is not there"
+    )
     with Program(t) as program:
         expect("has no agent" in program.ctl("status", code=13).stderr, "an agent was found that is not there")
-        expect("--lib" in run([ANALYZER, "attach", str(program.pid), "--lib", t.path("nothing.so")]).stderr, "no word of --lib")
-        for wrong in (("attach",), ("attach", "x"), ("ctl", str(program.pid), "nonsense"), ("ctl", str(program.pid), "stop", "file=x")):
+        expect(
+            "--lib" in run([ANALYZER, "attach", str(program.pid), "--lib", t.path("nothing.so")]).stderr,
+            "no word of --lib",
+        )
+        for wrong in (
+            ("attach",),
+            ("attach", "x"),
+            ("ctl", str(program.pid), "nonsense"),
+            ("ctl", str(program.pid), "stop", "file=x"),
+        ):
             expect(run([ANALYZER, *wrong]).returncode == 2, f"{wrong} is no usage error")
         unchanged(program)
 
@@ -81,19 +101,35 @@ def forbidden(name, flags, more=None):
         environment = {**os.environ, **(more or {})}
         with Program(t, ("-XX:+UseSerialGC", "-Xmx64m", *flags), env=environment) as program:
             refused = program.attach(code=9)
-            expect("DisableAttachMechanism" in refused.stderr or "-Xrs" in refused.stderr or "UsePerfData" in refused.stderr,
-                   f"{refused.stderr!r}")
+            expect(
+                "DisableAttachMechanism" in refused.stderr
+                or "-Xrs" in refused.stderr
+                or "UsePerfData" in refused.stderr,
+                f"{refused.stderr!r}",
+            )
             program.tell("gc")
             program.end()
-            expect(program.output[:2] == ["running", "done"] and len(program.output) == 3, f"its output changed: {program.output}")
-            expect("anttracks" not in program.stderr() and "thread dump" not in program.stderr().lower(), program.stderr())
+            expect(
+                program.output[:2] == ["running", "done"] and len(program.output) == 3,
+                f"its output changed: {program.output}",
+            )
+            expect(
+                "anttracks" not in program.stderr() and "thread dump" not in program.stderr().lower(),
+                program.stderr(),
+            )
+
     return body
 
 
 forbidden("that forbids attaching", ("-XX:+DisableAttachMechanism",))
-forbidden("that forbids attaching and keeps no performance data", ("-XX:+DisableAttachMechanism", "-XX:-UsePerfData"))
-forbidden("that forbids attaching by JAVA_TOOL_OPTIONS and keeps no performance data", ("-XX:-UsePerfData",),
-          {"JAVA_TOOL_OPTIONS": "-XX:+DisableAttachMechanism"})
+forbidden(
+    "that forbids attaching and keeps no performance data", ("-XX:+DisableAttachMechanism", "-XX:-UsePerfData")
+)
+forbidden(
+    "that forbids attaching by JAVA_TOOL_OPTIONS and keeps no performance data",
+    ("-XX:-UsePerfData",),
+    {"JAVA_TOOL_OPTIONS": "-XX:+DisableAttachMechanism"},
+)
 
 
 @test("A JVM that keeps no performance data, or starts listening with -Xrs, is attached to all the same")
@@ -141,16 +177,42 @@ def other_user(t):
         if not public(java + "/bin/java"):
             raise Skip("no JDK that other users can read")
         run(["cp", "-r", os.path.join(os.path.dirname(t.folder), "classes"), copies.classes])
-        command = [*as_user(SOMEBODY), java + "/bin/java", "-Xmx64m", "-cp", copies.classes, "Attached", "1", "100", "idle"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=copies.folder) as process:
+        command = [
+            *as_user(SOMEBODY),
+            java + "/bin/java",
+            "-Xmx64m",
+            "-cp",
+            copies.classes,
+            "Attached",
+            "1",
+            "100",
+            "idle",
+        ]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=copies.folder
+        ) as process:
             try:
                 expect(process.stdout.readline() == "running\n", "the program did not start")
                 for command in (("attach",), ("ctl",)):
-                    words = [copies.anttracks, command[0], str(process.pid), *(["status"] if command[0] == "ctl" else [])]
+                    words = [
+                        copies.anttracks,
+                        command[0],
+                        str(process.pid),
+                        *(["status"] if command[0] == "ctl" else []),
+                    ]
                     refused = run([*as_user(OTHER), *words], cwd=copies.folder)
-                    expect(refused.returncode == 7 and f"user {SOMEBODY}" in refused.stderr, f"{refused.returncode} {refused.stderr!r}")
-                own = run([*as_user(SOMEBODY), copies.anttracks, "attach", str(process.pid), "file=own,mode=sample"], cwd=copies.folder)
-                expect(own.returncode == 0 and copies.folder + "/own" in own.stdout, f"{own.returncode} {own.stdout!r} {own.stderr!r}")
+                    expect(
+                        refused.returncode == 7 and f"user {SOMEBODY}" in refused.stderr,
+                        f"{refused.returncode} {refused.stderr!r}",
+                    )
+                own = run(
+                    [*as_user(SOMEBODY), copies.anttracks, "attach", str(process.pid), "file=own,mode=sample"],
+                    cwd=copies.folder,
+                )
+                expect(
+                    own.returncode == 0 and copies.folder + "/own" in own.stdout,
+                    f"{own.returncode} {own.stdout!r} {own.stderr!r}",
+                )
                 for action in ("stop", "start", "status"):
                     done = run([copies.anttracks, "ctl", str(process.pid), action], cwd=copies.folder)
                     expect(done.returncode == 0, f"root's {action}: {done.returncode} {done.stderr!r}")
@@ -165,21 +227,39 @@ def other_user(t):
         verified(os.path.join(copies.folder, "own-2"))
 
 
-@test("A JVM in other namespaces is attached to by root; a library that it cannot see is named, and where to put it")
+@test(
+    "A JVM in other namespaces is attached to by root; a library that it cannot see is named, and where to put it"
+)
 def other_namespace(t):
     only_root()
     hidden = t.path("hidden")
     os.makedirs(hidden)
     run(["cp", "-L", AGENT, os.path.join(hidden, "libanttracks.so")])
-    before = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", f'mount -t tmpfs tmpfs "{hidden}" && exec "$@"', "sh")
+    before = (
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+        f'mount -t tmpfs tmpfs "{hidden}" && exec "$@"',
+        "sh",
+    )
     if run(["unshare", "--mount", "--pid", "--fork", "true"]).returncode != 0:
         raise Skip("the system lets nobody make namespaces")
     with Program(t, before=before) as program:
         with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="utf-8") as file:
             inner = int(file.read().split()[0])
-        refused = run([ANALYZER, "attach", str(inner), "--lib", os.path.join(hidden, "libanttracks.so")], cwd=t.folder)
-        expect(refused.returncode == 8 and "another mount namespace" in refused.stderr and "--lib" in refused.stderr,
-               f"{refused.returncode} {refused.stderr!r}")
+        refused = run(
+            [ANALYZER, "attach", str(inner), "--lib", os.path.join(hidden, "libanttracks.so")], cwd=t.folder
+        )
+        expect(
+            refused.returncode == 8
+            and "another mount namespace" in refused.stderr
+            and "--lib" in refused.stderr,
+            f"{refused.returncode} {refused.stderr!r}",
+        )
         program.attach(f"file={t.path('trace')}", pid=inner)
         program.tell("both")
         program.end()

@@ -16,16 +16,32 @@ from judge.world import AGENT, ANALYZER, analyze_json, expect, run, tail, test, 
 
 LOSS_KINDS = {"events lost by the agent", "event that cannot be checked after a loss"}
 # What a request at the end of the JVM may come to: exit code, and what the message says.
-DONE = {"stop": "is traced no more", "start": "is traced to", "status": "state       tracing", "rotate": "begun"}
-TOO_LATE = {"stop": "nothing to stop", "start": "the JVM is ending", "status": "state       ended", "rotate": "nothing to rotate"}
+DONE = {
+    "stop": "is traced no more",
+    "start": "is traced to",
+    "status": "state       tracing",
+    "rotate": "begun",
+}
+TOO_LATE = {
+    "stop": "nothing to stop",
+    "start": "the JVM is ending",
+    "status": "state       ended",
+    "rotate": "nothing to rotate",
+}
 GONE = ("there is no process", "has ended", "has no memory")
-NO_ANSWER = ("the JVM closed its socket", "the JVM ended, or does not want us to attach", "did not open its socket in time")
+NO_ANSWER = (
+    "the JVM closed its socket",
+    "the JVM ended, or does not want us to attach",
+    "did not open its socket in time",
+)
 
 
 def begin(program, *words):
     """A client that runs beside the test."""
     command = [ANALYZER, words[0], str(program.pid), *words[1:], "--lib", AGENT]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=program.test.folder)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=program.test.folder
+    )
 
 
 def outcome(client):
@@ -39,9 +55,14 @@ def at_once(t):
         program.attach("file=first.trace,maxsize=16M")
         randomly = random.Random(1)
         for _ in range(6):
-            clients = [begin(program, "ctl", randomly.choice(("stop", "start", "rotate", "status"))) for _ in range(4)]
+            clients = [
+                begin(program, "ctl", randomly.choice(("stop", "start", "rotate", "status"))) for _ in range(4)
+            ]
             for code, text in map(outcome, clients):
-                expect(code == 0 or code == 12 and ("traced already" in text or "nothing is traced" in text), f"{code}: {text}")
+                expect(
+                    code == 0 or code == 12 and ("traced already" in text or "nothing is traced" in text),
+                    f"{code}: {text}",
+                )
         if program.status()["state"] == "tracing":
             program.ctl("stop")
         program.attach("file=last.trace")
@@ -61,13 +82,19 @@ def at_end(action, code, text):
         return "too late"
     if code == 5 and any(word in text for word in GONE):
         return "gone"
-    expect(code == 11 and any(word in text for word in NO_ANSWER), f"{action} at the end of the JVM: {code} {text!r}")
+    expect(
+        code == 11 and any(word in text for word in NO_ANSWER),
+        f"{action} at the end of the JVM: {code} {text!r}",
+    )
     return "no answer"
 
 
 def expect_untouched(program):
     """It has ended as without us."""
-    expect(program.output == ["running", "kept 20001"] and program.stderr() == "", f"{program.output} {tail(program.stderr())}")
+    expect(
+        program.output == ["running", "kept 20001"] and program.stderr() == "",
+        f"{program.output} {tail(program.stderr())}",
+    )
 
 
 def expect_readable(t, least):
@@ -113,8 +140,13 @@ def before_and_after(t):
             program.process.stdin.write("end\n")
             program.process.stdin.flush()
             program.expect_line("kept 20001")
-            until(lambda: state_of_process(program.pid) == "Z", "the program does not end")  # nobody has waited for it yet
-            expect(at_end(action, *outcome(begin(program, "ctl", action))) == "gone", f"{action} of a process that is gone")
+            until(
+                lambda: state_of_process(program.pid) == "Z", "the program does not end"
+            )  # nobody has waited for it yet
+            expect(
+                at_end(action, *outcome(begin(program, "ctl", action))) == "gone",
+                f"{action} of a process that is gone",
+            )
             program.process.communicate()
             expect(program.process.returncode == 0, f"the program ended with {program.process.returncode}")
             expect_untouched(program)
@@ -141,10 +173,15 @@ def during_the_end(t):
                 until(lambda: asked(program), "the request was not made")
                 time.sleep(0.5)
                 expect(program.process.poll() is None, "the agent's end does not wait for its writer")
-                expect(client.poll() is None, f"{action} while the agent ends: {client.poll() is not None and outcome(client)}")
+                expect(
+                    client.poll() is None,
+                    f"{action} while the agent ends: {client.poll() is not None and outcome(client)}",
+                )
             how = at_end(action, *outcome(client))
             expect(how != "done", f"{action} was done")
-            expect(program.process.wait(timeout=60) == 0, f"the program ended with {program.process.returncode}")
+            expect(
+                program.process.wait(timeout=60) == 0, f"the program ended with {program.process.returncode}"
+            )
             expect_untouched(program)
             expect(not asked(program), "files of the request are left")
         verified(t.path("first.trace"))

@@ -38,19 +38,27 @@ def instrumented(t, options, arguments, name="out.json", **more):
     """Runs a program with and without the agent; both must print the same. Returns the report."""
     plain = java(None, "", arguments, **more)
     done = java(INSTRUMENT, f"out={t.path(name)},{options}", arguments, **more)
-    expect(plain.returncode == 0 and done.returncode == 0, f"ended with {done.returncode}\n{tail(done.stderr, 30)}")
-    expect((done.stdout, done.stderr) == (plain.stdout, plain.stderr),
-           f"the program printed {done.stdout!r} {done.stderr!r} instead of {plain.stdout!r} {plain.stderr!r}")
+    expect(
+        plain.returncode == 0 and done.returncode == 0, f"ended with {done.returncode}\n{tail(done.stderr, 30)}"
+    )
+    expect(
+        (done.stdout, done.stderr) == (plain.stdout, plain.stderr),
+        f"the program printed {done.stdout!r} {done.stderr!r} instead of {plain.stdout!r} {plain.stderr!r}",
+    )
     with open(t.path(name), encoding="utf-8") as file:
         report = json.load(file)
-    expect(report["lost"] == 0 and not report["classes_failed"] and not report["sites_untracked"],
-           f"lost {report['lost']}, failed {report['classes_failed']}, untracked {report['sites_untracked']}")
+    expect(
+        report["lost"] == 0 and not report["classes_failed"] and not report["sites_untracked"],
+        f"lost {report['lost']}, failed {report['classes_failed']}, untracked {report['sites_untracked']}",
+    )
     return report
 
 
 def marked():
     with open(os.path.join(HERE, "java", "Baseline.java"), encoding="utf-8") as file:
-        return {m[1]: number for number, line in enumerate(file, 1) if (m := re.search(r";  // ([a-z ]+)$", line))}
+        return {
+            m[1]: number for number, line in enumerate(file, 1) if (m := re.search(r";  // ([a-z ]+)$", line))
+        }
 
 
 def at(report, mark, depth=0):
@@ -102,8 +110,10 @@ def counts(t):
     expect(at(report, "negative") == {}, f"arrays of negative length were counted: {at(report, 'negative')}")
     expect(report["objects"] == sum(site["objects"] for site in report["sites"]), "the sum is wrong")
     bcis = [site["bci"] for site in report["sites"] if "Baseline.allocate" in site["stack"][0]]
-    expect(len(set(bcis)) == len([b for b in bcis if b > 0]) - 1,
-           f"only the dimensions of one array share a bci, and none is unknown: {bcis}")
+    expect(
+        len(set(bcis)) == len([b for b in bcis if b > 0]) - 1,
+        f"only the dimensions of one array share a bci, and none is unknown: {bcis}",
+    )
 
 
 @test("Instrumentation finds the same allocations when it awaits deaths or follows uses")
@@ -117,9 +127,18 @@ def modes(t):
 @test("Instrumentation of boot classes changes no count of the application's")
 def boot(t):
     for mode in ("count", "drag"):
-        report = instrumented(t, f"mode={mode},boot=yes", ["allocate"], mode + ".json",
-                              flags=("-XX:+UseParallelGC", "-Xmx256m", "-XX:+UnlockDiagnosticVMOptions",
-                                     "-XX:+BytecodeVerificationLocal"))
+        report = instrumented(
+            t,
+            f"mode={mode},boot=yes",
+            ["allocate"],
+            mode + ".json",
+            flags=(
+                "-XX:+UseParallelGC",
+                "-Xmx256m",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:+BytecodeVerificationLocal",
+            ),
+        )
         check_known(report)
         inside = [site for site in report["sites"] if site["stack"][0].startswith("java.")]
         expect(len(inside) > 10, f"{len(inside)} sites in the JDK")
@@ -147,8 +166,11 @@ def depth(t):
     report = instrumented(t, "mode=count,depth=3", ["allocate"])
     check_known(report)
     stacks = [site["stack"] for site in report["sites"] if "Other.make" in site["stack"][0]]
-    expect([[re.sub(r"\(.*", "", frame) for frame in stack] for stack in stacks]
-           == [["Baseline$Other.make", "Baseline.allocate", "Baseline.main"]], f"stacks {stacks}")
+    expect(
+        [[re.sub(r"\(.*", "", frame) for frame in stack] for stack in stacks]
+        == [["Baseline$Other.make", "Baseline.allocate", "Baseline.main"]],
+        f"stacks {stacks}",
+    )
     expect(max(len(site["stack"]) for site in report["sites"]) == 3, "deeper than asked for")
 
 
@@ -170,12 +192,17 @@ def drag(t):
     dragged = {name: row(report, "Baseline$" + name)["died"] for name in ("Early", "Late", "Unused")}
     between = 1000 * 1016
     for name, found in dragged.items():
-        expect(found["objects"] == 1 and between < found["mean_life_bytes"] < between + 2000, f"{name}: {found}")
+        expect(
+            found["objects"] == 1 and between < found["mean_life_bytes"] < between + 2000, f"{name}: {found}"
+        )
     expect(between <= dragged["Early"]["mean_drag_bytes"] < between + 2000, f"early: {dragged['Early']}")
     expect(dragged["Late"]["mean_drag_bytes"] < 2000, f"late: {dragged['Late']}")
     expect(dragged["Early"]["mean_drag_millis"] >= dragged["Late"]["mean_drag_millis"], f"{dragged}")
     unused = dragged["Unused"]
-    expect(unused["never_used"] == 1 and unused["mean_drag_bytes"] == unused["mean_life_bytes"], f"unused: {unused}")
+    expect(
+        unused["never_used"] == 1 and unused["mean_drag_bytes"] == unused["mean_life_bytes"],
+        f"unused: {unused}",
+    )
     expect(dragged["Early"]["never_used"] == dragged["Late"]["never_used"] == 0, f"{dragged}")
 
 
@@ -183,17 +210,29 @@ def drag(t):
 def collects(t):
     # The program allocates 44 KB, and collects once itself. How often 16 KB are seen to be full depends on the moment.
     for options, least, most in (("", 1, 1), (",gc=16K", 2, 3)):
-        done = java(INSTRUMENT, f"out={t.path('out.json')},mode=deaths{options}", ["keep"],
-                    flags=("-XX:+UseParallelGC", "-Xmx256m", "-Xlog:gc"))
+        done = java(
+            INSTRUMENT,
+            f"out={t.path('out.json')},mode=deaths{options}",
+            ["keep"],
+            flags=("-XX:+UseParallelGC", "-Xmx256m", "-Xlog:gc"),
+        )
         found = done.stdout.count("Pause Full (System.gc())")
-        expect(least <= found <= most, f"{options}: {found} full collections, {least} to {most} expected\n{done.stdout}")
+        expect(
+            least <= found <= most,
+            f"{options}: {found} full collections, {least} to {most} expected\n{done.stdout}",
+        )
 
 
 @test("Instrumentation is limited to the classes that are asked for")
 def filters(t):
-    everything = {site["stack"][0].split("(")[0] for site in instrumented(t, "mode=count", ["allocate"])["sites"]}
+    everything = {
+        site["stack"][0].split("(")[0] for site in instrumented(t, "mode=count", ["allocate"])["sites"]
+    }
     only = instrumented(t, "include=Baseline$Oth:Nothing", ["allocate"])
-    expect([site["stack"][0].split("(")[0] for site in only["sites"]] == ["Baseline$Other.make"], f"{only['sites']}")
+    expect(
+        [site["stack"][0].split("(")[0] for site in only["sites"]] == ["Baseline$Other.make"],
+        f"{only['sites']}",
+    )
     expect(only["classes_instrumented"] == 1, f"{only['classes_instrumented']} classes")
     without = instrumented(t, "include=Baseline,exclude=Baseline$Oth", ["allocate"])
     found = {site["stack"][0].split("(")[0] for site in without["sites"]}
@@ -214,34 +253,61 @@ def javac(t):
     with zipfile.ZipFile(sources, "w") as archive:
         for name in ("Judge", "Mix", "Sites", "Baseline"):
             archive.write(os.path.join(HERE, "java", name + ".java"), f"jdk.compiler/{name}.java")
-    harness = ["-cp", os.path.join(BUILD, "java", "harness"), "anttracks.harness.Javac",
-               "--sources", sources, "--warmup", "0", "--iterations", "1"]
+    harness = [
+        "-cp",
+        os.path.join(BUILD, "java", "harness"),
+        "anttracks.harness.Javac",
+        "--sources",
+        sources,
+        "--warmup",
+        "0",
+        "--iterations",
+        "1",
+    ]
     command = [stock() + "/bin/java", "-XX:+UseParallelGC", "-Xmx512m"]
     plain = run([*command, *harness])
     expect(plain.returncode == 0, tail(plain.stderr))
     for mode in ("count", "count,depth=4", "deaths", "drag"):
         out = t.path("javac.json")
         done = run([*command, f"-javaagent:{INSTRUMENT}=mode={mode},out={out}", *harness])
-        expect(done.returncode == 0 and done.stderr == plain.stderr, f"{mode}: {done.returncode} {tail(done.stderr, 30)}")
-        expect(done.stdout.split()[-1] == plain.stdout.split()[-1], f"{mode}: {done.stdout} instead of {plain.stdout}")
+        expect(
+            done.returncode == 0 and done.stderr == plain.stderr,
+            f"{mode}: {done.returncode} {tail(done.stderr, 30)}",
+        )
+        expect(
+            done.stdout.split()[-1] == plain.stdout.split()[-1],
+            f"{mode}: {done.stdout} instead of {plain.stdout}",
+        )
         with open(out, encoding="utf-8") as file:
             report = json.load(file)
-        expect(report["objects"] > 100_000 and report["classes_instrumented"] > 500, f"{mode}: {report['objects']} objects")
+        expect(
+            report["objects"] > 100_000 and report["classes_instrumented"] > 500,
+            f"{mode}: {report['objects']} objects",
+        )
         expect(not report["classes_failed"], f"{mode}: {report['classes_failed']}")
 
 
 @test("Building the baselines without ASM names the package that is missing")
 def no_asm(t):
-    done = run(["env", f"ANTTRACKS_ASM={t.folder}", os.path.join(ROOT, "scripts", "lib", "instrument"), stock_java()])
+    done = run(
+        ["env", f"ANTTRACKS_ASM={t.folder}", os.path.join(ROOT, "scripts", "lib", "instrument"), stock_java()]
+    )
     expect(done.returncode == 1 and "libasm-java" in done.stderr and t.folder in done.stderr, done.stderr)
 
 
 WRONG = {
     "frobnicate=1": ("frobnicate", "mode, out, include, exclude, boot, depth, gc"),
-    "mode": ("mode=",), "mode=": ("mode=",), "mode=all": ("mode=all", "count, deaths, drag"),
-    "mode=count,mode=drag": ("mode=", "twice"), "depth=0": ("depth=0", "1 to 256"), "depth=x": ("depth=x", "1 to 256"),
-    "boot=maybe": ("boot=maybe", "no, yes"), "mode=drag,gc=1T": ("gc=1T", "K, M or G"), "gc=1M": ("gc=", "mode=deaths"),
-    "out=/nonexistent/x.json": ("out=", "/nonexistent"), "": None,
+    "mode": ("mode=",),
+    "mode=": ("mode=",),
+    "mode=all": ("mode=all", "count, deaths, drag"),
+    "mode=count,mode=drag": ("mode=", "twice"),
+    "depth=0": ("depth=0", "1 to 256"),
+    "depth=x": ("depth=x", "1 to 256"),
+    "boot=maybe": ("boot=maybe", "no, yes"),
+    "mode=drag,gc=1T": ("gc=1T", "K, M or G"),
+    "gc=1M": ("gc=", "mode=deaths"),
+    "out=/nonexistent/x.json": ("out=", "/nonexistent"),
+    "": None,
 }
 
 
@@ -252,7 +318,10 @@ def refused(t, jar, wrong):
             expect(done.returncode == 0, f"{options!r}: {done.stderr}")
             continue
         expect(done.returncode == 1 and done.stdout == "", f"{options}: {done.returncode} {done.stdout}")
-        expect(done.stderr.count("\n") == 1 and all(word in done.stderr for word in words), f"{options}: {done.stderr!r}")
+        expect(
+            done.stderr.count("\n") == 1 and all(word in done.stderr for word in words),
+            f"{options}: {done.stderr!r}",
+        )
 
 
 @test("Instrumentation refuses wrong options and names the valid ones")
@@ -262,18 +331,29 @@ def wrong_instrument(t):
 
 @test("The heap dump sampler refuses wrong options and names the valid ones")
 def wrong_dumps(t):
-    refused(t, DUMPS, {
-        "frobnicate=1": ("frobnicate", "every, count, out, dir, keep, histogram, live"), "every=5": ("every=5", "1gc", "500ms"),
-        "every=0gc": ("every=0gc", "1gc"), "count=0": ("count=0",), "keep=yes": ("keep=yes", "dir="),
-        "dir=/nonexistent": ("dir=", "/nonexistent"), "": None})
+    refused(
+        t,
+        DUMPS,
+        {
+            "frobnicate=1": ("frobnicate", "every, count, out, dir, keep, histogram, live"),
+            "every=5": ("every=5", "1gc", "500ms"),
+            "every=0gc": ("every=0gc", "1gc"),
+            "count=0": ("count=0",),
+            "keep=yes": ("keep=yes", "dir="),
+            "dir=/nonexistent": ("dir=", "/nonexistent"),
+            "": None,
+        },
+    )
 
 
 def sampled(t, options, arguments=("keep",), prefix=()):
     out = t.path("dumps.json")
     flags = ("-XX:+UseParallelGC", "-Xmx256m", f"-javaagent:{DUMPS}=out={out},dir={t.folder},{options}")
     done = run([*prefix, *java_command("Baseline", arguments, flags, jdk=stock())])
-    expect(done.returncode == 0 and done.stdout == "kept 1234\n" and done.stderr == "",
-           f"{done.returncode} {done.stdout} {tail(done.stderr)}")
+    expect(
+        done.returncode == 0 and done.stdout == "kept 1234\n" and done.stderr == "",
+        f"{done.returncode} {done.stdout} {tail(done.stderr)}",
+    )
     with open(out, encoding="utf-8") as file:
         return json.load(file)
 
@@ -287,8 +367,14 @@ def dump_after_collection(t):
     # System.gc() is a young and a full collection.
     report = sampled(t, "every=2gc")
     expect(report["dumps"] == 1 and report["failure"] is None, f"{report['dumps']} dumps, {report['failure']}")
-    expect(report["samples"][0]["classes"]["Baseline$Point"] == {"objects": 1234, "field_bytes": 1234 * 16}, "points")
-    expect(0 < report["dump_ms"] < report["run_ms"] and report["samples"][0]["file_bytes"] > 100_000, f"{report['dump_ms']}")
+    expect(
+        report["samples"][0]["classes"]["Baseline$Point"] == {"objects": 1234, "field_bytes": 1234 * 16},
+        "points",
+    )
+    expect(
+        0 < report["dump_ms"] < report["run_ms"] and report["samples"][0]["file_bytes"] > 100_000,
+        f"{report['dump_ms']}",
+    )
     expect(dump_files(t) == [], f"left: {dump_files(t)}")
 
 
@@ -312,7 +398,9 @@ def dump_histogram(t):
 def dump_count(t):
     report = sampled(t, "every=100ms,count=3,histogram=no")
     expect(report["dumps"] == 3 and report["samples"][2]["start_ms"] >= 300, f"{report}")
-    expect(all(sample["objects"] == 0 and sample["file_bytes"] > 0 for sample in report["samples"]), f"{report}")
+    expect(
+        all(sample["objects"] == 0 and sample["file_bytes"] > 0 for sample in report["samples"]), f"{report}"
+    )
 
 
 @test("The heap dump sampler that cannot write leaves the program alone and says why")

@@ -18,27 +18,81 @@ import workloads
 from judge.world import ROOT, expect, run, tail, test
 
 BENCH = os.path.join(ROOT, "scripts", "bench")
-COUNTERS = ("objects", "bytes", "raw_bytes", "stored_bytes", "walk_ns", "compress_ns", "write_ns", "blocked_ns", "queue_high_water_bytes",
-            "skipped_bytes", "spent_ppm", "chunks", "compressed_chunks", "collections", "sync_points", "sync_pause_ns", "requested_collections", "files", "lost_bytes",
-            "dropped_bytes", "folded_files", "unfolded_files", "fold_cpu_ns")
+COUNTERS = (
+    "objects",
+    "bytes",
+    "raw_bytes",
+    "stored_bytes",
+    "walk_ns",
+    "compress_ns",
+    "write_ns",
+    "blocked_ns",
+    "queue_high_water_bytes",
+    "skipped_bytes",
+    "spent_ppm",
+    "chunks",
+    "compressed_chunks",
+    "collections",
+    "sync_points",
+    "sync_pause_ns",
+    "requested_collections",
+    "files",
+    "lost_bytes",
+    "dropped_bytes",
+    "folded_files",
+    "unfolded_files",
+    "fold_cpu_ns",
+)
 
 
-SETTINGS = {"pairs": 10, "iterations": 2, "warmup": 1, "quick": False, "date": "2000-01-01", "commit": "0123456789", "machine": "a machine",
-            "patched": "17+p", "stock": "17+s"}
+SETTINGS = {
+    "pairs": 10,
+    "iterations": 2,
+    "warmup": 1,
+    "quick": False,
+    "date": "2000-01-01",
+    "commit": "0123456789",
+    "machine": "a machine",
+    "patched": "17+p",
+    "stock": "17+s",
+}
 
 
 def one(key, number):
     """Values of a run as bench_run gives them; all a bit different, and as much in all configurations."""
     wall = 100.0 + number
-    values = {"iterations_ms": [2 * wall, wall], "gc_ms": 10.0, "pauses": 5, "cpu_s": 1.0, "elapsed_s": 2.0, "checksum": "1"}
+    values = {
+        "iterations_ms": [2 * wall, wall],
+        "gc_ms": 10.0,
+        "pauses": 5,
+        "cpu_s": 1.0,
+        "elapsed_s": 2.0,
+        "checksum": "1",
+    }
     configuration = bench_plan.CONFIGURATIONS[key]
     if configuration.options:
-        values["stats"] = {name: 1_000_000 for name in COUNTERS} | {"collections": 10, "sync_points": 3, "sync_pause_ns": 0,
-                                                                     "requested_collections": 0, "stored_bytes": 200_000, "files": 3}
+        values["stats"] = {name: 1_000_000 for name in COUNTERS} | {
+            "collections": 10,
+            "sync_points": 3,
+            "sync_pause_ns": 0,
+            "requested_collections": 0,
+            "stored_bytes": 200_000,
+            "files": 3,
+        }
         row = {name: 50 for name in ("with_site", "complete")} | {"objects": 100}
         side = {"raw_bytes": 100, "stored_bytes": 50, "ns_per_byte": 1.0}
-        values["inside"] = {"bytes_per_gc": 1000.0, "bytes_per_sync": 5000.0, "live_objects": 5000.0, "bytes_per_live": 1.0,
-                            "quality": [row] * 3, "compression": {"threads": side, "collector": side}} if number == 0 else None
+        values["inside"] = (
+            {
+                "bytes_per_gc": 1000.0,
+                "bytes_per_sync": 5000.0,
+                "live_objects": 5000.0,
+                "bytes_per_live": 1.0,
+                "quality": [row] * 3,
+                "compression": {"threads": side, "collector": side},
+            }
+            if number == 0
+            else None
+        )
     if key == "dumps":
         values["dumps"] = 3
     return values
@@ -67,7 +121,10 @@ def slowed(data, study, workload, configuration, value, times):
 @test("scripts/bench: an interval is as wide as its pairs differ, and the same each time")
 def intervals(t):
     constant = bench_stats.estimate([1.2] * 10)
-    expect((constant.middle, constant.low, constant.high, constant.pairs) == (1.2, 1.2, 1.2, 10), f"pairs that agree: {constant}")
+    expect(
+        (constant.middle, constant.low, constant.high, constant.pairs) == (1.2, 1.2, 1.2, 10),
+        f"pairs that agree: {constant}",
+    )
     noisy = [0.90, 0.95, 1.00, 1.02, 1.04, 1.06, 1.08, 1.10, 1.15, 1.30]
     found = bench_stats.estimate(noisy)
     expect(abs(found.middle - 1.05) < 1e-9, f"the median of ten is between the fifth and the sixth: {found}")
@@ -75,17 +132,35 @@ def intervals(t):
     # Of seven values the median of a draw is at most the k-th with the probability that a binomial variable (7, k/7) is at least 4:
     # 0.010 for the first, 0.108 for the second, so 2.5 % of the draws end at the second value, and by symmetry 97.5 % at the sixth.
     seven = bench_stats.estimate([1.0, 1.1, 1.3, 1.4, 1.6, 1.7, 1.9])
-    expect((seven.low, seven.middle, seven.high) == (1.1, 1.4, 1.7), f"the exact distribution of seven: {seven}")
-    expect(bench_stats.estimate(list(noisy)) == found and bench_stats._estimate.__wrapped__((tuple(noisy),)) == found, "another draw, another interval")
-    expect(bench_stats.estimate([value * 2 for value in noisy]).low == found.low * 2, "twice the ratios, another interval")
+    expect(
+        (seven.low, seven.middle, seven.high) == (1.1, 1.4, 1.7), f"the exact distribution of seven: {seven}"
+    )
+    expect(
+        bench_stats.estimate(list(noisy)) == found
+        and bench_stats._estimate.__wrapped__((tuple(noisy),)) == found,
+        "another draw, another interval",
+    )
+    expect(
+        bench_stats.estimate([value * 2 for value in noisy]).low == found.low * 2,
+        "twice the ratios, another interval",
+    )
     wider = bench_stats.estimate([1.05 + 2 * (value - 1.05) for value in noisy])
-    expect(abs((wider.high - wider.low) / (found.high - found.low) - 2) < 1e-6, f"twice the noise: {wider}, {found}")
+    expect(
+        abs((wider.high - wider.low) / (found.high - found.low) - 2) < 1e-6,
+        f"twice the noise: {wider}, {found}",
+    )
     both = bench_stats.estimate(noisy, [4.0] * 10)
-    expect(abs(both.middle - (1.05 * 4) ** 0.5) < 1e-9 and abs(both.low - (found.low * 4) ** 0.5) < 0.02, f"geometric mean of two: {both}")
+    expect(
+        abs(both.middle - (1.05 * 4) ** 0.5) < 1e-9 and abs(both.low - (found.low * 4) ** 0.5) < 0.02,
+        f"geometric mean of two: {both}",
+    )
     expect(bench_stats.estimate() is None and bench_stats.estimate([]) is None, "an interval of nothing")
     for few in ([1.2], [1.2] * 5):
         found = bench_stats.estimate(few)
-        expect(found.low == 0 and found.high == float("inf") and "not known" in bench_tables.text(found), f"{len(few)} pairs have no interval: {found}")
+        expect(
+            found.low == 0 and found.high == float("inf") and "not known" in bench_tables.text(found),
+            f"{len(few)} pairs have no interval: {found}",
+        )
 
 
 @test("scripts/bench: a goal is reached or missed by a whole interval, and otherwise not known")
@@ -93,34 +168,77 @@ def verdicts(t):
     def verdict(low, high, most, pairs=10):
         return bench_stats.Estimate((low + high) / 2, low, high, pairs).verdict(most)
 
-    for low, high, pairs, wanted in ((1.02, 1.07, 10, "reached"), (1.02, 1.08, 10, "reached"), (1.09, 1.12, 10, "missed"),
-                                     (1.02, 1.09, 10, "not known"), (0.80, 1.30, 10, "not known"), (1.02, 1.07, 9, "not known"),
-                                     (1.30, 1.40, 6, "missed"), (0.90, 0.95, 6, "reached"), (1.30, 1.40, 5, "not known")):
+    for low, high, pairs, wanted in (
+        (1.02, 1.07, 10, "reached"),
+        (1.02, 1.08, 10, "reached"),
+        (1.09, 1.12, 10, "missed"),
+        (1.02, 1.09, 10, "not known"),
+        (0.80, 1.30, 10, "not known"),
+        (1.02, 1.07, 9, "not known"),
+        (1.30, 1.40, 6, "missed"),
+        (0.90, 0.95, 6, "reached"),
+        (1.30, 1.40, 5, "not known"),
+    ):
         found = verdict(low, high, 1.08, pairs)
         expect(found == wanted, f"{low} to {high} of {pairs} pairs, at most 1.08: {found}, not {wanted}")
-    expect(bench_stats.exact(0).verdict(0) == "reached" and bench_stats.exact(3).verdict(2) == "missed", "counts")
-    for verdict_of, wanted in ((["reached"] * 3, "reached"), (["reached", "not known"], "not known"), (["not known", "missed"], "missed")):
+    expect(
+        bench_stats.exact(0).verdict(0) == "reached" and bench_stats.exact(3).verdict(2) == "missed", "counts"
+    )
+    for verdict_of, wanted in (
+        (["reached"] * 3, "reached"),
+        (["reached", "not known"], "not known"),
+        (["not known", "missed"], "missed"),
+    ):
         expect(bench_stats.all_of(verdict_of) == wanted, f"all of {verdict_of}")
-    for low, high, words in ((1.1, 1.3, "1.200 [1.100 to 1.300]"), (0.9, 1.3, "1.100 [0.900 to 1.300] not known")):
+    for low, high, words in (
+        (1.1, 1.3, "1.200 [1.100 to 1.300]"),
+        (0.9, 1.3, "1.100 [0.900 to 1.300] not known"),
+    ):
         found = bench_tables.text(bench_stats.Estimate((low + high) / 2, low, high, 10))
         expect(found == words, f"{found}, not {words}")
-    expect(bench_stats.steady([9, 8, 7, 3, 1, 2]) == 2 and bench_stats.steady([9, 3, 1]) == 2 and bench_stats.steady([4]) == 4, "steady iterations")
+    expect(
+        bench_stats.steady([9, 8, 7, 3, 1, 2]) == 2
+        and bench_stats.steady([9, 3, 1]) == 2
+        and bench_stats.steady([4]) == 4,
+        "steady iterations",
+    )
 
 
 @test("scripts/bench measures a workload of a study, and keeps every value")
 def measures(t):
-    done = run([BENCH, "cost", "allocate", "--pairs", "2", "--iterations", "2", "--warmup", "0", "--out", t.folder])
+    done = run(
+        [BENCH, "cost", "allocate", "--pairs", "2", "--iterations", "2", "--warmup", "0", "--out", t.folder]
+    )
     expect(done.returncode == 0, f"ended with {done.returncode}: {tail(done.stderr)}")
-    expect("min left" in done.stderr and "nothing was measured of profilers, rotation, techniques" in done.stderr, tail(done.stderr))
+    expect(
+        "min left" in done.stderr and "nothing was measured of profilers, rotation, techniques" in done.stderr,
+        tail(done.stderr),
+    )
     data = bench_results.load(t.folder)
     entry = data["studies"]["cost"]["allocate"]
-    expect(set(entry["runs"]) == {"stock", "patched", "traced", "budget"} and all(len(r) == 2 for r in entry["runs"].values()), f"{list(entry['runs'])}")
+    expect(
+        set(entry["runs"]) == {"stock", "patched", "traced", "budget"}
+        and all(len(r) == 2 for r in entry["runs"].values()),
+        f"{list(entry['runs'])}",
+    )
     for name, runs in entry["runs"].items():
-        expect(all(len(values["iterations_ms"]) == 2 * bench_plan.settings_of("allocate").repeat for values in runs), f"{name}: {runs}")
-        expect(f"| {name} | {bench_tables.median(runs, 'wall_ms'):.0f} (" in done.stdout, f"{name} is not in the table: {done.stdout}")
+        expect(
+            all(
+                len(values["iterations_ms"]) == 2 * bench_plan.settings_of("allocate").repeat for values in runs
+            ),
+            f"{name}: {runs}",
+        )
+        expect(
+            f"| {name} | {bench_tables.median(runs, 'wall_ms'):.0f} (" in done.stdout,
+            f"{name} is not in the table: {done.stdout}",
+        )
     expect("[2 pairs] not known" in done.stdout, f"two pairs are enough: {done.stdout}")
     expect(entry["runs"]["traced"][0]["stats"]["objects"] > 1_000_000, f"{entry['runs']['traced'][0]['stats']}")
-    expect(not os.path.exists(os.path.join(t.folder, "run")) and sorted(os.listdir(t.folder)) == [bench_results.NAME, "benchmarks.md"], f"left: {os.listdir(t.folder)}")
+    expect(
+        not os.path.exists(os.path.join(t.folder, "run"))
+        and sorted(os.listdir(t.folder)) == [bench_results.NAME, "benchmarks.md"],
+        f"left: {os.listdir(t.folder)}",
+    )
 
 
 @test("scripts/bench takes names of studies, workloads and configurations, and nothing else")
@@ -128,16 +246,29 @@ def plans(t):
     everything = bench_plan.plan([])
     expect([step[0] for step in everything] == list(bench_plan.STUDIES), f"{everything}")
     expect(everything[0][1] == tuple(workloads.WORKLOADS), "the study of costs is not of all workloads")
-    expect(bench_plan.plan(["javac", "wide"]) == [("rotation", ("javac",), ("traced", "wide"))], f"{bench_plan.plan(['javac', 'wide'])}")
-    expect(bench_plan.plan(["techniques", "leak"])[0][1] == ("leak",), "a workload of another study that is named with it")
-    for words, message in ((["frobnicate"], "frobnicate"), (["leak", "wide"], "name the study"), (["--pairs", "0", "cost"], "--pairs")):
+    expect(
+        bench_plan.plan(["javac", "wide"]) == [("rotation", ("javac",), ("traced", "wide"))],
+        f"{bench_plan.plan(['javac', 'wide'])}",
+    )
+    expect(
+        bench_plan.plan(["techniques", "leak"])[0][1] == ("leak",),
+        "a workload of another study that is named with it",
+    )
+    for words, message in (
+        (["frobnicate"], "frobnicate"),
+        (["leak", "wide"], "name the study"),
+        (["--pairs", "0", "cost"], "--pairs"),
+    ):
         done = run([BENCH, *words])
         expect(done.returncode == 2 and message in done.stderr, f"{words}: {done.returncode} {done.stderr}")
 
 
 @test("scripts/bench skips async-profiler where no variable names it, and keeps the other values")
 def skips(t):
-    expect("ASYNC_PROFILER" in bench_plan.why_not("async", {}) and not bench_plan.why_not("jfr", {}), bench_plan.why_not("async", {}))
+    expect(
+        "ASYNC_PROFILER" in bench_plan.why_not("async", {}) and not bench_plan.why_not("jfr", {}),
+        bench_plan.why_not("async", {}),
+    )
     for path, word in ((t.path("none.so"), "none.so"), (__file__, "")):
         found = bench_plan.why_not("async", {"ASYNC_PROFILER": path})
         expect(word in found and bool(word) == bool(found), f"{path}: {found}")
@@ -145,10 +276,17 @@ def skips(t):
     for entry in data["studies"]["profilers"].values():
         del entry["runs"]["async"]
     text = bench_page.page(data)
-    expect("- async not measured on javac, " in text and "| javac | jfr |" in text and "| javac | async |" not in text, "what was skipped is not told")
+    expect(
+        "- async not measured on javac, " in text
+        and "| javac | jfr |" in text
+        and "| javac | async |" not in text,
+        "what was skipped is not told",
+    )
 
 
-@test("scripts/bench --page writes the page from the values that are kept; a workload measured again replaces only its own")
+@test(
+    "scripts/bench --page writes the page from the values that are kept; a workload measured again replaces only its own"
+)
 def in_part(t):
     data = made_up()
     bench_results.write(t.folder, data)
@@ -163,15 +301,31 @@ def in_part(t):
     again = data["studies"]["cost"]["h2"]["runs"]
     bench_results.put(t.folder, kept, "cost", "h2", SETTINGS | {"date": "2000-01-02"}, again)
     with open(t.path(bench_results.NAME), encoding="utf-8") as file:
-        changed = [(old, new) for old, new in zip(before.splitlines(), file.read().splitlines(), strict=True) if old != new]
-    expect(len(changed) == 5, f"other lines than those of h2 changed: {[old[:60] for old, _ in changed]}")  # its settings, four configurations
-    rows = {old: new for old, new in zip(table_of(first, "Run time"), table_of(written(t), "Run time"), strict=True) if old != new}
-    expect({old.split("|")[1].strip() for old in rows} <= {"h2"} | {line.split("|")[1].strip() for line in rows if "geometric mean" in line},
-           f"other rows than that of h2 changed: {list(rows)}")
+        changed = [
+            (old, new)
+            for old, new in zip(before.splitlines(), file.read().splitlines(), strict=True)
+            if old != new
+        ]
+    expect(
+        len(changed) == 5, f"other lines than those of h2 changed: {[old[:60] for old, _ in changed]}"
+    )  # its settings, four configurations
+    rows = {
+        old: new
+        for old, new in zip(table_of(first, "Run time"), table_of(written(t), "Run time"), strict=True)
+        if old != new
+    }
+    expect(
+        {old.split("|")[1].strip() for old in rows}
+        <= {"h2"} | {line.split("|")[1].strip() for line in rows if "geometric mean" in line},
+        f"other rows than that of h2 changed: {list(rows)}",
+    )
     expect(any("| 1.250 [1.250 to 1.250] |" in new for new in rows.values()), f"the row of h2: {rows}")
     bench_results.write(t.folder, {"studies": {"cost": {"allocate": data["studies"]["cost"]["allocate"]}}})
     text = written(t)
-    expect("Not measured." in text and "- not measured: javac, longlived" in text, "a page of one workload does not say what it lacks")
+    expect(
+        "Not measured." in text and "- not measured: javac, longlived" in text,
+        "a page of one workload does not say what it lacks",
+    )
     expect("| reached |" not in text, "a goal of all workloads is reached by one")
 
 
@@ -183,8 +337,8 @@ def written(t):
 
 
 def table_of(text, head):
-    part = text[text.index("## " + head):]
-    return [line for line in part[:part.index("\n## ", 3)].splitlines() if line.startswith("| ")]
+    part = text[text.index("## " + head) :]
+    return [line for line in part[: part.index("\n## ", 3)].splitlines() if line.startswith("| ")]
 
 
 @test("scripts/bench --compare names what became slower by more than both intervals, and only that")
@@ -202,9 +356,17 @@ def compares(t):
     bench_results.write(t.folder, new)
     done = run([BENCH, "--out", t.folder, "--compare", old_path])
     expect(done.returncode == 0, tail(done.stderr))
-    rows = [line for line in done.stdout.splitlines() if line.startswith("| cost") or line.startswith("| rotation")]
-    expect(len(rows) == 2 and rows[0].startswith("| cost | h2 | traced | wall_ms | 1.000 [") and rows[0].endswith("| +20.0 % | slower |")
-           and rows[1] == "| rotation | javac | wide | gc_ms | 1.000 [1.000 to 1.000] | 0.500 [0.500 to 0.500] | -50.0 % | faster |", "\n".join(rows))
+    rows = [
+        line for line in done.stdout.splitlines() if line.startswith("| cost") or line.startswith("| rotation")
+    ]
+    expect(
+        len(rows) == 2
+        and rows[0].startswith("| cost | h2 | traced | wall_ms | 1.000 [")
+        and rows[0].endswith("| +20.0 % | slower |")
+        and rows[1]
+        == "| rotation | javac | wide | gc_ms | 1.000 [1.000 to 1.000] | 0.500 [0.500 to 0.500] | -50.0 % | faster |",
+        "\n".join(rows),
+    )
     expect("1 of " in done.stdout, done.stdout)
     for path, message in ((t.path("none.json"), "none.json"), (os.path.join(ROOT, "README.md"), "README.md")):
         done = run([BENCH, "--out", t.folder, "--compare", path])
@@ -215,30 +377,55 @@ def compares(t):
 def page(t):
     data = made_up()
     text = bench_page.page(data)
-    for head in ("## Goals", "figures 9 and 11", "figures 10, 12, 17", "figure 13", "figure 14", "figure 18", "figure 2)", "figure 3)", "figure 1)"):
+    for head in (
+        "## Goals",
+        "figures 9 and 11",
+        "figures 10, 12, 17",
+        "figure 13",
+        "figure 14",
+        "figure 18",
+        "figure 2)",
+        "figure 3)",
+        "figure 1)",
+    ):
         expect(head in text, f"{head} is missing")
     expect(all(f"| {w} |" in text for w in workloads.WORKLOADS), "a workload is missing")
     before = {goal: verdict for goal, _, verdict, _ in bench_goals.judged(data)}
     expect(set(before.values()) == {"reached"}, f"equal times miss goals: {before}")
     noise = [0.8, 1.25, 0.8, 1.25, 0.8, 1.25, 0.8, 1.25, 0.8, 1.25]
     for study, workload, configuration, value, times, word, wanted in (
-            ("cost", "identity-hash", "patched", "wall_ms", 2, "HashSet", "missed"),
-            ("cost", "identity-hash", "patched", "wall_ms", noise, "HashSet", "not known"),
-            ("cost", "javac", "traced", "wall_ms", 2, "allocate most", "missed"),
-            ("cost", "javac", "traced", "wall_ms", [2 * n for n in noise[:5]] + noise[5:], "allocate most", "not known"),
-            ("cost", "javac", "traced", "gc_ms", 1.3, "GC time at most", "missed"),
-            ("cost", "h2", "budget", "wall_ms", 1.1, "budget=3%", "missed"),
-            ("cost", "h2", "budget", "wall_ms", noise, "budget=3%", "not known"),
-            ("rotation", "allocate", "wide", "gc_ms", 2, "rotation: GC time", "missed")):
+        ("cost", "identity-hash", "patched", "wall_ms", 2, "HashSet", "missed"),
+        ("cost", "identity-hash", "patched", "wall_ms", noise, "HashSet", "not known"),
+        ("cost", "javac", "traced", "wall_ms", 2, "allocate most", "missed"),
+        (
+            "cost",
+            "javac",
+            "traced",
+            "wall_ms",
+            [2 * n for n in noise[:5]] + noise[5:],
+            "allocate most",
+            "not known",
+        ),
+        ("cost", "javac", "traced", "gc_ms", 1.3, "GC time at most", "missed"),
+        ("cost", "h2", "budget", "wall_ms", 1.1, "budget=3%", "missed"),
+        ("cost", "h2", "budget", "wall_ms", noise, "budget=3%", "not known"),
+        ("rotation", "allocate", "wide", "gc_ms", 2, "rotation: GC time", "missed"),
+    ):
         worse = copy.deepcopy(data)
         slowed(worse, study, workload, configuration, value, times)
         found = {verdict for goal, _, verdict, _ in bench_goals.judged(worse) if word in goal}
-        expect(found == {wanted}, f"{study}, {workload}, {configuration} {value} * {times}: {word} is {found}, not {wanted}")
+        expect(
+            found == {wanted},
+            f"{study}, {workload}, {configuration} {value} * {times}: {word} is {found}, not {wanted}",
+        )
         expect(f"| {wanted} |" in bench_page.page(worse), "the page does not say so")
     by = data["studies"]["cost"]["h2"]["runs"]
     for number, values in enumerate(by["traced"]):
         values["cpu_s"] = 1.003 + number % 2 / 1000  # of a million objects, 1 s without
-    expect(bench_tables.cpu_an_object(by["traced"], by["patched"]) == "3.5 [3.0 to 4.0]", bench_tables.cpu_an_object(by["traced"], by["patched"]))
+    expect(
+        bench_tables.cpu_an_object(by["traced"], by["patched"]) == "3.5 [3.0 to 4.0]",
+        bench_tables.cpu_an_object(by["traced"], by["patched"]),
+    )
     entry = data["studies"]["cost"]["leak"]
     entry["settings"] = entry["settings"] | {"quick": True}
     expect("**Quick**" in bench_page.page(data) and "**Quick**" not in text, "a quick page does not say so")
@@ -252,7 +439,10 @@ def collectors_page(t):
     slowed(data, "after-stop", "javac", "serial-stopped", "wall_ms", 1.25)
     lines = bench_collectors.page(data).splitlines()
     line = next(line for line in lines if line.startswith("| h2 | G1 |"))
-    expect([cell.strip() for cell in line.split("|")][4:6] == ["2.000 [2.000 to 2.000]", "1.500 [1.500 to 1.500]"], f"twice the time of Parallel, and 1.5 times that when traced: {line}")
+    expect(
+        [cell.strip() for cell in line.split("|")][4:6] == ["2.000 [2.000 to 2.000]", "1.500 [1.500 to 1.500]"],
+        f"twice the time of Parallel, and 1.5 times that when traced: {line}",
+    )
     line = [line for line in lines if line.startswith("| javac | Serial |")][-1]
     expect(line.rstrip(" |").endswith("| 1.250 [1.250 to 1.250]"), f"1.25 times as long after the stop: {line}")
     for collector in bench_plan.COLLECTORS:
@@ -267,7 +457,10 @@ def dies(t):
     entry["runs"]["deaths"] = [{"died": "OutOfMemoryError: GC overhead limit exceeded"}] * 10
     entry["runs"]["dumps"] = [{"stopped_s": 24.0}] * 10
     text = bench_page.page(data)
-    expect("died: OutOfMemoryError: GC overhead limit exceeded" in text and "stopped at 12 times" in text, "what became of them is not told")
+    expect(
+        "died: OutOfMemoryError: GC overhead limit exceeded" in text and "stopped at 12 times" in text,
+        "what became of them is not told",
+    )
     expect(f"(of {len(data['studies']['techniques']) - 1})" in text, "the mean is not marked")
 
 
@@ -302,17 +495,40 @@ anttracks  90/90 13.400000:
 """
 
 
-@test("What the patch and the agent cost is counted by second, in the process that has most samples and its folds, in parts")
+@test(
+    "What the patch and the agent cost is counted by second, in the process that has most samples and its folds, in parts"
+)
 def profile(_):
     counts, parts = profile_samples.count(PERF)
     expect(counts == [(1, 2), (4, 5)], f"{counts}")
-    expect(dict(parts) == {"AntTracks::runtime_mark": 1, "application threads": 1, "collections": 1, "compressors": 1, "fold": 1}, f"{parts}")
+    expect(
+        dict(parts)
+        == {
+            "AntTracks::runtime_mark": 1,
+            "application threads": 1,
+            "collections": 1,
+            "compressors": 1,
+            "fold": 1,
+        },
+        f"{parts}",
+    )
     share = profile_samples.share([(1, 200)] * 40)
     expect((share.middle, share.low, share.high) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
     share = profile_samples.share([(0, 100), (4, 100)] * 20)
     expect(share.middle == 2 and 1 < share.low < 2 < share.high < 3, f"{share}")
-    verdicts = [profile_samples.Share(0, low, high).verdict(0.5) for low, high in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))]
+    verdicts = [
+        profile_samples.Share(0, low, high).verdict(0.5) for low, high in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))
+    ]
     expect(verdicts == ["reached", "not known", "missed"], f"{verdicts}")
-    lines, verdicts = profile_page.table({"javac": {"seconds": [(1, 100)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts")
-    expect(verdicts == ["reached"] and lines[2] == "| javac | 900 | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |", f"{lines}")
-    expect(lines[-1].startswith("Not measured: ") and "javac" not in lines[-1].replace("javac-xml", ""), f"{lines[-1]}")
+    lines, verdicts = profile_page.table(
+        {"javac": {"seconds": [(1, 100)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts"
+    )
+    expect(
+        verdicts == ["reached"]
+        and lines[2] == "| javac | 900 | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |",
+        f"{lines}",
+    )
+    expect(
+        lines[-1].startswith("Not measured: ") and "javac" not in lines[-1].replace("javac-xml", ""),
+        f"{lines[-1]}",
+    )

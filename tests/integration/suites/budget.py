@@ -16,8 +16,15 @@ def exact(name, main, arguments=(), flags=("-Xmx64m",), collectors=COLLECTORS, s
     """log_says: what the GC log must say for the test to have tested something."""
     for collector in collectors:
         for share in shares:
-            _exact(f"With {collector} and a share of {share} the rebuilt heap is exact {name}", collector, share, main, arguments, flags,
-                   log_says)
+            _exact(
+                f"With {collector} and a share of {share} the rebuilt heap is exact {name}",
+                collector,
+                share,
+                main,
+                arguments,
+                flags,
+                log_says,
+            )
 
 
 def _exact(name, collector, share, main, arguments, flags, log_says):
@@ -30,11 +37,15 @@ def _exact(name, collector, share, main, arguments, flags, log_says):
             counters = analyze_json("info", trace)["counters"]
             expect(counters["skipped_bytes"] > 0 or share == "0.5", f"nothing was skipped: {counters}")
             only_full = counters["moves"] == 0  # those read what was skipped
-            expect(counters["found_objects"] > 0 or only_full or share == "0.5", f"nothing was found by a collection: {counters}")
+            expect(
+                counters["found_objects"] > 0 or only_full or share == "0.5",
+                f"nothing was found by a collection: {counters}",
+            )
             expect(judge(test.folder, trace) > 0, "nothing was judged")
             if not log_says or says(log, log_says):
                 return
         expect(False, f"in {ATTEMPTS} runs the GC log does not say {log_says!r}: the test tests nothing")
+
     add(name, body)
 
 
@@ -44,12 +55,38 @@ exact("for arrays of all types and lengths, large ones too", "Arrays2", flags=("
 exact("for objects locked and hashed while the collector runs", "Locks", shares=("0.125",))
 exact("for thousands of class mirrors", "Mirrors", shares=("0.015625",))
 exact("when classes are unloaded by the hundred", "Unloading", shares=("0.015625",))
-exact("when promotion fails", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      log_says="Promotion failed", collectors=("Parallel", "Serial"), shares=("0.125",))
-exact("when objects cannot be evacuated", "PromotionFailure", (20, 300_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      log_says="To-space exhausted", collectors=("G1",), shares=("0.125",))
-exact("without compressed class pointers", "Mix", (150_000,), ("-Xmx96m", "-XX:-UseCompressedClassPointers"), shares=("0.125",))
-exact("with objects aligned to 16 bytes", "Mix", (150_000,), ("-Xmx96m", "-XX:ObjectAlignmentInBytes=16"), shares=("0.125",))
+exact(
+    "when promotion fails",
+    "PromotionFailure",
+    (4, 500_000),
+    ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+    log_says="Promotion failed",
+    collectors=("Parallel", "Serial"),
+    shares=("0.125",),
+)
+exact(
+    "when objects cannot be evacuated",
+    "PromotionFailure",
+    (20, 300_000),
+    ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+    log_says="To-space exhausted",
+    collectors=("G1",),
+    shares=("0.125",),
+)
+exact(
+    "without compressed class pointers",
+    "Mix",
+    (150_000,),
+    ("-Xmx96m", "-XX:-UseCompressedClassPointers"),
+    shares=("0.125",),
+)
+exact(
+    "with objects aligned to 16 bytes",
+    "Mix",
+    (150_000,),
+    ("-Xmx96m", "-XX:ObjectAlignmentInBytes=16"),
+    shares=("0.125",),
+)
 
 
 @test("A budget is changed while the program runs, and what lives is exact all the time")
@@ -67,8 +104,12 @@ def changed(t):
         said = program.ctl("set", "budget=100%").stdout
         expect("all is read" in said, f"it says {said!r}")
         program.tell("both")
-        for option, word, code in (("budget=3", "percentage", 12), ("budget=0.1%", "0.5%", 12), ("maxsize=1G", "can be changed", 12),
-                                   ("budget=3%,share=0.5", "exclude", 12)):
+        for option, word, code in (
+            ("budget=3", "percentage", 12),
+            ("budget=0.1%", "0.5%", 12),
+            ("maxsize=1G", "can be changed", 12),
+            ("budget=3%,share=0.5", "exclude", 12),
+        ):
             refused = program.ctl("set", option, code=code)
             expect(word in refused.stderr, f"{option}: {word!r} is not in {refused.stderr!r}")
         expect("set what?" in program.ctl("set", code=2).stderr, "set takes nothing")
@@ -81,7 +122,10 @@ def changed(t):
 
 @test("A trace of samples has no budget, one of every object no interval, and each is told so")
 def samples(t):
-    for mode, option, words in (("sample", "budget=3%", "samples has no budget"), ("full", "interval=64K", "every object has no interval")):
+    for mode, option, words in (
+        ("sample", "budget=3%", "samples has no budget"),
+        ("full", "interval=64K", "every object has no interval"),
+    ):
         t.clear()
         with Program(t, flags_of("Parallel"), agent=f"file={t.path('trace')},mode={mode}") as program:
             refused = program.ctl("set", option, code=12)
@@ -105,7 +149,13 @@ def kept(t):
 def rotated(t):
     for keep in ("", ",keep=yes"):
         t.clear()
-        trace, _ = run_traced(t, "FastAllocation", (12_000_000,), (PARALLEL, "-Xmx64m", "-Xmn16m"), f",maxsize=4M,share=0.25{keep}")
+        trace, _ = run_traced(
+            t,
+            "FastAllocation",
+            (12_000_000,),
+            (PARALLEL, "-Xmx64m", "-Xmn16m"),
+            f",maxsize=4M,share=0.25{keep}",
+        )
         expect(analyze_json("info", trace)["counters"]["files"] > 12, "too few files: the test tests nothing")
         expect(judge_rotated(t.folder, trace) > 0, "nothing was judged")
 
@@ -117,7 +167,9 @@ def intervals(t):
         t.clear()
         trace, _ = run_traced(t, "Mix", (20_000,), (PARALLEL, "-Xmx64m", "-Xint"), options, judged=False)
         report = analyze_json("sites", trace)
-        expect(report.get("estimated", False) == bool(options), "estimates without a share, or the other way round")
+        expect(
+            report.get("estimated", False) == bool(options), "estimates without a share, or the other way round"
+        )
         return {(row["site"], row["class"]): row for row in report["sites"] if row["site"].startswith("Mix.")}
 
     truth = sites("")
@@ -125,7 +177,9 @@ def intervals(t):
     for _ in range(RUNS):
         for key, row in sites(",share=0.125").items():
             judged += 1
-            inside += row["objects_low"] <= truth[key]["objects"] <= row["objects_high"] and \
-                row["bytes_low"] <= truth[key]["bytes"] <= row["bytes_high"]
+            inside += (
+                row["objects_low"] <= truth[key]["objects"] <= row["objects_high"]
+                and row["bytes_low"] <= truth[key]["bytes"] <= row["bytes_high"]
+            )
     expect(judged >= 5 * RUNS, f"{judged} sites were judged: the test tests nothing")
     expect(inside >= 0.9 * judged, f"{inside} of {judged} intervals have the truth in them")

@@ -53,14 +53,21 @@ def instrumented(t):
     for mode, live, fields in (("count", False, None), ("deaths", False, died), ("drag", True, dragged)):
         for site in report_of(t, mode)["sites"]:
             rest = set(site) - count
-            expect(rest <= ({"died", "live"} if live else {"died"}) and (fields is None) == ("died" not in rest), f"{mode}: {set(site)}")
+            expect(
+                rest <= ({"died", "live"} if live else {"died"}) and (fields is None) == ("died" not in rest),
+                f"{mode}: {set(site)}",
+            )
             for part in rest:
                 expect(set(site[part]) == fields, f"{mode}, {part}: {set(site[part])}")
 
 
 TELLS = {  # what `heap --by` has rows of, and a row that shows it
-    "class": r"Baseline\$Point", "site": r"Baseline\.[a-z]+\(Baseline\.java:\d+\)", "thread": r"main", "space": r"old|eden|from|to",
-    "age": r"\d+ GCs?"}
+    "class": r"Baseline\$Point",
+    "site": r"Baseline\.[a-z]+\(Baseline\.java:\d+\)",
+    "thread": r"main",
+    "space": r"old|eden|from|to",
+    "age": r"\d+ GCs?",
+}
 
 
 @test(capabilities.TRACED)
@@ -73,18 +80,47 @@ def traced(t):
     objects = analyze("heap", trace, "--objects").splitlines()
     expect(len(objects) > 1000 and all(line.match(o) for o in objects), f"an object's line is {objects[:1]}")
     gcs = analyze_json("gcs", trace)["gcs"]
-    expect(all(gc["start_ns"] > 0 for gc in gcs) and any(gc["moved"]["objects"] > 1000 for gc in gcs), f"no collection moved objects: {gcs}")
+    expect(
+        all(gc["start_ns"] > 0 for gc in gcs) and any(gc["moved"]["objects"] > 1000 for gc in gcs),
+        f"no collection moved objects: {gcs}",
+    )
     expect(any(gc["died"]["objects"] > 1000 for gc in gcs), f"no object died: {gcs}")
     # Nothing in a trace is about references, uses or methods that run.
     segments = set(analyze_json("info", trace)["segments"])
-    expect(segments <= {"ALLOC", "MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END", "SYNC_BEGIN", "SYNC_OBJECTS", "SYNC_END",
-                        "CLASS_UNLOAD", "THREAD_END", "DEFINITIONS", "LOSS", "END"}, f"{segments}")
+    expect(
+        segments
+        <= {
+            "ALLOC",
+            "MOVES",
+            "SLIDES",
+            "FILLERS",
+            "GC_BEGIN",
+            "GC_END",
+            "SYNC_BEGIN",
+            "SYNC_OBJECTS",
+            "SYNC_END",
+            "CLASS_UNLOAD",
+            "THREAD_END",
+            "DEFINITIONS",
+            "LOSS",
+            "END",
+        },
+        f"{segments}",
+    )
 
 
 @test(capabilities.SAMPLED)
 def sampled_trace(t):
     trace = t.path("trace")
-    done = run(java_command("Baseline", ("deaths",), (PARALLEL, "-Xmx64m"), agent=f"file={trace},mode=sample,interval=0", jdk=stock()))
+    done = run(
+        java_command(
+            "Baseline",
+            ("deaths",),
+            (PARALLEL, "-Xmx64m"),
+            agent=f"file={trace},mode=sample,interval=0",
+            jdk=stock(),
+        )
+    )
     expect(done.returncode == 0, tail(done.stderr))
     # Time, thread, kind and size of each; nothing else is in the file.
     segments = set(analyze_json("info", trace)["segments"])
@@ -92,7 +128,12 @@ def sampled_trace(t):
     for by in ("class", "site", "thread", "age"):
         text = analyze("heap", trace, "--by", by, "--top", "0")
         expect(re.search(TELLS[by], text), f"heap --by {by} has no {by}:\n{tail(text)}")
-    for arguments in (["heap", "--by", "space"], ["heap", "--objects"], ["sites", "--tiers"], ["classes", "--layout"]):
+    for arguments in (
+        ["heap", "--by", "space"],
+        ["heap", "--objects"],
+        ["sites", "--tiers"],
+        ["classes", "--layout"],
+    ):
         analyze(*arguments, trace, code=2)
     stacks = [site["callers"] for site in analyze_json("sites", trace, "--callers")["sites"]]
     expect(any("Baseline.main" in callers[-1] for callers in stacks if callers), "no stack reaches main")
@@ -105,7 +146,9 @@ def sampled_trace(t):
 
 def collections(t, flags, jdk, agent=None):
     """The causes of the collections of a program that asks for one."""
-    done = run(java_command("Baseline", ("keep",), (PARALLEL, "-Xmx256m", "-Xlog:gc", *flags), agent=agent, jdk=jdk))
+    done = run(
+        java_command("Baseline", ("keep",), (PARALLEL, "-Xmx256m", "-Xlog:gc", *flags), agent=agent, jdk=jdk)
+    )
     expect(done.returncode == 0, tail(done.stderr))
     return re.findall(r"Pause (?:Young|Full) \((.*?)\) \d", done.stdout)
 
@@ -115,10 +158,12 @@ def collects(t):
     plain = collections(t, (), stock())
     expect(plain.count("System.gc()") == 2, f"{plain}")
     out = t.path("out.json")
-    for name, flags, agent in (("count", [f"-javaagent:{INSTRUMENT}=mode=count,out={out}"], None),
-                               ("deaths", [f"-javaagent:{INSTRUMENT}=mode=deaths,out={out}"], None),
-                               ("drag", [f"-javaagent:{INSTRUMENT}=mode=drag,out={out}"], None),
-                               ("sampling", [], f"file={t.path('sampled')},mode=sample")):
+    for name, flags, agent in (
+        ("count", [f"-javaagent:{INSTRUMENT}=mode=count,out={out}"], None),
+        ("deaths", [f"-javaagent:{INSTRUMENT}=mode=deaths,out={out}"], None),
+        ("drag", [f"-javaagent:{INSTRUMENT}=mode=drag,out={out}"], None),
+        ("sampling", [], f"file={t.path('sampled')},mode=sample"),
+    ):
         found = collections(t, flags, stock(), agent)
         expect(found == plain, f"{name}: {found} instead of {plain}")
     found = collections(t, (), JDK, f"file={t.path('trace')}")
@@ -134,6 +179,14 @@ def on_stock(t):
     sampled(t, "every=2gc")
     report_of(t, "deaths")
     for mode, code in (("sample", 0), ("full", 1)):
-        done = run(java_command("Baseline", ("keep",), (PARALLEL, "-Xmx64m"), agent=f"file={t.path(mode)},mode={mode}", jdk=stock()))
+        done = run(
+            java_command(
+                "Baseline",
+                ("keep",),
+                (PARALLEL, "-Xmx64m"),
+                agent=f"file={t.path(mode)},mode={mode}",
+                jdk=stock(),
+            )
+        )
         expect(done.returncode == code, f"mode={mode}: ended with {done.returncode}: {tail(done.stderr)}")
         expect(os.path.exists(t.path(mode)) == (code == 0), f"mode={mode}: {os.listdir(t.folder)}")

@@ -23,8 +23,13 @@ def plain_output(t):
     """Of a run without our agent; the seed decides it, so that one is enough for all tests."""
     with _plain_lock:
         if not _plain:
-            done = run(java_command("Chaos", (SEED, STEPS), ("-XX:+UseParallelGC", "-Xmx128m", *BESIDE)), cwd=t.folder)
-            expect((done.returncode, done.stderr) == (0, ""), f"without the agent: {done.returncode}, {tail(done.stderr)}")
+            done = run(
+                java_command("Chaos", (SEED, STEPS), ("-XX:+UseParallelGC", "-Xmx128m", *BESIDE)), cwd=t.folder
+            )
+            expect(
+                (done.returncode, done.stderr) == (0, ""),
+                f"without the agent: {done.returncode}, {tail(done.stderr)}",
+            )
             expect(done.stdout.count("\n") == 17, f"without the agent: {done.stdout}")
             _plain.append(done.stdout)
         return _plain[0]
@@ -47,8 +52,12 @@ def chaos(collector, rotates):
         expect(check_known_stays_known(trace) > 0, "the heap is known after no collection")
         check_quality(trace)
         expect(judge_rotated(t.folder, trace) >= 2, "too little was judged")
+
     how = f"in a rotated trace of {BOUND.size // MB} MB" if rotates else "in one file"
-    add(f"Chaos with {collector}, JFR and two other agents changes no output and makes no error, and the heap is exact {how}", body)
+    add(
+        f"Chaos with {collector}, JFR and two other agents changes no output and makes no error, and the heap is exact {how}",
+        body,
+    )
 
 
 for collector_ in COLLECTORS:

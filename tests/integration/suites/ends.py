@@ -29,16 +29,29 @@ CRASHED, EXITED, ENDED = "crashed", "exited", "ended"
 def check_front(trace, end):
     """What was written until the end has no error, and something is in it.
 
-    Of a process that exited without the JVM's end the trace says that threads had something left, and nothing else."""
+    Of a process that exited without the JVM's end the trace says that threads had something left, and nothing else.
+    """
     done = run([ANALYZER, "verify", trace, "--json"])
     expect(done.returncode == (end == EXITED), f"verify ended with {done.returncode}: {tail(done.stdout, 40)}")
     result = json.loads(done.stdout)
     losses = [problem["text"] for problem in result["first"]]
-    expect(losses == (["0 segments with 0 bytes lost: the process exited without the end of the JVM while threads were running"]
-                      if end == EXITED else []), f"verify: {losses}")
+    expect(
+        losses
+        == (
+            [
+                "0 segments with 0 bytes lost: the process exited without the end of the JVM while threads were running"
+            ]
+            if end == EXITED
+            else []
+        ),
+        f"verify: {losses}",
+    )
     expect(result["gcs"] > 0, f"too little was written: {result}")
     expect(result["ended_cleanly"] == (end != CRASHED), f"a clean end: {result['ended_cleanly']}")
-    expect(all(gc["exact"] for gc in analyze_json("gcs", trace)["gcs"]), "the heap is not known after each collection")
+    expect(
+        all(gc["exact"] for gc in analyze_json("gcs", trace)["gcs"]),
+        "the heap is not known after each collection",
+    )
 
 
 def check_error_file(path, is_expected):
@@ -51,10 +64,13 @@ def check_error_file(path, is_expected):
         os.remove(path)
 
 
-def forced(name, arguments, code, flags=(), end=CRASHED, report=False, collectors=COLLECTORS, runs=1, plain_runs=1):
+def forced(
+    name, arguments, code, flags=(), end=CRASHED, report=False, collectors=COLLECTORS, runs=1, plain_runs=1
+):
     """report: the VM writes one, as of each crash that it notices. runs: with the agent, all of which must be right;
     plain_runs: without it, of which one must, as the JVM's own end is not always what it should be."""
     for collector in collectors:
+
         def body(t, collector=collector):
             error_file = t.path("hs_err.txt")
             all_flags = [f"-XX:+Use{collector}GC", "-Xmx48m", f"-XX:ErrorFile={error_file}", *flags]
@@ -63,17 +79,25 @@ def forced(name, arguments, code, flags=(), end=CRASHED, report=False, collector
                 if "fatal error" not in plain.stdout or not left:
                     break
                 t.clear()
-            expect(plain.returncode == code, f"without the agent it ends with {plain.returncode}: {tail(plain.stdout)}")
+            expect(
+                plain.returncode == code,
+                f"without the agent it ends with {plain.returncode}: {tail(plain.stdout)}",
+            )
             check_error_file(error_file, report)
             for _ in range(runs):
                 t.clear()
-                traced = run(java_command("Ends", arguments, all_flags, f"file={t.path('trace')}"), cwd=t.folder)
+                traced = run(
+                    java_command("Ends", arguments, all_flags, f"file={t.path('trace')}"), cwd=t.folder
+                )
                 for what in ("stdout", "stderr"):
                     mine, theirs = without_numbers(getattr(traced, what)), without_numbers(getattr(plain, what))
                     expect(mine == theirs, f"{what} differs: {mine!r}, without the agent {theirs!r}")
-                expect(traced.returncode == code, f"ended with {traced.returncode}, without the agent with {code}")
+                expect(
+                    traced.returncode == code, f"ended with {traced.returncode}, without the agent with {code}"
+                )
                 check_error_file(error_file, report)
                 check_front(t.path("trace"), end)
+
         add(f"With {collector} program and trace end as they should {name}", body)
 
 
@@ -84,8 +108,20 @@ forced("when native code calls exit", ("native-exit",), 5, end=EXITED, runs=5, p
 forced("when native code ends it without exit handlers", ("native-_exit",), 6, collectors=("G1",))
 forced("when native code aborts", ("abort", "gc"), -signal.SIGABRT, CRASHES, collectors=("Parallel",))
 forced("when native code makes the JVM crash", ("segv", "gc"), 1, CRASHES, report=True)
-forced("with -XX:+ExitOnOutOfMemoryError", ("fill",), 3, (*OUT_OF_MEMORY, "-XX:+ExitOnOutOfMemoryError"), end=EXITED)
-forced("with -XX:+CrashOnOutOfMemoryError", ("fill",), 1, (*OUT_OF_MEMORY, *CRASHES, "-XX:+CrashOnOutOfMemoryError"), report=True)
+forced(
+    "with -XX:+ExitOnOutOfMemoryError",
+    ("fill",),
+    3,
+    (*OUT_OF_MEMORY, "-XX:+ExitOnOutOfMemoryError"),
+    end=EXITED,
+)
+forced(
+    "with -XX:+CrashOnOutOfMemoryError",
+    ("fill",),
+    1,
+    (*OUT_OF_MEMORY, *CRASHES, "-XX:+CrashOnOutOfMemoryError"),
+    report=True,
+)
 
 
 def crash_once(t, collector, seconds):
@@ -93,7 +129,9 @@ def crash_once(t, collector, seconds):
     t.clear()
     flags = (f"-XX:+Use{collector}GC", "-Xmx48m", f"-XX:ErrorFile={t.path('hs_err.txt')}", *CRASHES)
     command = java_command("Ends", ("forever", "gc"), flags, f"file={t.path('trace')}")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder
+    ) as process:
         try:
             while process.stdout.readline() != "running\n":
                 expect(process.poll() is None, "the program did not start")
@@ -112,6 +150,7 @@ def crashes(collector):
         randomly = random.Random(collector)
         for _ in range(4):
             crash_once(t, collector, randomly.random() * 0.3)
+
     add(f"With {collector} program and trace end as they should when the JVM crashes anywhere", body)
 
 
@@ -125,14 +164,24 @@ def filled(objects):
 
 def dump_of_no_memory(collector):
     """The JVM makes no collection for this dump: it has what the last one left, and the little that was made since then."""
+
     def body(t):
         path, trace = t.path("oom.hprof"), t.path("trace")
-        flags = (f"-XX:+Use{collector}GC", "-Xmx48m", *OUT_OF_MEMORY, "-XX:+HeapDumpOnOutOfMemoryError", f"-XX:HeapDumpPath={path}",
-                 "-XX:+ExitOnOutOfMemoryError")
+        flags = (
+            f"-XX:+Use{collector}GC",
+            "-Xmx48m",
+            *OUT_OF_MEMORY,
+            "-XX:+HeapDumpOnOutOfMemoryError",
+            f"-XX:HeapDumpPath={path}",
+            "-XX:+ExitOnOutOfMemoryError",
+        )
         plain = run(java_command("Ends", ("alone",), flags))
         os.remove(path)
         traced = run(java_command("Ends", ("alone",), flags, f"file={trace}"))
-        expect(traced.returncode == plain.returncode == 3, f"ended with {traced.returncode}, without the agent with {plain.returncode}")
+        expect(
+            traced.returncode == plain.returncode == 3,
+            f"ended with {traced.returncode}, without the agent with {plain.returncode}",
+        )
         for what in ("stdout", "stderr"):
             mine, theirs = (re.sub(r"\[.*\]", "[]", getattr(done, what)) for done in (traced, plain))
             expect(mine == theirs, f"{what} differs: {mine!r}, without the agent {theirs!r}")
@@ -141,11 +190,15 @@ def dump_of_no_memory(collector):
         expect(last["kind"] == "full", f"the last collection was {last}")
         dump, left = hprof.read(path), rebuilt_objects(trace, last["id"])
         new = {address for address in dump.objects if address not in left}
-        expect(filled(left) > 50_000 and len(new) < 500, f"{filled(left)} objects were kept, and {len(new)} made after the last collection")
+        expect(
+            filled(left) > 50_000 and len(new) < 500,
+            f"{filled(left)} objects were kept, and {len(new)} made after the last collection",
+        )
         for address in new:
             del dump.objects[address]
         lines = dump_differences(left, dump)
         expect(not lines, f"{len(lines)} differences:\n" + show(lines))
+
     add(f"With {collector} the dump of -XX:+HeapDumpOnOutOfMemoryError is the rebuilt heap", body)
 
 

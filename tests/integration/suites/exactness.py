@@ -27,11 +27,30 @@ def reserved_huge_pages():
         raise Skip(f"the machine has {free} reserved huge pages free, 80 are needed (sysctl vm.nr_hugepages)")
 
 
-def exact(name, main, arguments=(), flags=("-Xmx64m",), slow=False, log_says=None, log="gc*", collectors=COLLECTORS, needs=None):
+def exact(
+    name,
+    main,
+    arguments=(),
+    flags=("-Xmx64m",),
+    slow=False,
+    log_says=None,
+    log="gc*",
+    collectors=COLLECTORS,
+    needs=None,
+):
     """log_says: what the GC log, of the tags in log, must say for the test to have tested something. needs raises Skip."""
     for collector in collectors:
-        _exact(name if collector == COLLECTORS[0] else f"with {collector} {name}", collector, main, arguments, flags,
-               slow, log_says, log, needs)
+        _exact(
+            name if collector == COLLECTORS[0] else f"with {collector} {name}",
+            collector,
+            main,
+            arguments,
+            flags,
+            slow,
+            log_says,
+            log,
+            needs,
+        )
 
 
 def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs):
@@ -47,6 +66,7 @@ def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs)
             if not log_says or says(log, log_says):
                 return
         expect(False, f"in {ATTEMPTS} runs the GC log does not say {log_says!r}: the test tests nothing")
+
     add("The rebuilt heap is exact " + name, body, slow)
 
 
@@ -62,12 +82,33 @@ exact("when classes are unloaded by the hundred", "Unloading")
 exact("for Unsafe.allocateInstance", "UnsafeAllocate")
 exact("for objects locked and hashed while the collector runs", "Locks")
 exact("when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"))
-exact("when survivors overflow at the first copy", "Survivors",
-      flags=("-Xmx64m", "-Xmn12m", "-XX:SurvivorRatio=4", "-XX:MaxTenuringThreshold=1", "-XX:-UseAdaptiveSizePolicy"))
-exact("when promotion fails", "PromotionFailure", (4, 500_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      log_says="Promotion failed", collectors=("Parallel", "Serial"))
-exact("when objects cannot be evacuated", "PromotionFailure", (20, 300_000), ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-      log_says="To-space exhausted", collectors=("G1",))
+exact(
+    "when survivors overflow at the first copy",
+    "Survivors",
+    flags=(
+        "-Xmx64m",
+        "-Xmn12m",
+        "-XX:SurvivorRatio=4",
+        "-XX:MaxTenuringThreshold=1",
+        "-XX:-UseAdaptiveSizePolicy",
+    ),
+)
+exact(
+    "when promotion fails",
+    "PromotionFailure",
+    (4, 500_000),
+    ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+    log_says="Promotion failed",
+    collectors=("Parallel", "Serial"),
+)
+exact(
+    "when objects cannot be evacuated",
+    "PromotionFailure",
+    (20, 300_000),
+    ("-Xms64m", "-Xmx64m", "-Xmn24m"),
+    log_says="To-space exhausted",
+    collectors=("G1",),
+)
 
 
 def most_memory(test, jdk):
@@ -88,64 +129,128 @@ def staying(test):
 
 
 exact("after many full collections of a dense old generation", "DenseOld")
-exact("after many full collections with a large dead wood allowance", "DenseOld",
-      flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"))
+exact(
+    "after many full collections with a large dead wood allowance",
+    "DenseOld",
+    flags=("-Xmx96m", "-XX:MarkSweepDeadRatio=20", "-XX:MarkSweepAlwaysCompactCount=100"),
+)
 exact("for finalizers and weak, soft and phantom references", "References")
 exact("for objects that deoptimization recreates", "Deopt")
 exact("after OutOfMemoryErrors that were caught", "Oom", flags=("-Xmx48m",))
 
 for flag, words in (
-        ("-Xint", "in the interpreter"),
-        ("-XX:TieredStopAtLevel=1", "with C1 only"),
-        ("-XX:-TieredCompilation", "with C2 only"),
-        ("-Xcomp", "with everything compiled"),
-        ("-XX:-UseCompressedOops", "with uncompressed references"),
-        ("-XX:-UseCompressedClassPointers", "with uncompressed class pointers"),
-        ("-XX:ObjectAlignmentInBytes=16", "with objects aligned to 16 bytes"),
-        ("-Xshare:off", "without the archive of shared classes"),
-        ("-XX:TLABSize=2k -XX:-ResizeTLAB -XX:MinTLABSize=2k", "with tiny TLABs"),
-        ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=50", "with wasteful TLABs"),
-        ("-XX:ParallelGCThreads=1", "with one GC worker"),
-        ("-XX:ParallelGCThreads=8", "with eight GC workers"),
-        ("-XX:-DoEscapeAnalysis", "without escape analysis"),
-        ("-XX:-ReduceInitialCardMarks", "with card marks on new objects"),
-        ("-XX:+UseNUMA", "with NUMA spaces asked for"),
-        ("-XX:+AlwaysPreTouch -Xms64m", "with a heap of fixed size"),
-        ("-XX:-UsePerfData -Xss512k", "without performance counters"),
+    ("-Xint", "in the interpreter"),
+    ("-XX:TieredStopAtLevel=1", "with C1 only"),
+    ("-XX:-TieredCompilation", "with C2 only"),
+    ("-Xcomp", "with everything compiled"),
+    ("-XX:-UseCompressedOops", "with uncompressed references"),
+    ("-XX:-UseCompressedClassPointers", "with uncompressed class pointers"),
+    ("-XX:ObjectAlignmentInBytes=16", "with objects aligned to 16 bytes"),
+    ("-Xshare:off", "without the archive of shared classes"),
+    ("-XX:TLABSize=2k -XX:-ResizeTLAB -XX:MinTLABSize=2k", "with tiny TLABs"),
+    ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=50", "with wasteful TLABs"),
+    ("-XX:ParallelGCThreads=1", "with one GC worker"),
+    ("-XX:ParallelGCThreads=8", "with eight GC workers"),
+    ("-XX:-DoEscapeAnalysis", "without escape analysis"),
+    ("-XX:-ReduceInitialCardMarks", "with card marks on new objects"),
+    ("-XX:+UseNUMA", "with NUMA spaces asked for"),
+    ("-XX:+AlwaysPreTouch -Xms64m", "with a heap of fixed size"),
+    ("-XX:-UsePerfData -Xss512k", "without performance counters"),
 ):
     steps = 20_000 if flag in ("-Xint", "-Xcomp") else 150_000
     heap = "-Xmx96m" if "Compressed" in flag or "Alignment" in flag else "-Xmx64m"
     exact(words, "Mix", (steps,), (heap, *flag.split()), slow="card" in words or "performance" in words)
 
-exact("for eight threads without compressed references", "Threads", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
-exact("for eight threads with tiny TLABs", "Threads", flags=("-Xmx64m", "-XX:TLABSize=2k", "-XX:-ResizeTLAB"), slow=True)
+exact(
+    "for eight threads without compressed references",
+    "Threads",
+    flags=("-Xmx96m", "-XX:-UseCompressedOops"),
+    slow=True,
+)
+exact(
+    "for eight threads with tiny TLABs",
+    "Threads",
+    flags=("-Xmx64m", "-XX:TLABSize=2k", "-XX:-ResizeTLAB"),
+    slow=True,
+)
 exact("for eight threads in the interpreter", "Threads", flags=("-Xmx64m", "-Xint"), slow=True)
-exact("for locked objects without compressed references", "Locks", flags=("-Xmx96m", "-XX:-UseCompressedOops"), slow=True)
+exact(
+    "for locked objects without compressed references",
+    "Locks",
+    flags=("-Xmx96m", "-XX:-UseCompressedOops"),
+    slow=True,
+)
 exact("for a heap above 32 GB of addresses", "Mix", flags=("-Xmx33g", "-Xmn16m"), slow=True)
-exact("for a heap above 32 GB with references compressed by alignment", "Mix",
-      flags=("-Xmx40g", "-Xmn16m", "-XX:ObjectAlignmentInBytes=16"), slow=True)
-exact("with transparent huge pages", "Mix", flags=("-Xmx64m", "-XX:+UseTransparentHugePages"), log="gc+init",
-      log_says=r"Large Page Support: Enabled \(Transparent\)")
-exact("with reserved huge pages", "Mix", flags=("-Xmx64m", "-XX:+UseHugeTLBFS", "-XX:+UseLargePages"), log="gc+init",
-      log_says=r"Large Page Support: Enabled \(Explicit\)", needs=reserved_huge_pages)
+exact(
+    "for a heap above 32 GB with references compressed by alignment",
+    "Mix",
+    flags=("-Xmx40g", "-Xmn16m", "-XX:ObjectAlignmentInBytes=16"),
+    slow=True,
+)
+exact(
+    "with transparent huge pages",
+    "Mix",
+    flags=("-Xmx64m", "-XX:+UseTransparentHugePages"),
+    log="gc+init",
+    log_says=r"Large Page Support: Enabled \(Transparent\)",
+)
+exact(
+    "with reserved huge pages",
+    "Mix",
+    flags=("-Xmx64m", "-XX:+UseHugeTLBFS", "-XX:+UseLargePages"),
+    log="gc+init",
+    log_says=r"Large Page Support: Enabled \(Explicit\)",
+    needs=reserved_huge_pages,
+)
 SHRINKS = ("-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10")
-exact("with an old generation that grows and shrinks", "Regions", (3,), ("-Xms8m", "-Xmx256m", *SHRINKS), log="gc=debug,gc+heap=trace",
-      log_says=r"(?s)Expanding .*Shrinking ", collectors=("Parallel", "Serial"), slow=True)
+exact(
+    "with an old generation that grows and shrinks",
+    "Regions",
+    (3,),
+    ("-Xms8m", "-Xmx256m", *SHRINKS),
+    log="gc=debug,gc+heap=trace",
+    log_says=r"(?s)Expanding .*Shrinking ",
+    collectors=("Parallel", "Serial"),
+    slow=True,
+)
 
 # What only G1 does. Its log shows that it was done.
-REGIONS = ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+UnlockExperimentalVMOptions",
-           "-XX:G1MixedGCLiveThresholdPercent=95",
-           "-XX:G1HeapWastePercent=1")
+REGIONS = (
+    "-Xmx128m",
+    "-XX:G1HeapRegionSize=1m",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:G1MixedGCLiveThresholdPercent=95",
+    "-XX:G1HeapWastePercent=1",
+)
 for name, flags, tags, words in (
-        ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
-        ("when remark frees regions and unloads classes", (), "gc=trace", r"Reclaimed empty old gen region"),
-        ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Reclaimed humongous region"),
-        ("when old regions are left for the time that remains",
-         ("-Xmx256m", "-XX:MaxGCPauseMillis=4", "-XX:G1MixedGCCountTarget=100", "-XX:G1MixedGCLiveThresholdPercent=100",
-          "-XX:G1HeapWastePercent=0"), "gc+ergo+cset=trace", r"Prepared [1-9]\d* regions out of \d+ for optional evacuation"),
-        ("with strings deduplicated", ("-XX:+UseStringDeduplication",), "stringdedup", r"Deduplication .*, [1-9]\d*/\S+ \(deduped\)"),
-        ("with a heap that grows and shrinks", ("-Xms8m", "-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10"),
-         "gc+ergo+heap=debug", r"(?s)Expand the heap.*Shrink the heap"),
-        ("with one GC worker and mixed pauses", ("-XX:ParallelGCThreads=1",), "gc", r"Pause Young \(Mixed\)"),
+    ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
+    ("when remark frees regions and unloads classes", (), "gc=trace", r"Reclaimed empty old gen region"),
+    ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Reclaimed humongous region"),
+    (
+        "when old regions are left for the time that remains",
+        (
+            "-Xmx256m",
+            "-XX:MaxGCPauseMillis=4",
+            "-XX:G1MixedGCCountTarget=100",
+            "-XX:G1MixedGCLiveThresholdPercent=100",
+            "-XX:G1HeapWastePercent=0",
+        ),
+        "gc+ergo+cset=trace",
+        r"Prepared [1-9]\d* regions out of \d+ for optional evacuation",
+    ),
+    (
+        "with strings deduplicated",
+        ("-XX:+UseStringDeduplication",),
+        "stringdedup",
+        r"Deduplication .*, [1-9]\d*/\S+ \(deduped\)",
+    ),
+    (
+        "with a heap that grows and shrinks",
+        ("-Xms8m", "-XX:MinHeapFreeRatio=5", "-XX:MaxHeapFreeRatio=10"),
+        "gc+ergo+heap=debug",
+        r"(?s)Expand the heap.*Shrink the heap",
+    ),
+    ("with one GC worker and mixed pauses", ("-XX:ParallelGCThreads=1",), "gc", r"Pause Young \(Mixed\)"),
 ):
     exact(name, "Regions", (4,), (*REGIONS, *flags), log_says=words, log=tags, collectors=("G1",))

@@ -8,8 +8,20 @@ import time
 
 from judge.exact import judge
 from judge.host import MemoryLimit
-from judge.world import (JAVA_AGENT, JDK, NEIGHBOUR, add, analyze_json, expect, java_command, run, run_traced, tail, test,
-                         verified)
+from judge.world import (
+    JAVA_AGENT,
+    JDK,
+    NEIGHBOUR,
+    add,
+    analyze_json,
+    expect,
+    java_command,
+    run,
+    run_traced,
+    tail,
+    test,
+    verified,
+)
 from suites.exactness import COLLECTORS
 
 RECORDING = "recording.jfr"
@@ -33,17 +45,23 @@ def check_neighbour(t):
     """The other agent did all that it is for; returns its counts."""
     with open(t.path(COUNTS), encoding="utf-8") as file:
         counts = dict(line.split() for line in file)
-    expect(len(counts) == 8 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}")
+    expect(
+        len(counts) == 8 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}"
+    )
     return counts
 
 
 def beside(name, main, flags, check=None, heap="-Xmx64m"):
     """The program with something beside it is the same with and without our agent, whose trace is exact."""
     for collector in COLLECTORS:
+
         def body(t, collector=collector):
             all_flags = (f"-XX:+Use{collector}GC", heap, *flags)
             plain = run(java_command(main, (), all_flags), cwd=t.folder)
-            expect(plain.returncode == 0, f"without the agent it ends with {plain.returncode}: {tail(plain.stderr)}")
+            expect(
+                plain.returncode == 0,
+                f"without the agent it ends with {plain.returncode}: {tail(plain.stderr)}",
+            )
             trace, done = run_traced(t, main, (), all_flags)
             for what in ("stdout", "stderr"):
                 mine, theirs = getattr(done, what), getattr(plain, what)
@@ -51,6 +69,7 @@ def beside(name, main, flags, check=None, heap="-Xmx64m"):
             if check:
                 check(t)
             expect(judge(t.folder, trace) > 0, "nothing was judged")
+
         add(f"With {collector} the heap is exact when the JVM has {name}", body)
 
 
@@ -64,7 +83,10 @@ def true_sites(name, flags, collector="Parallel", versions=6, objects=20_000):
         flags_ = (f"-XX:+Use{collector}GC", "-Xmx64m", f"-javaagent:{JAVA_AGENT}", *flags)
         trace, done = run_traced(t, "Redefine", (versions, objects), flags_, judged=False)
         verified(trace)
-        expected = {(m[1], f"({m[3]})"): int(m[2]) for m in re.finditer(r"^expect (\S+) (\d+) (\d+)$", done.stdout, re.M)}
+        expected = {
+            (m[1], f"({m[3]})"): int(m[2])
+            for m in re.finditer(r"^expect (\S+) (\d+) (\d+)$", done.stdout, re.M)
+        }
         expect(len(expected) == 2 * versions, f"the program printed {done.stdout!r}")
         found = {}
         for row in analyze_json("sites", trace, "--top", "0")["sites"]:
@@ -73,8 +95,13 @@ def true_sites(name, flags, collector="Parallel", versions=6, objects=20_000):
                 place = re.fullmatch(rf"Maker\.{method}\(Maker\.java:(\d+)\)", row["site"])
                 key = row["class"], f"({place[1]})" if place else row["site"]
                 found[key] = found.get(key, 0) + row["objects"]
-        wrong = {key: (found.get(key), expected.get(key)) for key in found.keys() | expected.keys() if found.get(key) != expected.get(key)}
+        wrong = {
+            key: (found.get(key), expected.get(key))
+            for key in found.keys() | expected.keys()
+            if found.get(key) != expected.get(key)
+        }
         expect(not wrong, f"objects at (line), true numbers: {wrong}")
+
     add(f"Objects made by redefined methods have the lines of their version {name}", body)
 
 
@@ -92,16 +119,30 @@ def small_container(collector, flags, main="Locks"):
         with MemoryLimit(t, LIMIT) as limit:
             command = (*limit.command, "taskset", "-c", str(min(os.sched_getaffinity(0))))
             plain = run([*command, *java_command(main, (), flags)])
-            expect(plain.returncode == 0, f"without the agent it ends with {plain.returncode}: {tail(plain.stderr)}")
-            trace, done = run_traced(t, main, (), (*flags, f"-Xlog:gc*:file={t.path('gc.log')}"), before=command)
-            expect((done.stdout, done.stderr) == (plain.stdout, plain.stderr), f"{tail(done.stdout)!r} {tail(done.stderr)!r}")
+            expect(
+                plain.returncode == 0,
+                f"without the agent it ends with {plain.returncode}: {tail(plain.stderr)}",
+            )
+            trace, done = run_traced(
+                t, main, (), (*flags, f"-Xlog:gc*:file={t.path('gc.log')}"), before=command
+            )
+            expect(
+                (done.stdout, done.stderr) == (plain.stdout, plain.stderr),
+                f"{tail(done.stdout)!r} {tail(done.stderr)!r}",
+            )
             expect(0 < limit.peak() <= LIMIT, f"{limit.peak()} bytes were used")
         with open(t.path("gc.log"), encoding="utf-8") as file:
             log = file.read()
-        expect(f"Using {collector}" in log and " total, 1 available" in log, f"the JVM runs with {tail(log[:600])}")
+        expect(
+            f"Using {collector}" in log and " total, 1 available" in log, f"the JVM runs with {tail(log[:600])}"
+        )
         expect(f"Memory: {LIMIT >> 20}M" in log, f"the JVM does not see the limit: {tail(log[:600])}")
         expect(judge(t.folder, trace) > 0, "nothing was judged")
-    add(f"With one core, {LIMIT >> 20} MB of memory and {' '.join(flags) or 'default options'} the heap is exact", body)
+
+    add(
+        f"With one core, {LIMIT >> 20} MB of memory and {' '.join(flags) or 'default options'} the heap is exact",
+        body,
+    )
 
 
 small_container("Serial", ())  # what the JVM chooses on such a machine
@@ -159,11 +200,15 @@ def forks(name, options, collector, daemons=20):
         for pid in alive:
             kept = [path for path in open_files(pid) if path.startswith(t.folder + "/trace")]
             expect(not kept, f"process {pid} keeps {kept} open")
-        wait_until(lambda: all(os.path.exists(f"{left}.{n}") and os.path.getsize(f"{left}.{n}") for n in numbers), "a daemon did not come to its end")
+        wait_until(
+            lambda: all(os.path.exists(f"{left}.{n}") and os.path.getsize(f"{left}.{n}") for n in numbers),
+            "a daemon did not come to its end",
+        )
         wait_until(lambda: not any(open_files(n) for n in numbers), "a daemon hangs in its end")
         expect(digest(t.folder) == files, "the trace changed after the JVM had ended")
         expect(done.stderr == "", f"stderr: {tail(done.stderr)}")
         verified(trace)
+
     add(f"Forked daemons outlive the JVM and leave {name} alone", body)
 
 
@@ -176,8 +221,14 @@ def short_threads(t):
     trace, done = run_traced(t, "ShortThreads", (5000,), judged=False)
     verified(trace)
     # One that allocates nothing is not in a trace.
-    jvm = {m[3]: (int(m[1]), int(m[2])) for m in re.finditer(r"^thread (\d+) ([1-9]\d*) (.+)$", done.stdout, re.M)}
+    jvm = {
+        m[3]: (int(m[1]), int(m[2])) for m in re.finditer(r"^thread (\d+) ([1-9]\d*) (.+)$", done.stdout, re.M)
+    }
     expect(len(jvm) == 4950, f"the program printed {tail(done.stdout)!r}")
-    traced = {row["name"]: (row["java_id"], row["bytes"]) for row in analyze_json("threads", trace)["threads"] if row["name"] in jvm}
+    traced = {
+        row["name"]: (row["java_id"], row["bytes"])
+        for row in analyze_json("threads", trace)["threads"]
+        if row["name"] in jvm
+    }
     wrong = {name: (traced.get(name), jvm[name]) for name in jvm if traced.get(name) != jvm[name]}
     expect(not wrong, f"{len(wrong)} threads with other bytes (traced, JVM), such as {list(wrong.items())[:3]}")

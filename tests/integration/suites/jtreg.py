@@ -20,7 +20,9 @@ def short(t, *options):
     done = run([JTREG, "--jdk", os.path.realpath(JDK), "--short", "--out", t.folder, *options], timeout=3000)
     if done.returncode == MISSING:
         raise Skip(tail(done.stderr, 2).replace("\n", "; "))
-    expect(done.returncode == 0, f"ended with {done.returncode}\n{tail(done.stdout, 40)}\n{tail(done.stderr, 30)}")
+    expect(
+        done.returncode == 0, f"ended with {done.returncode}\n{tail(done.stdout, 40)}\n{tail(done.stderr, 30)}"
+    )
     name = "other" + ("-agent" if options else "")
     data = jtreg_page.load(t.folder, name)
     tally = jtreg_page.counts(data)
@@ -44,10 +46,30 @@ def traced(t):
 
 @test("The JVM of a jtreg test is traced, and sampled where the agent would refuse it")
 def modes(t):
-    jdk = jtreg_run.traced_jdk(os.path.realpath(JDK), os.path.realpath(os.path.join(ROOT, "build", "libanttracks.so")), t.path("jdk"), t.folder)
-    for flag, mode in (("-XX:+UseSerialGC", "full"), ("-XX:+UseEpsilonGC", "sample"), ("-XX:-UseTLAB", "sample")):
-        process = subprocess.Popen([jdk + "/bin/java", "-XX:+UnlockExperimentalVMOptions", flag, "-XX:TieredStopAtLevel=1", "-version"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder)
+    jdk = jtreg_run.traced_jdk(
+        os.path.realpath(JDK),
+        os.path.realpath(os.path.join(ROOT, "build", "libanttracks.so")),
+        t.path("jdk"),
+        t.folder,
+    )
+    for flag, mode in (
+        ("-XX:+UseSerialGC", "full"),
+        ("-XX:+UseEpsilonGC", "sample"),
+        ("-XX:-UseTLAB", "sample"),
+    ):
+        process = subprocess.Popen(
+            [
+                jdk + "/bin/java",
+                "-XX:+UnlockExperimentalVMOptions",
+                flag,
+                "-XX:TieredStopAtLevel=1",
+                "-version",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=t.folder,
+        )
         said = process.communicate()
         expect(process.returncode == 0 and "anttracks]" not in said[1], f"{flag}: {process.returncode} {said}")
         done = run([ANALYZER, "info", "--json", t.path(f"{process.pid}.trace")])
@@ -64,10 +86,13 @@ def wrong_trace(t):
     scratch, bad = t.path("scratch"), t.path("bad")
     with jtreg_run.Traces(os.path.realpath(ANALYZER), scratch, bad) as traces:
         shutil.copy(trace, os.path.join(scratch, f"{gone.pid}.trace"))
-    expect(traces.counts["verified"] == 1 and not traces.wrong and os.listdir(scratch) == [], f"{traces.counts} {traces.wrong}")
+    expect(
+        traces.counts["verified"] == 1 and not traces.wrong and os.listdir(scratch) == [],
+        f"{traces.counts} {traces.wrong}",
+    )
     with open(trace, "rb") as file:
         content = bytearray(file.read())
-    content[len(content) // 2] ^= 0xff
+    content[len(content) // 2] ^= 0xFF
     with jtreg_run.Traces(os.path.realpath(ANALYZER), scratch, bad) as traces:
         with open(os.path.join(scratch, f"{gone.pid}.trace"), "wb") as file:
             file.write(content)
@@ -86,14 +111,22 @@ def exited_trace(t):
     gone.wait()
     with jtreg_run.Traces(os.path.realpath(ANALYZER), scratch, bad) as traces:
         shutil.move(trace, os.path.join(scratch, f"{gone.pid}.trace"))
-    expect(traces.counts["verified"] == traces.counts["exited"] == 1 and not traces.wrong, f"{traces.counts} {traces.wrong}")
+    expect(
+        traces.counts["verified"] == traces.counts["exited"] == 1 and not traces.wrong,
+        f"{traces.counts} {traces.wrong}",
+    )
 
 
 def results(image="a", traces=None, **by_test):
     """Made-up results of one collector; a name's `_` stands for `/`."""
-    entries = {name.replace("_", "/") + ".java": {"result": result, "seconds": 1.0, "detail": "" if result == "passed" else "why"}
-               for name, result in by_test.items()}
-    return {"jvm": "a VM", "image": image, "date": "2000-01-01", "results": {"own": entries}} | ({"traces": traces} if traces else {})
+    entries = {
+        name.replace("_", "/")
+        + ".java": {"result": result, "seconds": 1.0, "detail": "" if result == "passed" else "why"}
+        for name, result in by_test.items()
+    }
+    return {"jvm": "a VM", "image": image, "date": "2000-01-01", "results": {"own": entries}} | (
+        {"traces": traces} if traces else {}
+    )
 
 
 @test("A jtreg failure is new when the test passes without the patch")
@@ -104,15 +137,32 @@ def new_failures(t):
     text, fine = jtreg_page.summary(t.folder, "release", data)
     fresh = [test_ for _, test_, _ in jtreg_page.new_failures(t.folder, "release", data)]
     expect(fresh == ["gc/A.java", "gc/C.java"] and not fine, f"{fresh} {text}")
-    expect("new: own: gc/A.java" in text and "release: 1 passed, 2 failed, 1 error; 2 new failures" in text, text)
+    expect(
+        "new: own: gc/A.java" in text and "release: 1 passed, 2 failed, 1 error; 2 new failures" in text, text
+    )
     text, fine = jtreg_page.summary(t.folder, "release", results(gc_B="failed", gc_D="passed"))
     expect(fine, f"a failure that stock has, too: {text}")
-    traces = {"verified": 1, "killed": 0, "exited": 0, "empty": 0, "bytes": 9, "largest": 9, "wrong": [{"trace": "x", "said": "an overlap"}]}
+    traces = {
+        "verified": 1,
+        "killed": 0,
+        "exited": 0,
+        "empty": 0,
+        "bytes": 9,
+        "largest": 9,
+        "wrong": [{"trace": "x", "said": "an overlap"}],
+    }
     text, fine = jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))
     expect(not fine and "an overlap" in text, f"a wrong trace: {text}")
     traces = traces | {"wrong": []}
-    expect(jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))[1], "a whole trace")
-    expect(not jtreg_page.summary(t.folder, "release-agent", results(traces=traces | {"verified": 0}, gc_D="passed"))[1], "no trace at all")
+    expect(
+        jtreg_page.summary(t.folder, "release-agent", results(traces=traces, gc_D="passed"))[1], "a whole trace"
+    )
+    expect(
+        not jtreg_page.summary(
+            t.folder, "release-agent", results(traces=traces | {"verified": 0}, gc_D="passed")
+        )[1],
+        "no trace at all",
+    )
 
 
 @test("jtreg's results replace those of the same JDK, and failures are not forgotten")
@@ -122,7 +172,12 @@ def merged(t):
 
     jtreg_page.merge(t.folder, "release", results(gc_A="failed", gc_B="passed"))
     jtreg_page.merge(t.folder, "release", results(gc_A="passed"))
-    expect(now()["gc/A.java"]["result"] == "passed" and now()["gc/A.java"]["before"] == 1 and now()["gc/B.java"]["result"] == "passed", f"{now()}")
+    expect(
+        now()["gc/A.java"]["result"] == "passed"
+        and now()["gc/A.java"]["before"] == 1
+        and now()["gc/B.java"]["result"] == "passed",
+        f"{now()}",
+    )
     jtreg_page.merge(t.folder, "release", results(gc_A="passed"))
     expect(now()["gc/A.java"]["before"] == 1, f"{now()}")
     jtreg_page.merge(t.folder, "release", results(image="b", gc_B="failed"))
@@ -135,10 +190,18 @@ def page(t):
     entry = {"result": "passed", "seconds": 1.0, "detail": ""}
     base = {"jvm": "a VM", "image": "a", "date": "2000-01-01"}
     jtreg_page.merge(t.folder, "stock", base | {"results": {"g1": {test_: entry}}})
-    jtreg_page.merge(t.folder, "release", base | {"results": {"g1": {test_: entry | {"result": "failed", "detail": "an assertion"}}}})
+    jtreg_page.merge(
+        t.folder,
+        "release",
+        base | {"results": {"g1": {test_: entry | {"result": "failed", "detail": "an assertion"}}}},
+    )
     text = jtreg_page.page(t.folder)
-    for words in (f"| `{test_}` | g1 | ok | FAILED |", f"| `release` | g1 | `{test_}` | failed: an assertion | **new** |",
-                  "| `release` | a VM | 2000-01-01 | 0 | 0 | 1 | 1 | – | – |", "Not run: `release-agent`"):
+    for words in (
+        f"| `{test_}` | g1 | ok | FAILED |",
+        f"| `release` | g1 | `{test_}` | failed: an assertion | **new** |",
+        "| `release` | a VM | 2000-01-01 | 0 | 0 | 1 | 1 | – | – |",
+        "Not run: `release-agent`",
+    ):
         expect(words in text, f"{words!r} is not in\n{text}")
 
 
@@ -150,7 +213,13 @@ def plan(t):
         nested = [(a, b) for a in tests for b in tests if a != b and jtreg_list.inside(a, b)]
         expect(not nested, f"{collector}: {nested}")
     for collector, tests in jtreg_list.SHORT.items():
-        expect(all(any(jtreg_list.inside(test_, entry) for entry in full[collector]) for test_ in tests), f"{collector}: the short subset has others")
+        expect(
+            all(any(jtreg_list.inside(test_, entry) for entry in full[collector]) for test_ in tests),
+            f"{collector}: the short subset has others",
+        )
     test_ = "compiler/escapeAnalysis/TestGetClass.java"
     expect(jtreg_list.plan([test_]) == {"parallel": [test_], "g1": [test_]}, f"{jtreg_list.plan([test_])}")
-    expect(jtreg_list.plan(["gc/other.java"]) == {"own": ["gc/other.java"]}, f"{jtreg_list.plan(['gc/other.java'])}")
+    expect(
+        jtreg_list.plan(["gc/other.java"]) == {"own": ["gc/other.java"]},
+        f"{jtreg_list.plan(['gc/other.java'])}",
+    )

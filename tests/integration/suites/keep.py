@@ -60,8 +60,11 @@ def rows(trace, by, *arguments):
 def check_same_heap(whole, kept):
     for by in ("thread", "age", "site", "class"):
         expected, found = rows(whole, by), rows(kept, by)
-        expect(expected == found, f"heap --by {by}: only in the whole trace {sorted(expected - found)[:8]}, "
-               f"only in what is left {sorted(found - expected)[:8]}")
+        expect(
+            expected == found,
+            f"heap --by {by}: only in the whole trace {sorted(expected - found)[:8]}, "
+            f"only in what is left {sorted(found - expected)[:8]}",
+        )
     threads = {key for key, _, _ in rows(kept, "thread")}
     expect(sum(key.startswith("keeps-") for key in threads) > 2, f"too few threads: {threads}")
     ages = {key for key, _, _ in rows(kept, "age")}
@@ -69,7 +72,11 @@ def check_same_heap(whole, kept):
 
 
 def quality_of_gcs(trace):
-    return {row["gc"]: row for row in analyze_json("quality", trace)["rows"] if row["gc"] is not None and row["known"]}
+    return {
+        row["gc"]: row
+        for row in analyze_json("quality", trace)["rows"]
+        if row["gc"] is not None and row["known"]
+    }
 
 
 def unknown(row):
@@ -87,8 +94,10 @@ def check_same_quality(whole, kept):
     at = next(i for i, row in enumerate(rows_) if row["kind"] == "sync point")
     sync, before = rows_[at], expected[rows_[at - 1]["gc"] if at > 0 else min(found) - 1]
     expect(sync["known"] and 0 < sync["with_thread"] <= sync["with_time"], f"first sync point: {sync}")
-    expect(unknown(sync) == unknown(before),
-           f"unknown at the first sync point {unknown(sync)}, {unknown(before)} in the whole trace")
+    expect(
+        unknown(sync) == unknown(before),
+        f"unknown at the first sync point {unknown(sync)}, {unknown(before)} in the whole trace",
+    )
 
 
 def lost_without_origins(test, trace, whole):
@@ -99,7 +108,9 @@ def lost_without_origins(test, trace, whole):
         os.link(path, os.path.join(bare, os.path.basename(path)))
     bare_trace = os.path.join(bare, os.path.basename(trace))
     before = [row for row in rows(bare_trace, "thread") if row[0] == "<before trace>"]
-    expect(before and before[0] not in rows(whole, "thread"), f"nothing would be lost without origins: {before}")
+    expect(
+        before and before[0] not in rows(whole, "thread"), f"nothing would be lost without origins: {before}"
+    )
 
 
 def check_kept(test, trace, whole):
@@ -108,12 +119,15 @@ def check_kept(test, trace, whole):
     expect(first > 1, f"data files {list(data_files(trace))}: too few were deleted, the test tests nothing")
     expect(counters["folded_files"] >= first and counters["unfolded_files"] == 0, f"counters {counters}")
     expect(counters["fold_cpu_ns"] > 0, "a fold costs something")
-    expect(os.path.exists(f"{trace}.{first}.origins"), f"no origins of the first file: {sorted(os.listdir(test.folder))}")
+    expect(
+        os.path.exists(f"{trace}.{first}.origins"),
+        f"no origins of the first file: {sorted(os.listdir(test.folder))}",
+    )
     left = [name for name in os.listdir(test.folder) if ".tmp" in name]
     expect(not left, f"left over: {left}")
     for name in os.listdir(test.folder):
         if name.endswith(".origins"):
-            expect(os.path.exists(test.path(name[:-len(".origins")])), f"{name} outlived its data file")
+            expect(os.path.exists(test.path(name[: -len(".origins")])), f"{name} outlived its data file")
     verified(trace)
     check_same_heap(whole, trace)
     check_same_quality(whole, trace)
@@ -124,11 +138,18 @@ def keeps(name, main, arguments, flags, size, dev=0.1, slow=False, collector=PAR
     def body(test):
         trace = test.path("trace")
         with WholeTrace(trace, test.path("whole")) as whole, SizeWatch(trace, size + int(size * dev)):
-            _, done = run_traced(test, main, arguments, [collector, *flags],
-                                 f",maxsize={size // 1024}K,dev={dev},keep=yes", judged=False)
+            _, done = run_traced(
+                test,
+                main,
+                arguments,
+                [collector, *flags],
+                f",maxsize={size // 1024}K,dev={dev},keep=yes",
+                judged=False,
+            )
         expect(done.stderr == "", f"stderr: {tail(done.stderr)}")
         verified(whole.path)
         check_kept(test, trace, whole.path)
+
     add("With keep=yes thread and time of live objects survive the files that knew them, " + name, body, slow)
 
 
@@ -138,5 +159,10 @@ keeps("for threads that keep windows of objects", *WINDOWS, 14 * MB)
 keeps("with G1, which moves old objects, too", *WINDOWS, 14 * MB, collector="-XX:+UseG1GC")
 keeps("with Serial", *WINDOWS, 14 * MB, slow=True, collector="-XX:+UseSerialGC")
 keeps("in four files", *WINDOWS, 12 * MB, 0.25, slow=True)
-keeps("when full collections move everything and interrupt sync points", "Windows", (6, 2_000_000, 20_000, 150),
-      ("-Xmx32m", "-Xmn4m"), 12 * MB)
+keeps(
+    "when full collections move everything and interrupt sync points",
+    "Windows",
+    (6, 2_000_000, 20_000, 150),
+    ("-Xmx32m", "-Xmn4m"),
+    12 * MB,
+)

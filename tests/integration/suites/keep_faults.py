@@ -10,7 +10,19 @@ import time
 from judge.attached import until
 from judge.host import MemoryLimit, state_of_process
 from judge.rotated import Running, SizeWatch, data_files, plain_output
-from judge.world import AGENT, ANALYZER, Failure, analyze, analyze_json, expect, java_command, run, tail, test, verified
+from judge.world import (
+    AGENT,
+    ANALYZER,
+    Failure,
+    analyze,
+    analyze_json,
+    expect,
+    java_command,
+    run,
+    tail,
+    test,
+    verified,
+)
 
 MB = 1 << 20
 BOUND = "maxsize=8M,keep=yes"
@@ -41,15 +53,18 @@ def left_over(t):
     with open(os.path.join(t.path("agent"), "pids"), encoding="utf-8") as file:
         pids = file.read().split()
     expect(pids, "nothing was folded: the test tests nothing")
-    return ([pid for pid in pids if os.path.exists(f"/proc/{pid}")]
-            + [name for name in os.listdir(t.folder) if ".tmp" in name or name.endswith(".origins")])
+    return [pid for pid in pids if os.path.exists(f"/proc/{pid}")] + [
+        name for name in os.listdir(t.folder) if ".tmp" in name or name.endswith(".origins")
+    ]
 
 
 @test("keep=yes without anttracks beside the agent is refused by name, and no file is made")
 def no_program(t):
     agent = agent_with(t, None)
     done = run(command(agent, f"file={t.path('trace')},{BOUND}"), cwd=t.folder)
-    expect(done.returncode == 1 and "sum" not in done.stdout, f"ended with {done.returncode}: {tail(done.stdout)}")
+    expect(
+        done.returncode == 1 and "sum" not in done.stdout, f"ended with {done.returncode}: {tail(done.stdout)}"
+    )
     missing = os.path.join(os.path.dirname(agent), "anttracks")
     for word in ("keep=yes", missing):
         expect(word in done.stderr, f"{word!r} is not in {done.stderr!r}")
@@ -58,6 +73,7 @@ def no_program(t):
 
 def bad_fold(name, script, said):
     """The program ends as without the agent; stderr has one line with the words, and the bound holds throughout."""
+
     @test("A fold that " + name + " costs what it would have kept, not the program, and leaves nothing")
     def body(t):
         trace = t.path("trace")
@@ -65,7 +81,10 @@ def bad_fold(name, script, said):
         with SizeWatch(trace, LIMIT):
             done = run(command(agent, f"file={trace},{BOUND}"), cwd=t.folder)
         expected = plain_output(*PROGRAM)
-        expect((done.returncode, done.stdout) == expected, f"ended with {done.returncode}, {done.stdout!r}, not {expected}")
+        expect(
+            (done.returncode, done.stdout) == expected,
+            f"ended with {done.returncode}, {done.stdout!r}, not {expected}",
+        )
         lines = done.stderr.splitlines()
         expect(len(lines) == 1, f"stderr: {tail(done.stderr)}")
         for word in ("keep=yes", trace, said):
@@ -90,8 +109,14 @@ def killed(t):
     seen = 0
     for turn in range(8):
         t.clear()
-        with Running(t, t.path("trace"), "Windows", (6, 100_000_000, 20_000), ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
-                     "maxsize=12M,keep=yes") as running:
+        with Running(
+            t,
+            t.path("trace"),
+            "Windows",
+            (6, 100_000_000, 20_000),
+            ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
+            "maxsize=12M,keep=yes",
+        ) as running:
             running.wait_for_file(6)
             deadline = time.monotonic() + 20
             while not folds_of(running.pid) and time.monotonic() < deadline:
@@ -122,17 +147,28 @@ def folds_of(pid):
     return found
 
 
-@test("A fold goes before the program does: first where memory is short, last where time is, with bounds and without a core dump")
+@test(
+    "A fold goes before the program does: first where memory is short, last where time is, with bounds and without a core dump"
+)
 def lowered(t):
-    with Running(t, t.path("trace"), "Windows", (6, 100_000_000, 20_000), ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
-                 "maxsize=12M,keep=yes") as running:
+    with Running(
+        t,
+        t.path("trace"),
+        "Windows",
+        (6, 100_000_000, 20_000),
+        ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
+        "maxsize=12M,keep=yes",
+    ) as running:
         deadline = time.monotonic() + 120
         seen = None
         while seen != LOWERED and time.monotonic() < deadline and running.process.poll() is None:
             for pid in folds_of(running.pid):
                 seen = lowered_state(pid) or seen
             time.sleep(0.0005)
-        expect(seen == LOWERED, f"the last fold that was seen: {seen}, the program: {running.process.poll()} {tail(running.stderr())}")
+        expect(
+            seen == LOWERED,
+            f"the last fold that was seen: {seen}, the program: {running.process.poll()} {tail(running.stderr())}",
+        )
         expect(lowered_state(running.pid) not in (None, LOWERED), "the program itself is lowered")
 
 
@@ -152,11 +188,20 @@ def lowered_state(pid):
         return None
 
 
-@test("Where memory is short for program and fold together, the kernel kills the fold, and the program goes on", slow=True)
+@test(
+    "Where memory is short for program and fold together, the kernel kills the fold, and the program goes on",
+    slow=True,
+)
 def short_of_memory(t):
-    program = ("Windows", (4, 8_000_000, 1_000_000), ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"))
+    program = (
+        "Windows",
+        (4, 8_000_000, 1_000_000),
+        ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"),
+    )
     with MemoryLimit(t, None) as limit:
-        with Running(t, t.path("trace"), *program, "maxsize=64M,keep=yes,queue=4M", before=limit.command) as running:
+        with Running(
+            t, t.path("trace"), *program, "maxsize=64M,keep=yes,queue=4M", before=limit.command
+        ) as running:
             fold = first_fold(running)
             try:
                 limit.leave(ROOM)
@@ -166,8 +211,14 @@ def short_of_memory(t):
             finally:
                 os.kill(running.pid, signal.SIGCONT)
             code = running.finish()
-            expect(killed == 1, f"the kernel killed {killed} processes in the time of the first fold; the program ended with {code}")
-            expect((code, running.stdout()) == plain_output(*program), f"ended with {code}: {running.stdout()!r} {tail(running.stderr())}")
+            expect(
+                killed == 1,
+                f"the kernel killed {killed} processes in the time of the first fold; the program ended with {code}",
+            )
+            expect(
+                (code, running.stdout()) == plain_output(*program),
+                f"ended with {code}: {running.stdout()!r} {tail(running.stderr())}",
+            )
             lines = running.stderr().splitlines()
         expect(len(lines) == 1 and "keep=yes" in lines[0] and "it was killed" in lines[0], f"stderr: {lines}")
     expect(analyze_json("info", t.path("trace"))["counters"]["unfolded_files"] > 0, "nothing went")
@@ -190,7 +241,10 @@ def first_fold(running):
         fold = int(folds[0])
         for pid in (running.pid, fold):  # in this order: nobody takes note of the fold's end
             os.kill(pid, signal.SIGSTOP)
-        until(lambda: state_of_process(running.pid) == "T" and state_of_process(fold) in "TZ", "a process does not stop")
+        until(
+            lambda: state_of_process(running.pid) == "T" and state_of_process(fold) in "TZ",
+            "a process does not stop",
+        )
         if state_of_process(fold) == "T":
             return fold
         os.kill(running.pid, signal.SIGCONT)
@@ -200,8 +254,14 @@ def first_fold(running):
 @test("A file of origins that is deleted or damaged while the program runs costs what it kept, not the trace")
 def origins_lost(t):
     trace = t.path("trace")
-    with Running(t, trace, "Windows", (6, 2_000_000, 20_000), ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
-                 "maxsize=10M,keep=yes") as running:
+    with Running(
+        t,
+        trace,
+        "Windows",
+        (6, 2_000_000, 20_000),
+        ("-XX:+UseParallelGC", "-Xmx32m", "-Xmn4m"),
+        "maxsize=10M,keep=yes",
+    ) as running:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not os.path.exists(f"{trace}.2.origins"):
             time.sleep(0.005)
@@ -214,5 +274,7 @@ def origins_lost(t):
             file.seek(-3, os.SEEK_END)
             file.write(b"\xff\x00\xff")
         done = run([ANALYZER, "heap", trace, "--by", "thread"])
-        expect(done.returncode == 4 and ".origins" in done.stderr and "<before trace>" in done.stdout,
-               f"ended with {done.returncode}: {tail(done.stdout)} {tail(done.stderr)}")
+        expect(
+            done.returncode == 4 and ".origins" in done.stderr and "<before trace>" in done.stdout,
+            f"ended with {done.returncode}: {tail(done.stdout)} {tail(done.stderr)}",
+        )

@@ -24,6 +24,7 @@ def same_end(how, code):
             mine, theirs = getattr(traced, what), getattr(plain, what)
             expect(mine == theirs, f"{what} differs: {mine!r}, without the agent {theirs!r}")
         verified(t.path("trace"), clean_end=how != "halt")
+
     add(f"Output and exit code are the same under the agent when a program ends by {how}", body)
 
 
@@ -36,7 +37,15 @@ def no_streams(t):
     closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
     for options in ("", ",maxsize=4M,keep=yes"):
         t.clear()
-        trace, _ = run_traced(t, "Mix", (20_000,), FLAGS, f",stats={t.path('stats')},log=debug" + options, judged=False, before=closed)
+        trace, _ = run_traced(
+            t,
+            "Mix",
+            (20_000,),
+            FLAGS,
+            f",stats={t.path('stats')},log=debug" + options,
+            judged=False,
+            before=closed,
+        )
         verified(trace)
         with open(t.path("stats"), encoding="utf-8") as file:
             expect(json.load(file)["state"] == "ended", "the counters are not whole")
@@ -44,9 +53,14 @@ def no_streams(t):
 
 def start_forever(t, options="", **more):
     # A command in the background of a shell ignores SIGINT, and the JVM then does, too.
-    process = subprocess.Popen(java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}", **more),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    process = subprocess.Popen(
+        java_command("Life", ("forever",), FLAGS, f"file={t.path('trace')}{options}", **more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=t.folder,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     for _ in range(200):
         ready, _, _ = select.select([process.stdout], [], [], 0.3)
         line = process.stdout.readline() if ready else ""
@@ -107,7 +121,10 @@ def no_thread_stays(t):
         t.clear()
         process = start_forever(t, ",maxsize=16M,compressors=2")
         try:
-            until(lambda: set(agent_threads(process.pid)) == set(AGENT_THREADS), "not all threads of the agent are there")
+            until(
+                lambda: set(agent_threads(process.pid)) == set(AGENT_THREADS),
+                "not all threads of the agent are there",
+            )
             if stop:
                 client("ctl", process.pid, "stop")
                 until(lambda: not agent_threads(process.pid), "threads of the agent are left")
@@ -123,7 +140,9 @@ def full_disk(t):
         trace = os.path.join(folder, "trace")
         plain = run(java_command("Mix", (300_000,), FLAGS))
         traced = run(java_command("Mix", (300_000,), FLAGS, f"file={trace},compress=off"))
-        expect((traced.returncode, traced.stdout) == (0, plain.stdout),
-               f"ended with {traced.returncode}: {traced.stdout!r} {tail(traced.stderr)}")
+        expect(
+            (traced.returncode, traced.stdout) == (0, plain.stdout),
+            f"ended with {traced.returncode}: {traced.stdout!r} {tail(traced.stderr)}",
+        )
         expect("space" in traced.stderr.lower(), f"it does not say that the disk is full: {traced.stderr!r}")
         verified(trace, clean_end=False)

@@ -7,8 +7,15 @@ import re
 
 from judge.exact import judge_rotated
 from judge.host import SmallDisk
-from judge.rotated import (SizeWatch, check_known_stays_known, check_quality, data_files, emergencies, young_collections)
-from judge.world import (ANALYZER, add, analyze_json, expect, java_command, run, run_traced, tail, test, verified)
+from judge.rotated import (
+    SizeWatch,
+    check_known_stays_known,
+    check_quality,
+    data_files,
+    emergencies,
+    young_collections,
+)
+from judge.world import ANALYZER, add, analyze_json, expect, java_command, run, run_traced, tail, test, verified
 
 PARALLEL = "-XX:+UseParallelGC"
 KB, MB = 1 << 10, 1 << 20
@@ -30,9 +37,13 @@ def traced(test, bound, main, arguments, flags, options="", collector=PARALLEL):
     """Runs a program with a bound and a watch on it; returns (trace, the finished process, the GC log)."""
     log = test.path("gc.log")
     with SizeWatch(test.path("trace"), bound.limit) as watch:
-        trace, done = run_traced(test, main, arguments, [collector, f"-Xlog:gc:file={log}", *flags], bound.options + options)
+        trace, done = run_traced(
+            test, main, arguments, [collector, f"-Xlog:gc:file={log}", *flags], bound.options + options
+        )
     files = data_files(trace)
-    expect(watch.most_files <= bound.files, f"{watch.most_files} data files at a time, not at most {bound.files}")
+    expect(
+        watch.most_files <= bound.files, f"{watch.most_files} data files at a time, not at most {bound.files}"
+    )
     expect(list(files) == list(range(min(files), max(files) + 1)), f"data files {list(files)}")
     return trace, done, log
 
@@ -42,7 +53,10 @@ def check_undisturbed(done, log, trace):
     counters = analyze_json("info", trace)["counters"]
     # Not none: with bounds of a few MB a machine that is busy with other things may be late once or twice.
     asked, most = emergencies(log), max(2, counters["sync_points"] // 10)
-    expect(asked <= counters["requested_collections"] <= most, f"{asked} collections were asked for; counters {counters}")
+    expect(
+        asked <= counters["requested_collections"] <= most,
+        f"{asked} collections were asked for; counters {counters}",
+    )
     for name in ("lost_segments", "lost_bytes", "dropped_chunks", "dropped_bytes"):
         expect(counters[name] == 0, f"{name} is {counters[name]}")
     expect(done.stderr == "", f"stderr: {tail(done.stderr)}")
@@ -54,7 +68,10 @@ def check_whole(test, trace, judged, keep):
     syncs = analyze_json("info", trace)
     complete = syncs["sync_points"] - syncs["abandoned_sync_points"] - syncs["incomplete_sync_points"]
     checked = result["sync_points"]
-    expect(checked["taken"] >= 1 and checked["checked"] + checked["taken"] >= complete, f"{complete} sync points, but {checked}")
+    expect(
+        checked["taken"] >= 1 and checked["checked"] + checked["taken"] >= complete,
+        f"{complete} sync points, but {checked}",
+    )
     expect(check_known_stays_known(trace) > 0, "the heap is known after no collection")
     check_quality(trace)
     compared = judge_rotated(test.folder, trace, keep)
@@ -64,19 +81,26 @@ def check_whole(test, trace, judged, keep):
 def without_oldest(trace):
     """Deletes the older half of the data files by hand."""
     files = list(data_files(trace).values())
-    for path in files[:len(files) // 2]:
+    for path in files[: len(files) // 2]:
         os.remove(path)
 
 
-def exact(name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False, collector=PARALLEL):
+def exact(
+    name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False, collector=PARALLEL
+):
     """judged, cut_judged: how many heaps of the JVM must be compared, before and after the older half is deleted."""
+
     def body(test):
         trace, done, log = traced(test, bound, main, arguments, flags, options, collector)
-        expect(min(data_files(trace)) > 0, f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing")
+        expect(
+            min(data_files(trace)) > 0,
+            f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing",
+        )
         check_whole(test, trace, judged, keep=True)
         check_undisturbed(done, log, trace)
         without_oldest(trace)
         check_whole(test, trace, cut_judged, keep=False)
+
     add("The heap of a rotated trace is exact " + name, body, slow)
 
 
@@ -84,45 +108,167 @@ def exact(name, main, arguments, flags, bound, options="", judged=2, cut_judged=
 # point is written: hence the small young generations. UNCOMPRESSED: for programs that make little that is new.
 UNCOMPRESSED = ",compress=off"
 FAST = "for four threads that allocate as fast as they can, in "
-exact(FAST + "8 MB", "FastAllocation", (8_000_000,), ("-Xmx32m", "-Xmn8m"), Bound(8 * MB), judged=4, cut_judged=4)
-exact(FAST + "64 MB", "FastAllocation", (30_000_000,), ("-Xmx128m", "-Xmn48m"), Bound(64 * MB), judged=4, cut_judged=4,
-      slow=True)
+exact(
+    FAST + "8 MB", "FastAllocation", (8_000_000,), ("-Xmx32m", "-Xmn8m"), Bound(8 * MB), judged=4, cut_judged=4
+)
+exact(
+    FAST + "64 MB",
+    "FastAllocation",
+    (30_000_000,),
+    ("-Xmx128m", "-Xmn48m"),
+    Bound(64 * MB),
+    judged=4,
+    cut_judged=4,
+    slow=True,
+)
 # How many of the JVM's heaps lie behind the last sync points depends on when the files fill up.
-exact("in two files", "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn4m"), Bound(3 * MB, 0.5), judged=1, cut_judged=1)
-exact("in fifty files", "FastAllocation", (30_000_000,), ("-Xmx24m", "-Xmn2m"), Bound(64 * MB, 0.02), judged=4,
-      cut_judged=4, slow=True)
-exact("for a large old generation", "LargeOld", (200_000, 4_000_000), ("-Xmx96m", "-Xmn8m"), Bound(24 * MB), judged=4)
-exact("when full collections interrupt sync points", "LargeOld", (200_000, 2_000_000, 60), ("-Xmx96m", "-Xmn8m"),
-      Bound(24 * MB), judged=4)
-exact("for one thread that makes a bit of everything", "Repeat", (12, "Mix"), ("-Xmx128m", "-Xmn4m"), Bound(4 * MB))
-exact("for eight allocating threads with short ones beside them", "Repeat", (3, "Threads"), ("-Xmx64m", "-Xmn8m"),
-      Bound(8 * MB))
+exact(
+    "in two files",
+    "FastAllocation",
+    (3_000_000,),
+    ("-Xmx24m", "-Xmn4m"),
+    Bound(3 * MB, 0.5),
+    judged=1,
+    cut_judged=1,
+)
+exact(
+    "in fifty files",
+    "FastAllocation",
+    (30_000_000,),
+    ("-Xmx24m", "-Xmn2m"),
+    Bound(64 * MB, 0.02),
+    judged=4,
+    cut_judged=4,
+    slow=True,
+)
+exact(
+    "for a large old generation",
+    "LargeOld",
+    (200_000, 4_000_000),
+    ("-Xmx96m", "-Xmn8m"),
+    Bound(24 * MB),
+    judged=4,
+)
+exact(
+    "when full collections interrupt sync points",
+    "LargeOld",
+    (200_000, 2_000_000, 60),
+    ("-Xmx96m", "-Xmn8m"),
+    Bound(24 * MB),
+    judged=4,
+)
+exact(
+    "for one thread that makes a bit of everything",
+    "Repeat",
+    (12, "Mix"),
+    ("-Xmx128m", "-Xmn4m"),
+    Bound(4 * MB),
+)
+exact(
+    "for eight allocating threads with short ones beside them",
+    "Repeat",
+    (3, "Threads"),
+    ("-Xmx64m", "-Xmn8m"),
+    Bound(8 * MB),
+)
 exact("for large arrays", "Repeat", (15, "Arrays2"), ("-Xmx256m",), Bound(10 * MB, 0.25), UNCOMPRESSED)
-exact("for locked and hashed objects", "Repeat", (40, "Locks"), ("-Xmx64m",), Bound(4 * MB, 0.25), UNCOMPRESSED, judged=1)
-exact("when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(2 * MB))
-exact("when survivors overflow", "Repeat", (8, "Survivors"), ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"), Bound(6 * MB))
-exact("for clones of locked and hashed objects and of arrays", "Repeat", (30, "Clones"), ("-Xmx128m",), Bound(14 * MB, 0.25),
-      UNCOMPRESSED, slow=True)
-exact("for finalizers and weak, soft and phantom references", "Repeat", (10, "References"), ("-Xmx64m",), Bound(20 * MB, 0.25),
-      UNCOMPRESSED, judged=1, slow=True)
-exact("for objects that deoptimization recreates", "Repeat", (30, "Deopt"), ("-Xmx128m",), Bound(48 * MB, 0.25),
-      UNCOMPRESSED, judged=1, slow=True)
+exact(
+    "for locked and hashed objects",
+    "Repeat",
+    (40, "Locks"),
+    ("-Xmx64m",),
+    Bound(4 * MB, 0.25),
+    UNCOMPRESSED,
+    judged=1,
+)
+exact(
+    "when classes are unloaded by the hundred", "Repeat", (6, "Unloading"), ("-Xmx64m", "-Xmn8m"), Bound(2 * MB)
+)
+exact(
+    "when survivors overflow",
+    "Repeat",
+    (8, "Survivors"),
+    ("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8"),
+    Bound(6 * MB),
+)
+exact(
+    "for clones of locked and hashed objects and of arrays",
+    "Repeat",
+    (30, "Clones"),
+    ("-Xmx128m",),
+    Bound(14 * MB, 0.25),
+    UNCOMPRESSED,
+    slow=True,
+)
+exact(
+    "for finalizers and weak, soft and phantom references",
+    "Repeat",
+    (10, "References"),
+    ("-Xmx64m",),
+    Bound(20 * MB, 0.25),
+    UNCOMPRESSED,
+    judged=1,
+    slow=True,
+)
+exact(
+    "for objects that deoptimization recreates",
+    "Repeat",
+    (30, "Deopt"),
+    ("-Xmx128m",),
+    Bound(48 * MB, 0.25),
+    UNCOMPRESSED,
+    judged=1,
+    slow=True,
+)
 for name in ("Serial", "G1"):
     flag = f"-XX:+Use{name}GC"
-    exact(f"with {name} {FAST}16 MB", "FastAllocation", (8_000_000,), ("-Xmx48m", "-Xmn8m"), Bound(16 * MB), judged=4,
-          cut_judged=4, collector=flag)
-    exact(f"with {name} for a large old generation", "LargeOld", (150_000, 3_000_000), ("-Xmx128m", "-Xmn8m"), Bound(36 * MB),
-          judged=4, collector=flag)
-    exact(f"with {name} when classes are unloaded by the hundred", "Repeat", (10, "Unloading"), ("-Xmx64m", "-Xmn8m"),
-          Bound(2 * MB), collector=flag)
-exact("with G1 when mixed pauses take old regions", "Regions", (12,),
-      ("-Xmx128m", "-XX:G1HeapRegionSize=1m", "-XX:+ExplicitGCInvokesConcurrent", "-XX:+UnlockExperimentalVMOptions",
-       "-XX:G1MixedGCLiveThresholdPercent=95",
-       "-XX:G1HeapWastePercent=1"), Bound(4 * MB), collector="-XX:+UseG1GC")
+    exact(
+        f"with {name} {FAST}16 MB",
+        "FastAllocation",
+        (8_000_000,),
+        ("-Xmx48m", "-Xmn8m"),
+        Bound(16 * MB),
+        judged=4,
+        cut_judged=4,
+        collector=flag,
+    )
+    exact(
+        f"with {name} for a large old generation",
+        "LargeOld",
+        (150_000, 3_000_000),
+        ("-Xmx128m", "-Xmn8m"),
+        Bound(36 * MB),
+        judged=4,
+        collector=flag,
+    )
+    exact(
+        f"with {name} when classes are unloaded by the hundred",
+        "Repeat",
+        (10, "Unloading"),
+        ("-Xmx64m", "-Xmn8m"),
+        Bound(2 * MB),
+        collector=flag,
+    )
+exact(
+    "with G1 when mixed pauses take old regions",
+    "Regions",
+    (12,),
+    (
+        "-Xmx128m",
+        "-XX:G1HeapRegionSize=1m",
+        "-XX:+ExplicitGCInvokesConcurrent",
+        "-XX:+UnlockExperimentalVMOptions",
+        "-XX:G1MixedGCLiveThresholdPercent=95",
+        "-XX:G1HeapWastePercent=1",
+    ),
+    Bound(4 * MB),
+    collector="-XX:+UseG1GC",
+)
 
 
 def tight(bound):
     """The bound holds although it is far too small for the program; what is lost, the trace says."""
+
     def body(test):
         program = ("LargeOld", (200_000, 1_500_000), ("-Xmx64m",))
         trace, done, _ = traced(test, bound, *program)
@@ -138,15 +284,21 @@ def tight(bound):
                 break
         expect(done.stderr == "", f"even with the size that it said: {done.stderr!r}")
         check_quality(trace)
-    add(f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, and the size that would do is told", body)
+
+    add(
+        f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, and the size that would do is told",
+        body,
+    )
 
 
 def lossy(name, bound, rotations):
     """The bound holds although collections and sync points come too late in it; where the heap is known, it is exact."""
+
     def body(test):
         trace, _, _ = traced(test, bound, "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"))
         expect(min(data_files(trace)) >= rotations, f"data files {list(data_files(trace))}: too few rotations")
         check_only_losses(trace)
+
     add(f"A bound of {bound.size // KB} KB holds for threads that fill it many times a second{name}", body)
 
 
@@ -174,8 +326,15 @@ def disk_of_the_bound(test):
     pages = (bound.limit + (bound.files + 1) * (PAGE - 1)) // PAGE
     with SmallDisk(test, pages * PAGE) as folder:
         trace = os.path.join(folder, "trace")
-        done = run(java_command("FastAllocation", (6_000_000,), (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace}{bound.options}"))
-        expect(done.returncode == 0 and "error" not in done.stderr, f"ended with {done.returncode}: {tail(done.stderr)}")
+        done = run(
+            java_command(
+                "FastAllocation", (6_000_000,), (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace}{bound.options}"
+            )
+        )
+        expect(
+            done.returncode == 0 and "error" not in done.stderr,
+            f"ended with {done.returncode}: {tail(done.stderr)}",
+        )
         expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
         check_only_losses(trace)
 
@@ -185,20 +344,28 @@ def emergency(test):
     # Wide, since nothing bounds how long a loaded machine takes to begin a collection.
     trace, done, log = traced(test, Bound(48 * MB), "FastAllocation", (40_000_000,), ("-Xmx3g", "-Xmn2500m"))
     asked, all_young = emergencies(log), young_collections(log)
-    expect(asked > all_young // 3 > 0, f"{asked} collections were asked for in {all_young} young ones: the test tests nothing")
+    expect(
+        asked > all_young // 3 > 0,
+        f"{asked} collections were asked for in {all_young} young ones: the test tests nothing",
+    )
     expect(done.stderr == "", f"stderr: {done.stderr!r}")
     check_whole(test, trace, judged=4, keep=False)
 
 
 @test("Where no collection can come, events are dropped and counted, and the next sync point repairs the heap")
 def uncollectable(test):
-    trace, done, _ = traced(test, Bound(2 * MB), "Uncollectable", (4_000_000,), ("-Xmx1g", "-Xmn800m"), UNCOMPRESSED)
+    trace, done, _ = traced(
+        test, Bound(2 * MB), "Uncollectable", (4_000_000,), ("-Xmx1g", "-Xmn800m"), UNCOMPRESSED
+    )
     expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
     counters = analyze_json("info", trace)["counters"]
     expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
     # Where the processors are busy, events may fill the next file, too, before its sync point is complete; that is told before it.
     *others, last = done.stderr.splitlines()
-    expect("dropped" in last and all("before the sync point" in line for line in others) and len(others) <= 1, f"stderr: {done.stderr!r}")
+    expect(
+        "dropped" in last and all("before the sync point" in line for line in others) and len(others) <= 1,
+        f"stderr: {done.stderr!r}",
+    )
     check_only_losses(trace)
     # Not after the last collection: the sync point that follows it may be the first that is complete.
     expect(analyze_json("heap", trace, "--end")["exact"], "the heap is not known at the end")
@@ -213,8 +380,13 @@ def overwrite(test):
     flags, options = (PARALLEL, "-Xmx24m", "-Xmn2m"), f"file={trace},maxsize=2M"
     done = run(java_command("FastAllocation", (100_000,), flags, options))
     said = done.stdout + done.stderr
-    expect(done.returncode == 1 and any(path in said for path in before), f"ended with {done.returncode}: {tail(said)}")
-    expect({path: os.path.getsize(path) for path in data_files(trace).values()} == before, "the old files changed")
+    expect(
+        done.returncode == 1 and any(path in said for path in before),
+        f"ended with {done.returncode}: {tail(said)}",
+    )
+    expect(
+        {path: os.path.getsize(path) for path in data_files(trace).values()} == before, "the old files changed"
+    )
     done = run(java_command("FastAllocation", (100_000,), flags, options + ",overwrite=yes"))
     expect((done.returncode, done.stderr) == (0, ""), f"ended with {done.returncode}: {tail(done.stderr)}")
     expect(list(data_files(trace))[0] == 0, f"left: {data_files(trace)}")

@@ -19,7 +19,10 @@ def check_program(running, said, program=PROGRAM):
     """Ends as without the agent; stderr has one line with all the words, or none."""
     code = running.finish()
     expected = plain_output(*program)
-    expect((code, running.stdout()) == expected, f"ended with {code}, {running.stdout()!r}; without the agent {expected}")
+    expect(
+        (code, running.stdout()) == expected,
+        f"ended with {code}, {running.stdout()!r}; without the agent {expected}",
+    )
     lines = running.stderr().splitlines()
     expect(len(lines) == (1 if said else 0), f"stderr: {tail(running.stderr())}")
     for word in said:
@@ -156,7 +159,10 @@ def stalled(t):
         verified(running.trace)
 
 
-@test("A writer that stands still for longer than threads wait loses events, not the program, and the heap is repaired", slow=True)
+@test(
+    "A writer that stands still for longer than threads wait loses events, not the program, and the heap is repaired",
+    slow=True,
+)
 def stalled_long(t):
     main, _, flags = PROGRAM
     program = main, (16_000_000,), flags  # long enough for sync points after the loss

@@ -24,36 +24,71 @@ def unit_run(t, programs, *words, before=(), script=RUN_UNIT):
     return run(["env", f"PATH={t.folder}:" + os.environ["PATH"], *before, script, t.folder, *words])
 
 
-FAILED = ('<Expression success="false" type="CHECK" filename="a.cc" line="7">'
-          '<Original> a == b </Original><Expanded> 1 == 2 </Expanded></Expression>')
+FAILED = (
+    '<Expression success="false" type="CHECK" filename="a.cc" line="7">'
+    "<Original> a == b </Original><Expanded> 1 == 2 </Expanded></Expression>"
+)
 
 
 def case(name, passed=True, end=True):
-    lines = [f'<TestCase name="{name}" filename="a.cc" line="1">', *([] if passed else [FAILED]),
-             *([f'<OverallResultsAsserts successes="1" failures="0" test_case_success="{str(passed).lower()}"/></TestCase>'] if end else [])]
+    lines = [
+        f'<TestCase name="{name}" filename="a.cc" line="1">',
+        *([] if passed else [FAILED]),
+        *(
+            [
+                f'<OverallResultsAsserts successes="1" failures="0" test_case_success="{str(passed).lower()}"/></TestCase>'
+            ]
+            if end
+            else []
+        ),
+    ]
     return "".join(f"echo '{line}'\n" for line in lines)
 
 
-BEGIN = """echo 'loud'; echo '<?xml version="1.0" encoding="UTF-8"?>'; echo '<doctest binary="x"><TestSuite>'\n"""
+BEGIN = (
+    """echo 'loud'; echo '<?xml version="1.0" encoding="UTF-8"?>'; echo '<doctest binary="x"><TestSuite>'\n"""
+)
 END = "echo '</TestSuite></doctest>'\n"
 
 
 @test("Unit tests: each case has a line, and what fails, crashes, hangs or is skipped is told and counted")
 def unit(t):
-    done = unit_run(t, {
-        "fine": BEGIN + case("one") + case("two") + END,
-        "wrong": BEGIN + case("three") + case("four", passed=False) + END + "exit 1",
-        "crash": BEGIN + case("five") + case("six", end=False) + "echo a word >&2; kill -SEGV $$",
-        "hang": BEGIN + case("seven", end=False) + "sleep 1000 & sleep 1000",
-        "exit": BEGIN + case("eight") + END + "echo a leak >&2; exit 23",
-        "plain": "exit 0", "absent": "exit 77", "broken": "echo no file >&2; exit 3"})
+    done = unit_run(
+        t,
+        {
+            "fine": BEGIN + case("one") + case("two") + END,
+            "wrong": BEGIN + case("three") + case("four", passed=False) + END + "exit 1",
+            "crash": BEGIN + case("five") + case("six", end=False) + "echo a word >&2; kill -SEGV $$",
+            "hang": BEGIN + case("seven", end=False) + "sleep 1000 & sleep 1000",
+            "exit": BEGIN + case("eight") + END + "echo a leak >&2; exit 23",
+            "plain": "exit 0",
+            "absent": "exit 77",
+            "broken": "echo no file >&2; exit 3",
+        },
+    )
     lines = done.stdout.splitlines()
-    for line in ("ok    fine: one", "ok    fine: two", "ok    wrong: three", "FAIL  wrong: four", "      a.cc:7: a == b (1 == 2)", "ok    crash: five",
-                 "FAIL  crash was killed by SIGSEGV in the case: six", "      a word", "FAIL  hang did not end and was killed in the case: seven",
-                 "ok    exit: eight", "FAIL  exit ended with 23 after the case: eight", "      a leak", "ok    plain", "skip  absent ended with 77",
-                 "FAIL  broken ended with 3", "      no file"):
+    for line in (
+        "ok    fine: one",
+        "ok    fine: two",
+        "ok    wrong: three",
+        "FAIL  wrong: four",
+        "      a.cc:7: a == b (1 == 2)",
+        "ok    crash: five",
+        "FAIL  crash was killed by SIGSEGV in the case: six",
+        "      a word",
+        "FAIL  hang did not end and was killed in the case: seven",
+        "ok    exit: eight",
+        "FAIL  exit ended with 23 after the case: eight",
+        "      a leak",
+        "ok    plain",
+        "skip  absent ended with 77",
+        "FAIL  broken ended with 3",
+        "      no file",
+    ):
         expect(line in lines, f"{line!r} is not in\n{done.stdout}{done.stderr}")
-    expect(lines[-1] == "6 passed, 5 failed, 1 skipped" and done.returncode == 1, f"{done.returncode} {lines[-1]}")
+    expect(
+        lines[-1] == "6 passed, 5 failed, 1 skipped" and done.returncode == 1, f"{done.returncode} {lines[-1]}"
+    )
     done = unit_run(t, {"fine": BEGIN + case("one") + END, "wrong": "exit 1"}, "fine")
     expect(done.returncode == 0 and done.stdout.endswith("1 passed, 0 failed, 0 skipped\n"), done.stdout)
 
@@ -63,9 +98,14 @@ def buffered(t):
     programs = json.loads(run(["meson", "introspect", os.path.join(ROOT, "build", "meson"), "--tests"]).stdout)
     program = next(p["cmd"][0] for p in programs if p["name"] == "agent")
     out = t.path("out")
-    unit_run(t, {"agent": f"""{program} "$@" >{out} & tries=600
+    unit_run(
+        t,
+        {
+            "agent": f"""{program} "$@" >{out} & tries=600
 until grep -q '<TestCase ' {out} || [ $tries -eq 0 ]; do sleep 0.1; tries=$((tries - 1)); done
-kill -KILL $!"""})
+kill -KILL $!"""
+        },
+    )
     with open(out, encoding="utf-8") as file:
         text = file.read()
     # What a buffer of its own cuts off ends anywhere.
@@ -80,6 +120,9 @@ def reported(t):
     program = {"quiet": 'path=${ASAN_OPTIONS#log_path=}; echo "ERROR: an overflow" >"${path%%:*}.1"'}
     environment = ("env", "ANTTRACKS_SANITIZE=address,undefined")
     done = unit_run(t, program, before=environment, script=t.path("tests/run_unit.py"))
-    expect("ERROR: an overflow" in done.stdout and done.returncode == 1, f"{done.returncode} {done.stdout} {done.stderr}")
+    expect(
+        "ERROR: an overflow" in done.stdout and done.returncode == 1,
+        f"{done.returncode} {done.stdout} {done.stderr}",
+    )
     done = unit_run(t, {"quiet": "exit 0"}, before=environment, script=t.path("tests/run_unit.py"))
     expect(done.returncode == 0, f"{done.returncode} {done.stdout} {done.stderr}")

@@ -11,8 +11,22 @@ import subprocess
 import time
 
 from judge.host import SmallDisk
-from judge.world import (ANALYZER, HERE, JDK, TIMEOUT, add, analyze, analyze_json, expect, java_command, run, stock_java, tail, test,
-                         verified)
+from judge.world import (
+    ANALYZER,
+    HERE,
+    JDK,
+    TIMEOUT,
+    add,
+    analyze,
+    analyze_json,
+    expect,
+    java_command,
+    run,
+    stock_java,
+    tail,
+    test,
+    verified,
+)
 from suites.life import start_forever
 
 INTERVAL = 16 << 10
@@ -32,7 +46,15 @@ def at(site, mark):
     return site.endswith(f"(Sampled.java:{marked()[mark]})")
 
 
-def sampled(t, main, arguments, flags=flags_of("Parallel"), options=f"interval={INTERVAL}", jdk=None, mode="mode=sample,"):
+def sampled(
+    t,
+    main,
+    arguments,
+    flags=flags_of("Parallel"),
+    options=f"interval={INTERVAL}",
+    jdk=None,
+    mode="mode=sample,",
+):
     """Runs with and without the agent; output and exit code must be the same. Returns the verified trace."""
     jdk = jdk or stock_java()
     plain = run(java_command(main, arguments, flags, jdk=jdk))
@@ -49,15 +71,20 @@ def check_estimate(what, found, true, size, interval=INTERVAL):
     """Within six standard deviations: each object is in the estimate with 1 / p or not at all."""
     p = -math.expm1(-size / interval)
     sigma = math.sqrt(true * (1 - p) / p)
-    expect(abs(found - true) <= 6 * sigma + 0.01 * true,
-           f"{what}: estimated {found}, true {true}, {(found - true) / sigma:.1f} standard deviations off")
+    expect(
+        abs(found - true) <= 6 * sigma + 0.01 * true,
+        f"{what}: estimated {found}, true {true}, {(found - true) / sigma:.1f} standard deviations off",
+    )
 
 
 def known_objects(reference):
     """What Sampled.known makes, with references of so many bytes: class, size, number by line."""
-    return (("Sampled$Small", 24, {"small": 3_000_000, "elsewhere": 1_000_000}), ("Sampled$Other", 40, {"other": 2_000_000}),
-            ("Sampled$Small[]", 16 + 250 * reference, {"arrays": 100_000}),
-            ("Sampled$Marker[]", 16 + 25_000 * reference, {"large": 2000}))
+    return (
+        ("Sampled$Small", 24, {"small": 3_000_000, "elsewhere": 1_000_000}),
+        ("Sampled$Other", 40, {"other": 2_000_000}),
+        ("Sampled$Small[]", 16 + 250 * reference, {"arrays": 100_000}),
+        ("Sampled$Marker[]", 16 + 25_000 * reference, {"large": 2000}),
+    )
 
 
 def check_known(trace, reference=4):
@@ -77,18 +104,31 @@ def check_known(trace, reference=4):
     for site in analyze_json("sites", trace, "--callers")["sites"]:
         if at(site["site"], "other"):
             names = [caller.split("(")[0] for caller in site["callers"]]
-            expect(names[0] == "Sampled.known" and names[-1] == "java.lang.Thread.run", f"callers: {site['callers']}")
+            expect(
+                names[0] == "Sampled.known" and names[-1] == "java.lang.Thread.run",
+                f"callers: {site['callers']}",
+            )
 
 
 for collector_ in COLLECTORS:
+
     def known(t, collector=collector_):
         check_known(sampled(t, "Sampled", ("known",), flags_of(collector)), 8 if collector == "Z" else 4)
-    add(f"Sampling: estimates agree with what was allocated, by class and line, with the {collector_} collector", known)
+
+    add(
+        f"Sampling: estimates agree with what was allocated, by class and line, with the {collector_} collector",
+        known,
+    )
 
 for collector_ in ("Parallel", "G1"):
+
     def known_patched(t, collector=collector_):
         check_known(sampled(t, "Sampled", ("known",), flags_of(collector), jdk=JDK))
-    add(f"Sampling: estimates on the patched JVM agree with what was allocated, with the {collector_} collector", known_patched)
+
+    add(
+        f"Sampling: estimates on the patched JVM agree with what was allocated, with the {collector_} collector",
+        known_patched,
+    )
 
 
 def check_retained(t, collector):
@@ -98,7 +138,10 @@ def check_retained(t, collector):
 
     def live(*moment):
         heap = analyze_json("heap", trace, *moment)
-        expect(heap["estimated"] is True and heap["interval"] == INTERVAL, f"heap: {heap['estimated']}, {heap['interval']}")
+        expect(
+            heap["estimated"] is True and heap["interval"] == INTERVAL,
+            f"heap: {heap['estimated']}, {heap['interval']}",
+        )
         rows = {row["class"]: row["objects"] for row in heap["rows"]}
         return rows.get("Sampled$Kept", 0), rows.get("short[]", 0)
 
@@ -109,18 +152,27 @@ def check_retained(t, collector):
     expect(most > 18_000 * 0.85, f"at most {most} arrays were alive after a collection, 20,000 were kept")
     allocated = {row["class"]: row["objects"] for row in analyze_json("classes", trace)["classes"]}
     check_estimate("all arrays", allocated["short[]"], 100_000, 1016)
-    totals = {by: analyze_json("heap", trace, "--by", by)["live_samples"] for by in ("class", "site", "thread", "age")}
+    totals = {
+        by: analyze_json("heap", trace, "--by", by)["live_samples"] for by in ("class", "site", "thread", "age")
+    }
     expect(len(set(totals.values())) == 1, f"samples that live: {totals}")
-    by_line = [row for row in analyze_json("heap", trace, "--by", "site")["rows"] if at(row["site"], "keptdata")]
+    by_line = [
+        row for row in analyze_json("heap", trace, "--by", "site")["rows"] if at(row["site"], "keptdata")
+    ]
     check_estimate("kept arrays of the line", sum(row["objects"] for row in by_line), 10_000, 1016)
     live_sites = [s for s in analyze_json("sites", trace, "--live")["sites"] if at(s["site"], "keptdata")]
     check_estimate("live arrays of the line", sum(s["live_objects"] for s in live_sites), 10_000, 1016)
 
 
 for collector_ in COLLECTORS:
+
     def retained(t, collector=collector_):
         check_retained(t, collector)
-    add(f"Sampling: what lives after a collection agrees with what is kept, with the {collector_} collector", retained)
+
+    add(
+        f"Sampling: what lives after a collection agrees with what is kept, with the {collector_} collector",
+        retained,
+    )
 
 
 @test("Sampling: the interval is changed while the program runs, and estimates stay right")
@@ -128,22 +180,37 @@ def change(t):
     trace = t.path("trace")
     # No collection: HotSpot counts what it leaves unused of a TLAB as allocated, for a thousand TLABs at once.
     flags = ("-XX:+UseParallelGC", "-Xms1g", "-Xmx1g", "-Xmn700m", "-XX:TLABSize=16k", "-XX:-ResizeTLAB")
-    command = java_command("Sampled", ("change",), flags, f"mode=sample,file={trace},interval=64K", jdk=stock_java())
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+    command = java_command(
+        "Sampled", ("change",), flags, f"mode=sample,file={trace},interval=64K", jdk=stock_java()
+    )
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+
         def changed(line, interval, said):
             expect(program.stdout.readline() == line + "\n", "the program says something else")
             done = run([ANALYZER, "ctl", str(program.pid), "set", f"interval={interval}"])
-            expect(done.returncode == 0 and said in done.stdout, f"{done.returncode}: {done.stdout!r} {done.stderr!r}")
-            expect(said in run([ANALYZER, "ctl", str(program.pid), "status"]).stdout, f"the status does not say {said!r}")
+            expect(
+                done.returncode == 0 and said in done.stdout,
+                f"{done.returncode}: {done.stdout!r} {done.stderr!r}",
+            )
+            expect(
+                said in run([ANALYZER, "ctl", str(program.pid), "status"]).stdout,
+                f"the status does not say {said!r}",
+            )
             program.stdin.write("\n")
             program.stdin.flush()
+
         changed("waiting", "1K", "one per 1.00 KiB")
         changed("waiting again", INTERVAL, "one per 16.0 KiB")
         out, err = program.communicate(timeout=TIMEOUT)
         expect((program.returncode, out, err) == (0, "done\n", ""), f"{program.returncode} {out!r} {err!r}")
     verified(trace)
     info = analyze_json("info", trace)
-    expect((info["interval"], info["least_interval"], info["most_interval"]) == (64 << 10, 1 << 10, 64 << 10), f"intervals: {info}")
+    expect(
+        (info["interval"], info["least_interval"], info["most_interval"]) == (64 << 10, 1 << 10, 64 << 10),
+        f"intervals: {info}",
+    )
     expect(analyze_json("gcs", trace)["gcs"] == [], "there was a collection")
     sites = analyze_json("sites", trace)["sites"]
     found = {mark: sum(s["objects"] for s in sites if at(s["site"], mark)) for mark in ("small", "other")}
@@ -152,7 +219,10 @@ def change(t):
     # 40 bytes: then it stands for 64K / 40 objects, and so many as follow it are known rather well. Otherwise the thread has none.
     each, p = 800, 1 - math.exp(-800 * 40 / (64 << 10))
     true, sigma = 1100 * each, math.sqrt(1000 * (1 - p) / p) * each
-    expect(abs(found["other"] - true) <= 6 * sigma, f"{found['other']} objects, {true} are true, deviation {sigma:.0f}")
+    expect(
+        abs(found["other"] - true) <= 6 * sigma,
+        f"{found['other']} objects, {true} are true, deviation {sigma:.0f}",
+    )
 
 
 @test("Sampling: estimates by thread agree with what was allocated, with a thousand threads that come and go")
@@ -165,7 +235,9 @@ def threads(t):
         check_estimate(row["name"], row["objects"], 500_000 * worker, 24)
         expect(row["java_id"] > 0 and row["os_id"] > 0, f"ids: {row}")
     brief = [row for row in rows if row["name"].startswith("brief-")]
-    expect(len({row["java_id"] for row in brief}) == len(brief) > 500, f"{len(brief)} brief threads with samples")
+    expect(
+        len({row["java_id"] for row in brief}) == len(brief) > 500, f"{len(brief)} brief threads with samples"
+    )
     # No estimate of these: HotSpot 17 draws the same numbers for threads that lie at the same place, one after the other.
     expect(all(row["objects"] > 0 and row["os_id"] > 0 for row in brief), f"{brief[:3]}")
 
@@ -178,8 +250,14 @@ def every(t):
         expect((rows[name]["objects"], rows[name]["samples"]) == (count, count), f"{name}: {rows[name]}")
     size = sum(16 + (4 * i + 7) // 8 * 8 for i in range(300))
     expect(rows["Sampled$Other[]"]["bytes"] == size, f"bytes: {rows['Sampled$Other[]']}, expected {size}")
-    lines = {mark: sum(s["objects"] for s in analyze_json("sites", trace)["sites"]
-                       if at(s["site"], mark) and s["class"].startswith("Sampled$")) for mark in ("marker", "lengths")}
+    lines = {
+        mark: sum(
+            s["objects"]
+            for s in analyze_json("sites", trace)["sites"]
+            if at(s["site"], mark) and s["class"].startswith("Sampled$")
+        )
+        for mark in ("marker", "lengths")
+    }
     expect(lines == {"marker": 5000, "lengths": 300}, f"lines: {lines}")
 
 
@@ -188,10 +266,16 @@ def deep(t):
     for depth in (1, 5, 256):
         t.clear()
         trace = sampled(t, "Sampled", ("deep",), options=f"interval=0,depth={depth}")
-        sites = [s for s in analyze_json("sites", trace, "--callers")["sites"]
-                 if at(s["site"], "deep") and s["class"] == "Sampled$Marker"]
+        sites = [
+            s
+            for s in analyze_json("sites", trace, "--callers")["sites"]
+            if at(s["site"], "deep") and s["class"] == "Sampled$Marker"
+        ]
         expect(sum(s["objects"] for s in sites) == 1001, f"objects: {sum(s['objects'] for s in sites)}")
-        expect(max(len(s["callers"]) for s in sites) == depth - 1, f"depth {depth}: {max(len(s['callers']) for s in sites)}")
+        expect(
+            max(len(s["callers"]) for s in sites) == depth - 1,
+            f"depth {depth}: {max(len(s['callers']) for s in sites)}",
+        )
 
 
 @test("Sampling holds no class: loaders go as without it")
@@ -203,18 +287,31 @@ def unload(t):
         check_estimate("objects of all loaders", loaded["objects"], 90_000, 16, 1024)
 
 
-for main_, arguments_ in (("Sampled", ("overflow",)), ("Oom", ()), ("Lambdas", ()), ("Locks", ()), ("References", ())):
+for main_, arguments_ in (
+    ("Sampled", ("overflow",)),
+    ("Oom", ()),
+    ("Lambdas", ()),
+    ("Locks", ()),
+    ("References", ()),
+):
+
     def same(t, main=main_, arguments=arguments_):
         sampled(t, main, arguments, flags_of("Parallel", "32m"), "interval=4K")
+
     add(f"Sampling: {' '.join((main_, *arguments_))} prints the same with and without it", same)
 
 for how_, code_ in (("return", 0), ("exit", 7), ("halt", 9), ("throw", 1), ("daemon", 0)):
+
     def ends(t, how=how_, code=code_):
         plain = run(java_command("Life", (how,), flags_of("Parallel"), jdk=stock_java()))
         expect(plain.returncode == code, f"without the agent it ends with {plain.returncode}")
         trace = sampled(t, "Life", (how,))
         expect(analyze_json("info", trace)["samples"] > 10, "too few samples")
-    add(f"Sampling: output and exit code are the same, and the trace is whole, when a program ends by {how_}", ends)
+
+    add(
+        f"Sampling: output and exit code are the same, and the trace is whole, when a program ends by {how_}",
+        ends,
+    )
 
 
 @test("Sampling: the end is the program's own when native code calls exit beside threads that allocate")
@@ -222,9 +319,20 @@ def native_exit(t):
     for collector in ("Parallel", "Serial", "G1"):
         for _ in range(5):
             t.clear()
-            done = run(java_command("Ends", ("native-exit",), flags_of(collector, "48m"), f"mode=sample,interval=4K,file={t.path('trace')}",
-                                    jdk=stock_java()), cwd=t.folder)
-            expect((done.returncode, done.stdout, done.stderr) == (5, "begin\n", ""), f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}")
+            done = run(
+                java_command(
+                    "Ends",
+                    ("native-exit",),
+                    flags_of(collector, "48m"),
+                    f"mode=sample,interval=4K,file={t.path('trace')}",
+                    jdk=stock_java(),
+                ),
+                cwd=t.folder,
+            )
+            expect(
+                (done.returncode, done.stdout, done.stderr) == (5, "begin\n", ""),
+                f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}",
+            )
             verified(t.path("trace"))
 
 
@@ -233,9 +341,20 @@ def native_exit(t):
 def ends_while_samples_die(t):
     for _ in range(10):
         t.clear()
-        done = run(java_command("Ends", ("exit",), ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn6m"), f"mode=sample,interval=64,depth=1,file={t.path('trace')}",
-                                jdk=stock_java()), cwd=t.folder)
-        expect((done.returncode, done.stdout, done.stderr) == (7, "begin\n", ""), f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}")
+        done = run(
+            java_command(
+                "Ends",
+                ("exit",),
+                ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn6m"),
+                f"mode=sample,interval=64,depth=1,file={t.path('trace')}",
+                jdk=stock_java(),
+            ),
+            cwd=t.folder,
+        )
+        expect(
+            (done.returncode, done.stdout, done.stderr) == (7, "begin\n", ""),
+            f"{done.returncode} {tail(done.stdout)} {tail(done.stderr)}",
+        )
     verified(t.path("trace"))
 
 
@@ -247,17 +366,37 @@ def fallback(t):
     expect((done.returncode, done.stdout) == (0, plain.stdout), f"{done.returncode} {done.stdout!r}")
     lines = [line for line in done.stderr.splitlines() if line not in plain.stderr.splitlines()]
     expect(len(lines) == 1 and lines[0].startswith("[anttracks] warning:"), f"stderr: {done.stderr!r}")
-    for word in ("not patched", "524288", "estimates", "addresses", "moves", "every object", "scripts/quickstart", "mode=full", "mode=sample"):
+    for word in (
+        "not patched",
+        "524288",
+        "estimates",
+        "addresses",
+        "moves",
+        "every object",
+        "scripts/quickstart",
+        "mode=full",
+        "mode=sample",
+    ):
         expect(word in lines[0], f"{word!r} is not in {lines[0]!r}")
     verified(trace)
     info = analyze_json("info", trace)
-    expect((info["mode"], info["estimated"], info["interval"], info["depth"]) == ("sample", True, 524288, 16), f"info: {info}")
+    expect(
+        (info["mode"], info["estimated"], info["interval"], info["depth"]) == ("sample", True, 524288, 16),
+        f"info: {info}",
+    )
 
 
 @test("Options that mean nothing without the patch are named in that line")
 def ignored(t):
-    done = run(java_command("Life", ("return",), flags_of("Parallel"),
-                            f"file={t.path('trace')},maxsize=1M,keep=yes,walkers=2,interval=64K", jdk=stock_java()))
+    done = run(
+        java_command(
+            "Life",
+            ("return",),
+            flags_of("Parallel"),
+            f"file={t.path('trace')},maxsize=1M,keep=yes,walkers=2,interval=64K",
+            jdk=stock_java(),
+        )
+    )
     lines = [line for line in done.stderr.splitlines() if "anttracks" in line]
     expect(done.returncode == 0 and len(lines) == 1, f"{done.returncode} {done.stderr!r}")
     expect("ignored: maxsize, keep, walkers" in lines[0] and "65536" in lines[0], lines[0])
@@ -277,14 +416,37 @@ def not_sampled(t):
 @test("A trace of samples answers what it can, and says what it cannot (exit code 2)")
 def commands(t):
     trace = sampled(t, "Life", ("return",))
-    for arguments in (["info"], ["heap"], ["heap", "--end"], ["gcs"], ["sites"], ["sites", "--live"], ["classes"], ["threads"]):
+    for arguments in (
+        ["info"],
+        ["heap"],
+        ["heap", "--end"],
+        ["gcs"],
+        ["sites"],
+        ["sites", "--live"],
+        ["classes"],
+        ["threads"],
+    ):
         result = analyze_json(*arguments, trace)
-        expect(result["estimated"] is True and result["interval"] == INTERVAL and result["samples"] > 0, f"{arguments}: {result}")
+        expect(
+            result["estimated"] is True and result["interval"] == INTERVAL and result["samples"] > 0,
+            f"{arguments}: {result}",
+        )
         text = analyze(*arguments, trace)
-        expect("~" in text and ("estimates from" in text or arguments == ["info"]), f"{arguments}: {tail(text)}")
-    for arguments in (["heap", "--objects"], ["heap", "--by", "space"], ["sites", "--tiers"], ["classes", "--layout"], ["quality"]):
+        expect(
+            "~" in text and ("estimates from" in text or arguments == ["info"]), f"{arguments}: {tail(text)}"
+        )
+    for arguments in (
+        ["heap", "--objects"],
+        ["heap", "--by", "space"],
+        ["sites", "--tiers"],
+        ["classes", "--layout"],
+        ["quality"],
+    ):
         done = run([ANALYZER, *arguments, trace])
-        expect(done.returncode == 2 and done.stdout == "" and "samples" in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+        expect(
+            done.returncode == 2 and done.stdout == "" and "samples" in done.stderr,
+            f"{arguments}: {done.returncode} {done.stderr}",
+        )
     done = run([ANALYZER, "heap", "--gc", "99999", trace])
     expect(done.returncode == 2 and "99999" in done.stderr, done.stderr)
     expect(run([ANALYZER, "fold", trace]).returncode == 2, "fold")
@@ -325,8 +487,12 @@ def attached(t):
         try:
             while process.stdout.readline() != "running\n":
                 expect(process.poll() is None, "the program ended")
-            load = [home + "/bin/jcmd", str(process.pid), "JVMTI.agent_load", os.environ.get("ANTTRACKS_AGENT") or
-                    os.path.join(os.path.dirname(ANALYZER), "libanttracks.so")]
+            load = [
+                home + "/bin/jcmd",
+                str(process.pid),
+                "JVMTI.agent_load",
+                os.environ.get("ANTTRACKS_AGENT") or os.path.join(os.path.dirname(ANALYZER), "libanttracks.so"),
+            ]
             wrong = run([*load, f'"file={t.path("trace")},mode=sample,walkers=1"'])
             expect("return code: 0" not in wrong.stdout, wrong.stdout)
             done = run([*load, f'"file={t.path("trace")},mode=sample,interval=64K"'])
@@ -343,8 +509,13 @@ def attached(t):
 @test("Sampling: a full disk ends it, not the program")
 def full_disk(t):
     with SmallDisk(t, "256k") as folder:
-        command = java_command("Sampled", ("known",), flags_of("Parallel"),
-                               f"mode=sample,interval=256,file={folder}/trace,compress=off", jdk=stock_java())
+        command = java_command(
+            "Sampled",
+            ("known",),
+            flags_of("Parallel"),
+            f"mode=sample,interval=256,file={folder}/trace,compress=off",
+            jdk=stock_java(),
+        )
         done = run(command)
         expect((done.returncode, done.stdout) == (0, "done\n"), f"{done.returncode} {done.stdout!r}")
         expect("space" in done.stderr.lower() and done.stderr.count("\n") == 1, f"stderr: {done.stderr!r}")
@@ -380,6 +551,12 @@ def stats(t):
     with open(t.path("stats"), encoding="utf-8") as file:
         counters = json.load(file)
     info = analyze_json("info", trace)
-    expect(counters["state"] == "ended" and counters["counters"]["samples"] == info["samples"] == info["counters"]["samples"],
-           f"{counters} {info['counters']}")
-    expect(info["counters"]["untracked_samples"] == 0 and info["counters"]["unknown_frames"] == 0, f"{info['counters']}")
+    expect(
+        counters["state"] == "ended"
+        and counters["counters"]["samples"] == info["samples"] == info["counters"]["samples"],
+        f"{counters} {info['counters']}",
+    )
+    expect(
+        info["counters"]["untracked_samples"] == 0 and info["counters"]["unknown_frames"] == 0,
+        f"{info['counters']}",
+    )

@@ -21,8 +21,14 @@ deb [signed-by=/etc/apt/keyrings/other.gpg] http://example.org/linux/debian book
 deb http://example.org/linux/debian bookworm stable
 """
     found = jdk_source.one_line_sources(text)
-    expect(found == ["deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian bookworm main contrib",
-                     "deb-src http://example.org/debian-security bookworm-security main"], found)
+    expect(
+        found
+        == [
+            "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian bookworm main contrib",
+            "deb-src http://example.org/debian-security bookworm-security main",
+        ],
+        found,
+    )
 
 
 @test("Source entries are made from Debian's deb822 entries only")
@@ -47,13 +53,21 @@ Suites: sid
 Components: main
 """
     found = jdk_source.deb822_sources(text)
-    expect(found == ["Types: deb-src\nURIs: http://example.org/debian\nSuites: bookworm bookworm-updates\nComponents: main\n"
-                     "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg"], found)
+    expect(
+        found
+        == [
+            "Types: deb-src\nURIs: http://example.org/debian\nSuites: bookworm bookworm-updates\nComponents: main\n"
+            "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg"
+        ],
+        found,
+    )
 
 
 @test("The newest version of the source comes first")
 def versions(t):
-    found = jdk_source.newest_first(["17.0.9+9-1", "17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"])
+    found = jdk_source.newest_first(
+        ["17.0.9+9-1", "17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"]
+    )
     expect(found == ["17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"], found)
 
 
@@ -62,21 +76,32 @@ def unknown_options(t):
     for script in ("setup-packages", "setup-jdk", "build", "test", "bench", "harness", "jtreg"):
         done = run([os.path.join(ROOT, "scripts", script), "--frobnicate"])
         text = done.stdout + done.stderr
-        expect(done.returncode != 0 and "frobnicate" in text and "--" in text.replace("--frobnicate", ""),
-               f"{script}: {done.returncode} {text}")
+        expect(
+            done.returncode != 0 and "frobnicate" in text and "--" in text.replace("--frobnicate", ""),
+            f"{script}: {done.returncode} {text}",
+        )
 
 
 @test("A patch hunk that does not fit is named, with what to do")
 def hunk(t):
-    for folder in ("scripts/lib", "vmpatch/patches", "vmpatch/abi", "vmpatch/src/hotspot/share/anttracks", "tree/src",
-                   "tree/make"):
+    for folder in (
+        "scripts/lib",
+        "vmpatch/patches",
+        "vmpatch/abi",
+        "vmpatch/src/hotspot/share/anttracks",
+        "tree/src",
+        "tree/make",
+    ):
         os.makedirs(t.path(folder))
     run(["cp", "-r", os.path.join(ROOT, "scripts"), t.folder])
     run(["cp", os.path.join(ROOT, "vmpatch/abi/anttracks_abi.h"), t.path("vmpatch/abi")])
-    files = {"tree/configure": "exit 1\n", "tree/src/a.txt": "one\ntwo\nthree\n",
-             "vmpatch/patches/series": "# comment\nfits.patch\nfails.patch\n",
-             "vmpatch/patches/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n three\n",
-             "vmpatch/patches/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n three\n"}
+    files = {
+        "tree/configure": "exit 1\n",
+        "tree/src/a.txt": "one\ntwo\nthree\n",
+        "vmpatch/patches/series": "# comment\nfits.patch\nfails.patch\n",
+        "vmpatch/patches/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n three\n",
+        "vmpatch/patches/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n three\n",
+    }
     for name, content in files.items():
         with open(t.path(name), "w", encoding="utf-8") as file:
             file.write(content)
@@ -92,7 +117,11 @@ def hunk(t):
 def bare_system(t, apt_get="exit 0"):
     """Words in front of a command for which no package is installed; apt-get is this shell script, and its calls are written down."""
     os.makedirs(t.path("bin"))
-    for name, text in (("dpkg-query", "exit 1"), ("id", "echo 0"), ("apt-get", f'echo "$@" >>{t.path("calls")}\n{apt_get}')):
+    for name, text in (
+        ("dpkg-query", "exit 1"),
+        ("id", "echo 0"),
+        ("apt-get", f'echo "$@" >>{t.path("calls")}\n{apt_get}'),
+    ):
         with open(t.path("bin/" + name), "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\n" + text + "\n")
         os.chmod(t.path("bin/" + name), 0o755)
@@ -106,7 +135,9 @@ def calls(t):
         return file.read().splitlines()
 
 
-@test("setup-packages waits for locks that somebody else holds, and fetches the index when a package is not in it")
+@test(
+    "setup-packages waits for locks that somebody else holds, and fetches the index when a package is not in it"
+)
 def locks(t):
     apt_get = f"""case $(wc -l <{t.path("calls")}) in
 1) echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)" >&2; exit 100 ;;
@@ -117,7 +148,10 @@ esac"""
     expect(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
     found = [next(word for word in call.split() if word in ("install", "update")) for call in calls(t)]
     expect(found == ["install", "install", "update", "update", "install"], f"{calls(t)}")
-    expect(all("DPkg::Lock::Timeout=" in call for call in calls(t)) and calls(t)[-1].endswith(" a b"), f"{calls(t)}")
+    expect(
+        all("DPkg::Lock::Timeout=" in call for call in calls(t)) and calls(t)[-1].endswith(" a b"),
+        f"{calls(t)}",
+    )
     expect(done.stderr.count("waiting for a lock") == 2, done.stderr)
 
 
@@ -125,7 +159,10 @@ esac"""
 def no_lock(t):
     apt_get = "echo Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend.; echo E: no network >&2; exit 100"
     done = run([*bare_system(t, apt_get), "env", "-u", "ANTTRACKS_NO_INSTALL", SETUP, "--only", "a"])
-    expect(done.returncode == 1 and "no network" in done.stderr and len(calls(t)) == 2, f"{done.returncode} {done.stderr} {calls(t)}")
+    expect(
+        done.returncode == 1 and "no network" in done.stderr and len(calls(t)) == 2,
+        f"{done.returncode} {done.stderr} {calls(t)}",
+    )
 
 
 @test("From within a test nothing is installed or fetched, and what is missing is named")
@@ -133,13 +170,28 @@ def no_install(t):
     expect(os.environ.get("ANTTRACKS_NO_INSTALL") == "1", "tests may install")
     bare = bare_system(t)
     done = run([*bare, SETUP, "--only", "a", "b"])
-    expect(done.returncode == 1 and "missing: a b;" in done.stderr and "--only a b" in done.stderr, f"{done.returncode} {done.stderr}")
+    expect(
+        done.returncode == 1 and "missing: a b;" in done.stderr and "--only a b" in done.stderr,
+        f"{done.returncode} {done.stderr}",
+    )
     done = run([*bare, os.path.join(ROOT, "scripts", "jtreg"), "--short", "--out", t.folder])
     expect(done.returncode == 77 and "jtreg7" in done.stderr, f"{done.returncode} {done.stderr}")
     done = run([*bare, os.path.join(ROOT, "scripts", "harness"), "--install", "h2"])
     expect(done.returncode == 1 and "libh2-java" in done.stderr, f"{done.returncode} {done.stderr}")
-    done = run([*bare, "env", "-u", "ANTTRACKS_JDK_HOME", "-u", "ANTTRACKS_JDK_SOURCE", "ANTTRACKS_CACHE=" + t.path("cache"),
-                os.path.join(ROOT, "scripts", "setup-jdk"), "--until", "download"])
+    done = run(
+        [
+            *bare,
+            "env",
+            "-u",
+            "ANTTRACKS_JDK_HOME",
+            "-u",
+            "ANTTRACKS_JDK_SOURCE",
+            "ANTTRACKS_CACHE=" + t.path("cache"),
+            os.path.join(ROOT, "scripts", "setup-jdk"),
+            "--until",
+            "download",
+        ]
+    )
     expect(done.returncode == 1 and "--until download" in done.stderr, f"{done.returncode} {done.stderr}")
     expect(calls(t) == [], f"apt-get was called: {calls(t)}")
 
@@ -149,4 +201,6 @@ def test_packages(t):
     done = run([*bare_system(t), SETUP, "--test"])
     missing = done.stderr.split("missing: ")[1].split(";")[0].split()
     left_out = set(workloads.PACKAGES) - set(missing)
-    expect(left_out == {"jython", "liblucene8-java", "scala"} and "jtreg7" in missing, f"not installed: {left_out}")
+    expect(
+        left_out == {"jython", "liblucene8-java", "scala"} and "jtreg7" in missing, f"not installed: {left_out}"
+    )

@@ -12,8 +12,17 @@ def dump_against_histogram(t):
     done = run(java_command("Arrays2", flags=("-XX:+UseParallelGC", "-Xmx160m", f"-Djudge.dir={t.folder}")))
     expect(done.returncode == 0, done.stderr)
     # What the JVM's own reporting allocates between the two differs; the program's arrays do not.
-    own = {"char[][][]", "java.lang.Object[][]", "byte[][][][][]", "int[][][]", "java.lang.Runnable[][][]", "double[]",
-           "float[]", "boolean[]", "short[]"}
+    own = {
+        "char[][][]",
+        "java.lang.Object[][]",
+        "byte[][][][][]",
+        "int[][][]",
+        "java.lang.Runnable[][][]",
+        "double[]",
+        "float[]",
+        "boolean[]",
+        "short[]",
+    }
     for i in range(6):
         dump = hprof.read(t.path(f"dump-{i}.hprof"))
         with open(t.path(f"histogram-{i}.txt"), encoding="utf-8") as file:
@@ -31,21 +40,30 @@ def differences_are_seen(t):
     dump = hprof.Dump()
     dump.objects = {0x1000: ("A", None), 0x2000: ("int[]", 3)}
     dump.mirrors = {0x3000}
-    same = {0x1000: ("A", 16, "s"), 0x2000: ("int[]", 32, "s"), 0x3000: ("java.lang.Class", 96, "s"),
-            0x4000: ("java.lang.Class", 96, "s")}
+    same = {
+        0x1000: ("A", 16, "s"),
+        0x2000: ("int[]", 32, "s"),
+        0x3000: ("java.lang.Class", 96, "s"),
+        0x4000: ("java.lang.Class", 96, "s"),
+    }
     expect(exact.dump_differences(same, dump) == [], "differences where none are")
     for change in ({0x1000: None}, {0x3000: None}, {0x5000: ("A", 16, "s")}, {0x2000: ("long[]", 32, "s")}):
         other = {a: o for a, o in {**same, **change}.items() if o}
         expect(len(exact.dump_differences(other, dump)) == 1, f"{change} was not seen")
     expect(exact.class_differences({"A": (1, 16)}, {"A": (1, 16)}) == [], "equal histograms differ")
-    expect(len(exact.class_differences({"A": (1, 24)}, {"A": (1, 16), "B": (1, 8)})) == 2, "differences not seen")
+    expect(
+        len(exact.class_differences({"A": (1, 24)}, {"A": (1, 16), "B": (1, 8)})) == 2, "differences not seen"
+    )
 
 
 @test("The judge translates the JVM's class names into those of the source")
 def names(t):
-    for given, external, expected in (("[[I", True, "int[][]"), ("[Ljava.lang.String;", True, "java.lang.String[]"),
-                                      ("java/util/Map$Entry", False, "java.util.Map$Entry"),
-                                      ("[La/B$$Lambda$7+0x00ff;", False, "a.B$$Lambda$7/0x00ff[]"),
-                                      ("a.B$$Lambda$7/0x00ff", True, "a.B$$Lambda$7/0x00ff")):
+    for given, external, expected in (
+        ("[[I", True, "int[][]"),
+        ("[Ljava.lang.String;", True, "java.lang.String[]"),
+        ("java/util/Map$Entry", False, "java.util.Map$Entry"),
+        ("[La/B$$Lambda$7+0x00ff;", False, "a.B$$Lambda$7/0x00ff[]"),
+        ("a.B$$Lambda$7/0x00ff", True, "a.B$$Lambda$7/0x00ff"),
+    ):
         found = hprof.source_name(given, external)
         expect(found == expected, f"{given} became {found}")

@@ -12,8 +12,18 @@ _BELOW = {
     "boxed": r"java\.lang\.Float\.valueOf\(",
     "clone": r"java\.lang\.Object\.clone\(",
 }
-_METHOD_OF = {"inner": "inner", "deep0": "deep0", "elements": "elements", "loopedArray": "looped", "looped": "looped",
-              "first": "both", "secondOfTwo": "both", "copyOf": "copied", "boxed": "boxed", "clone": None}
+_METHOD_OF = {
+    "inner": "inner",
+    "deep0": "deep0",
+    "elements": "elements",
+    "loopedArray": "looped",
+    "looped": "looped",
+    "first": "both",
+    "secondOfTwo": "both",
+    "copyOf": "copied",
+    "boxed": "boxed",
+    "clone": None,
+}
 
 
 def marked_lines():
@@ -48,8 +58,11 @@ def check_class(rows, type_name, count, name, lines):
         wrong -= 1
     if name == "boxed":  # the zero of every wrapper type that sun.invoke.util.Wrapper's initializer boxes
         count += 1
-    expect(right == count and wrong <= 0, f"{type_name}: {right} of {count} at {here}, {wrong} elsewhere:\n" +
-           "\n".join(f"  {row['objects']} {row['tier']} {row['site']} <- {row['callers']}" for row in found[:8]))
+    expect(
+        right == count and wrong <= 0,
+        f"{type_name}: {right} of {count} at {here}, {wrong} elsewhere:\n"
+        + "\n".join(f"  {row['objects']} {row['tier']} {row['site']} <- {row['callers']}" for row in found[:8]),
+    )
 
 
 def check_inlined_chain(rows, lines):
@@ -58,14 +71,16 @@ def check_inlined_chain(rows, lines):
     expect(chains, "no inlined callers were recorded")
     for chain in chains:
         expected = [place(lines, "deep1"), place(lines, "deep2")]
-        expect(list(chain[:2]) == expected[:len(chain)], f"callers {chain}")
+        expect(list(chain[:2]) == expected[: len(chain)], f"callers {chain}")
     callers = {row["callers"][0] for row in rows if row["class"] == "Sites$Inlined" and row["callers"]}
     expect(callers == {place(lines, "callerA"), place(lines, "callerB")}, f"callers of inner(): {callers}")
 
 
 def true_sites(name, flags, tiers, rounds=15_000, inlined=False, collector="Parallel"):
     def body(test):
-        trace, done = run_traced(test, "Sites", (rounds,), (f"-XX:+Use{collector}GC", "-Xmx256m", "-Xbatch", *flags))
+        trace, done = run_traced(
+            test, "Sites", (rounds,), (f"-XX:+Use{collector}GC", "-Xmx256m", "-Xbatch", *flags)
+        )
         verified(trace)
         lines = marked_lines()
         rows = analyze_json("sites", trace, "--tiers", "--callers", "--top", "0")["sites"]
@@ -79,6 +94,7 @@ def true_sites(name, flags, tiers, rounds=15_000, inlined=False, collector="Para
         expect(tiers <= seen <= tiers | {"interpreter"}, f"Sites$Plain was allocated by {seen}, not {tiers}")
         if inlined:
             check_inlined_chain(rows, lines)
+
     add("Every object's site is the true line " + name, body)
 
 
@@ -87,7 +103,18 @@ true_sites("in C1", ("-XX:TieredStopAtLevel=1",), {"C1"}, inlined=True)
 true_sites("in C2", ("-XX:-TieredCompilation",), {"C2"}, inlined=True)
 true_sites("in C1 with profiling", ("-XX:TieredStopAtLevel=3",), {"C1"})
 true_sites("in all tiers together", (), {"C1", "C2"}, rounds=40_000, inlined=True)
-true_sites("without compressed references", ("-XX:-UseCompressedOops", "-XX:-TieredCompilation"), {"C2"}, inlined=True)
+true_sites(
+    "without compressed references", ("-XX:-UseCompressedOops", "-XX:-TieredCompilation"), {"C2"}, inlined=True
+)
 for collector in ("Serial", "G1"):
-    true_sites(f"with {collector} in the interpreter", ("-Xint",), {"interpreter"}, rounds=3000, collector=collector)
-    true_sites(f"with {collector} in all tiers together", (), {"C1", "C2"}, rounds=40_000, inlined=True, collector=collector)
+    true_sites(
+        f"with {collector} in the interpreter", ("-Xint",), {"interpreter"}, rounds=3000, collector=collector
+    )
+    true_sites(
+        f"with {collector} in all tiers together",
+        (),
+        {"C1", "C2"},
+        rounds=40_000,
+        inlined=True,
+        collector=collector,
+    )

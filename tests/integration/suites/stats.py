@@ -35,13 +35,17 @@ def check_same_counters(stats, trace):
 def at_exit(t):
     for options in ("", ",maxsize=12M,keep=yes"):
         t.clear()
-        trace, done = run_traced(t, "Windows", (6, 1_000_000, 20_000), PARALLEL, f",stats={t.path('stats')}{options}",
-                                 judged=False)
+        trace, done = run_traced(
+            t, "Windows", (6, 1_000_000, 20_000), PARALLEL, f",stats={t.path('stats')}{options}", judged=False
+        )
         stats = read(t.path("stats"))
         expect((stats["trace"], stats["state"]) == (trace, "ended"), f"stats: {stats}")
         expect(stats["duration_ns"] > 0 and stats["counters"]["objects"] > 3_000_000, f"stats: {stats}")
         check_same_counters(stats, trace)
-        expect(done.stderr == "" and not any(".tmp" in name for name in os.listdir(t.folder)), f"stderr: {tail(done.stderr)}")
+        expect(
+            done.stderr == "" and not any(".tmp" in name for name in os.listdir(t.folder)),
+            f"stderr: {tail(done.stderr)}",
+        )
 
 
 def ask_by_jcmd(running):
@@ -71,7 +75,10 @@ def on_request(name, ask):
         with Running(t, t.path("trace"), "FastAllocation", (1_000_000_000,), PARALLEL, options) as running:
             limit = time.monotonic() + 60
             while not (os.path.exists(t.path("trace")) and os.path.getsize(t.path("trace")) > 1 << 20):
-                expect(time.monotonic() < limit and running.process.poll() is None, f"no trace: {tail(running.stderr())}")
+                expect(
+                    time.monotonic() < limit and running.process.poll() is None,
+                    f"no trace: {tail(running.stderr())}",
+                )
                 time.sleep(0.01)
             expect(os.path.getsize(t.path("stats")) == 0, "counters were written before they were asked for")
             last = 0
@@ -108,7 +115,10 @@ def existing(t):
     with open(path, "w", encoding="utf-8") as file:
         file.write('{\n  "trace": "another"\n}\n')
     done = run(java_command("Life", ("return",), PARALLEL, options + ",overwrite=yes"), cwd=t.folder)
-    expect(done.returncode == 0 and read(path)["state"] == "ended", f"overwrite=yes: {done.returncode} {tail(done.stderr)}")
+    expect(
+        done.returncode == 0 and read(path)["state"] == "ended",
+        f"overwrite=yes: {done.returncode} {tail(done.stderr)}",
+    )
 
 
 @test("A full disk for stats= only warns: program and trace are whole")
@@ -118,7 +128,10 @@ def full_disk(t):
             file.write(bytes(4096))
         trace, done = run_traced(t, "Life", ("return",), PARALLEL, f",stats={folder}/stats", judged=False)
         lines = [line for line in done.stderr.splitlines() if "anttracks" in line]
-        expect(len(lines) == 1 and f"{folder}/stats" in lines[0] and "space" in lines[0].lower(), f"stderr: {done.stderr!r}")
+        expect(
+            len(lines) == 1 and f"{folder}/stats" in lines[0] and "space" in lines[0].lower(),
+            f"stderr: {done.stderr!r}",
+        )
         expect(analyze_json("info", trace)["counters"]["objects"] > 0, "the trace has no counters")
         expect(not any(".tmp" in name for name in os.listdir(folder)), "half of the counters are left")
 
@@ -126,7 +139,9 @@ def full_disk(t):
 @test("A JVM that does not come up leaves no file of stats=")
 def no_start(t):
     # The agent is loaded, then the VM finds that it cannot go on.
-    command = java_command("Life", ("return",), PARALLEL, f"file={t.path('trace')},stats={t.path('stats')},log=debug")
+    command = java_command(
+        "Life", ("return",), PARALLEL, f"file={t.path('trace')},stats={t.path('stats')},log=debug"
+    )
     command.insert(command.index("-cp"), "-agentlib:jdwp=no-such-option")
     done = run(command, cwd=t.folder)
     expect(done.returncode != 0 and "begin" not in done.stdout, f"the program ran: {done.returncode}")

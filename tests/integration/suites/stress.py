@@ -21,7 +21,11 @@ def stressed(collector):
             run_case(t, case)
         except Failure as e:
             raise Failure(f"{e}\n{command_of(case)}") from e
-    add(f"With {collector} HotSpot's verification finds nothing wrong while monitors and safepoints come in masses", body)
+
+    add(
+        f"With {collector} HotSpot's verification finds nothing wrong while monitors and safepoints come in masses",
+        body,
+    )
 
 
 for name in COLLECTORS:

@@ -10,11 +10,19 @@ def same_bytes(name, flags, collector="Parallel"):
     def body(test):
         trace, done = run_traced(test, "ThreadBytes", flags=(f"-XX:+Use{collector}GC", "-Xmx64m", *flags))
         verified(trace)
-        jvm = {int(m[1]): (int(m[2]), m[3]) for m in re.finditer(r"^thread (\d+) (\d+) (.+)$", done.stdout, re.M)}
+        jvm = {
+            int(m[1]): (int(m[2]), m[3]) for m in re.finditer(r"^thread (\d+) (\d+) (.+)$", done.stdout, re.M)
+        }
         expect(len(jvm) == 6, f"the program printed {done.stdout!r}")
-        traced = {row["java_id"]: (row["bytes"], row["name"]) for row in analyze_json("threads", trace)["threads"]}
+        traced = {
+            row["java_id"]: (row["bytes"], row["name"]) for row in analyze_json("threads", trace)["threads"]
+        }
         for java_id, expected in jvm.items():
-            expect(traced.get(java_id) == expected, f"thread {java_id}: traced {traced.get(java_id)}, JVM {expected}")
+            expect(
+                traced.get(java_id) == expected,
+                f"thread {java_id}: traced {traced.get(java_id)}, JVM {expected}",
+            )
+
     add("Allocated bytes per thread are the JVM's own " + name, body)
 
 

@@ -8,7 +8,11 @@ def sites_of_headers(collector):
     def body(t):
         flags = (f"-XX:+Use{collector}GC", "-Xmx64m", "-Xint", "-Dnative.ask_sites=" + ASK_SITES)
         done = run(java_command("AskSites", (), flags), cwd=t.folder)
-        expect(done.returncode == 0 and done.stdout == "ok\n", f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 20)}")
+        expect(
+            done.returncode == 0 and done.stdout == "ok\n",
+            f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 20)}",
+        )
+
     add(f"With {collector} any thread may ask for the site of an object, whatever its header holds", body)
 
 

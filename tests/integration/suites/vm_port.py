@@ -22,18 +22,27 @@ CODE = "int {0}(int a) {{\n  begin();\n  middle();\n  end();\n  return a;\n}}\n"
 
 
 def part(name, function="f", line=1):
-    return (f"--- a/src/hotspot/share/{name}\n+++ b/src/hotspot/share/{name}\n@@ -{line},6 +{line},7 @@\n int {function}(int a) {{\n   begin();\n   middle();\n"
-            "+  hook();\n   end();\n   return a;\n }\n")
+    return (
+        f"--- a/src/hotspot/share/{name}\n+++ b/src/hotspot/share/{name}\n@@ -{line},6 +{line},7 @@\n int {function}(int a) {{\n   begin();\n   middle();\n"
+        "+  hook();\n   end();\n   return a;\n }\n"
+    )
 
 
-INCLUDE = "--- a/src/hotspot/share/differs.hpp\n+++ b/src/hotspot/share/differs.hpp\n@@ -1,2 +1,3 @@\n #include \"a.hpp\"\n+#include \"ours.hpp\"\n #include \"b.hpp\"\n"
+INCLUDE = '--- a/src/hotspot/share/differs.hpp\n+++ b/src/hotspot/share/differs.hpp\n@@ -1,2 +1,3 @@\n #include "a.hpp"\n+#include "ours.hpp"\n #include "b.hpp"\n'
 
 
 def doctored(t, files, page=PAGE):
     """A checkout with a series of two patches, and a tree with these files; returns (the script, the tree)."""
-    series = {"vmpatch/patches/series": "0001-one.patch\n0002-two.patch\n", "docs/vm-patch.md": page,
-              "vmpatch/patches/0001-one.patch": "Why\n\n" + part("fits.cpp") + INCLUDE + part("differs.cpp", "g") + part("gone.cpp"),
-              "vmpatch/patches/0002-two.patch": part("old/moved.cpp", "h")}
+    series = {
+        "vmpatch/patches/series": "0001-one.patch\n0002-two.patch\n",
+        "docs/vm-patch.md": page,
+        "vmpatch/patches/0001-one.patch": "Why\n\n"
+        + part("fits.cpp")
+        + INCLUDE
+        + part("differs.cpp", "g")
+        + part("gone.cpp"),
+        "vmpatch/patches/0002-two.patch": part("old/moved.cpp", "h"),
+    }
     for folder, content in (("", series), ("tree", files)):
         for name, text in content.items():
             path = os.path.join(t.folder, folder, name)
@@ -44,11 +53,13 @@ def doctored(t, files, page=PAGE):
     return t.path("scripts/vm-port-check"), t.path("tree")
 
 
-OTHER = {"src/hotspot/share/fits.cpp": "// a line more\n\n" + CODE.format("f"),
-         "src/hotspot/share/differs.hpp": "#include \"a.hpp\"\n#include \"c.hpp\"\n",
-         "src/hotspot/share/differs.cpp": CODE.format("renamed").replace("middle", "something_else"),
-         "src/hotspot/share/new/moved.cpp": CODE.format("h"),
-         "make/conf/version-numbers.conf": "DEFAULT_VERSION_FEATURE=99\nDEFAULT_VERSION_INTERIM=0\nDEFAULT_VERSION_UPDATE=7\n"}
+OTHER = {
+    "src/hotspot/share/fits.cpp": "// a line more\n\n" + CODE.format("f"),
+    "src/hotspot/share/differs.hpp": '#include "a.hpp"\n#include "c.hpp"\n',
+    "src/hotspot/share/differs.cpp": CODE.format("renamed").replace("middle", "something_else"),
+    "src/hotspot/share/new/moved.cpp": CODE.format("h"),
+    "make/conf/version-numbers.conf": "DEFAULT_VERSION_FEATURE=99\nDEFAULT_VERSION_INTERIM=0\nDEFAULT_VERSION_UPDATE=7\n",
+}
 SAYS = """OpenJDK 99.0.7
 0001-one.patch: 1 of 4 hunks apply
   src/hotspot/share/differs.hpp, hunk 1 (line 1): fails: only lines around it differ
@@ -70,40 +81,65 @@ def other_source(t):
     before = {name: open(os.path.join(tree, name), encoding="utf-8").read() for name in OTHER}
     done = run([script, tree])
     expect(done.returncode == 1 and done.stdout == SAYS, f"{done.returncode}\n{done.stdout}{done.stderr}")
-    expect(before == {name: open(os.path.join(tree, name), encoding="utf-8").read() for name in OTHER}, "the source was changed")
+    expect(
+        before == {name: open(os.path.join(tree, name), encoding="utf-8").read() for name in OTHER},
+        "the source was changed",
+    )
     tarball = t.path("source.tar.xz")
     run(["tar", "-C", t.folder, "-cJf", tarball, "tree"])
     packed = run([script, tarball])
-    expect(packed.returncode == 1 and packed.stdout == SAYS, f"of the tarball it says\n{packed.stdout}{packed.stderr}")
+    expect(
+        packed.returncode == 1 and packed.stdout == SAYS,
+        f"of the tarball it says\n{packed.stdout}{packed.stderr}",
+    )
 
 
 @test("vm-port-check is content with a source that all hunks fit")
 def fitting_source(t):
-    files = {"src/hotspot/share/fits.cpp": CODE.format("f"), "src/hotspot/share/gone.cpp": CODE.format("f"), "src/hotspot/share/differs.cpp": CODE.format("g"),
-             "src/hotspot/share/differs.hpp": "#include \"a.hpp\"\n#include \"b.hpp\"\n", "src/hotspot/share/old/moved.cpp": CODE.format("h")}
+    files = {
+        "src/hotspot/share/fits.cpp": CODE.format("f"),
+        "src/hotspot/share/gone.cpp": CODE.format("f"),
+        "src/hotspot/share/differs.cpp": CODE.format("g"),
+        "src/hotspot/share/differs.hpp": '#include "a.hpp"\n#include "b.hpp"\n',
+        "src/hotspot/share/old/moved.cpp": CODE.format("h"),
+    }
     script, tree = doctored(t, files)
     done = run([script, tree, "--all"])
-    expect(done.returncode == 0 and "5 of 5 hunks apply, 0 of them with an offset; 0 fail" in done.stdout, f"{done.returncode}\n{done.stdout}{done.stderr}")
+    expect(
+        done.returncode == 0 and "5 of 5 hunks apply, 0 of them with an offset; 0 fail" in done.stdout,
+        f"{done.returncode}\n{done.stdout}{done.stderr}",
+    )
     expect("fits.cpp, hunk 1 (line 1, f): applies" in done.stdout, done.stdout)
     run(["sh", "-c", f"cd {tree} && patch -p1 <{t.path('vmpatch/patches/0001-one.patch')}"])
     done = run([script, tree])
-    expect(done.returncode == 1 and "applied already" in done.stdout, f"of a patched source it says\n{done.stdout}")
+    expect(
+        done.returncode == 1 and "applied already" in done.stdout, f"of a patched source it says\n{done.stdout}"
+    )
 
 
 @test("vm-port-check refuses what is no source of a JDK")
 def no_source(t):
     script, _ = doctored(t, OTHER)
-    for source, word in ((t.path("nothing"), "there is no"), (t.path("vmpatch"), "no JDK source tree"), (t.path("docs/vm-patch.md"), "no tarball")):
+    for source, word in (
+        (t.path("nothing"), "there is no"),
+        (t.path("vmpatch"), "no JDK source tree"),
+        (t.path("docs/vm-patch.md"), "no tarball"),
+    ):
         done = run([script, source])
         expect(done.returncode == 2 and word in done.stderr, f"{source}: {done.returncode} {done.stderr}")
 
 
 @test("The hook table must have a row for each patched file, and no other")
 def table(t):
-    page = PAGE.replace("| 1 | `fits.cpp` f | the reason of f | all |\n", "").replace("`moved.*` h", "`moved.*` h, `absent.cpp`")
+    page = PAGE.replace("| 1 | `fits.cpp` f | the reason of f | all |\n", "").replace(
+        "`moved.*` h", "`moved.*` h, `absent.cpp`"
+    )
     script, tree = doctored(t, OTHER, page)
     done = run([script, tree])
-    for words in ("no row for src/hotspot/share/fits.cpp of 0001-one.patch", "has absent.cpp in patch 2, which does not touch it"):
+    for words in (
+        "no row for src/hotspot/share/fits.cpp of 0001-one.patch",
+        "has absent.cpp in patch 2, which does not touch it",
+    ):
         expect(done.returncode == 1 and words in done.stdout, f"{words!r} is not in\n{done.stdout}")
     problems = vm_patches.table_problems(ROOT)
     expect(not problems, "\n".join(problems))
@@ -111,8 +147,13 @@ def table(t):
 
 @test("All hunks of the series fit the source that the JDK is built from")
 def real(t):
-    done = run(["env", "-u", "ANTTRACKS_JDK_HOME", os.path.join(ROOT, "scripts/setup-jdk"), "--until", "download"])
+    done = run(
+        ["env", "-u", "ANTTRACKS_JDK_HOME", os.path.join(ROOT, "scripts/setup-jdk"), "--until", "download"]
+    )
     if done.returncode != 0:
         raise Skip("the source of the JDK is missing: scripts/setup-jdk --until download")
     done = run([os.path.join(ROOT, "scripts/vm-port-check"), done.stdout.strip()])
-    expect(done.returncode == 0 and " 0 fail" in done.stdout, f"{done.returncode}\n{tail(done.stdout, 30)}{tail(done.stderr)}")
+    expect(
+        done.returncode == 0 and " 0 fail" in done.stdout,
+        f"{done.returncode}\n{tail(done.stdout, 30)}{tail(done.stderr)}",
+    )

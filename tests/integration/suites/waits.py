@@ -76,7 +76,9 @@ def kinds_of_errors(trace):
     return json.loads(run([ANALYZER, "verify", trace, "--json"]).stdout)["by_kind"]
 
 
-@test("An exit ends, with the program's own code and output, when the disk of trace and counters hangs", slow=True)
+@test(
+    "An exit ends, with the program's own code and output, when the disk of trace and counters hangs", slow=True
+)
 def hung_exit(t):
     folder = t.path("disk")
     os.mkdir(folder)
@@ -85,7 +87,10 @@ def hung_exit(t):
     began = time.monotonic()
     done = run([*hang, *command], timeout=200, cwd=t.folder)  # 35 s by the agent's own limits
     expect(time.monotonic() - began > 25, "the disk did not hang")
-    expect((done.returncode, done.stdout) == plain_output("Life", ("return",), PARALLEL), f"{done.returncode}, {done.stdout!r}")
+    expect(
+        (done.returncode, done.stdout) == plain_output("Life", ("return",), PARALLEL),
+        f"{done.returncode}, {done.stdout!r}",
+    )
     for word in ("the end of the trace could not be written", "cannot write the counters", "no answer"):
         expect(word in done.stderr, f"{word!r} is not in {tail(done.stderr)}")
 
@@ -95,9 +100,13 @@ def hung_request(t):
     folder = t.path("disk")
     os.mkdir(folder)
     hang = ("env", f"LD_PRELOAD={HANG}", f"HANG_FOLDER={folder}", "HANG_AFTER=1")
-    with Running(t, t.path("trace"), "Life", ("forever",), PARALLEL, f"stats={folder}/stats", before=hang) as running:
+    with Running(
+        t, t.path("trace"), "Life", ("forever",), PARALLEL, f"stats={folder}/stats", before=hang
+    ) as running:
         until(lambda: "running" in running.stdout(), "the program does not run")
-        asked = run([JDK + "/bin/jcmd", str(running.pid), "JVMTI.data_dump"], timeout=100)  # 5 s by the agent's limit
+        asked = run(
+            [JDK + "/bin/jcmd", str(running.pid), "JVMTI.data_dump"], timeout=100
+        )  # 5 s by the agent's limit
         expect(asked.returncode == 0, f"jcmd: {tail(asked.stdout + asked.stderr)}")
         until(lambda: "cannot write the counters" in running.stderr(), "it does not say that the counters hang")
         running.process.terminate()
@@ -112,10 +121,15 @@ def slow_disk(t):
     with Fifo(t.path("fifo"), 20_000) as fifo:
         options = "overwrite=yes,queue=64K,buffer=1K,compress=off"
         with Running(t, t.path("fifo"), *program, options) as running:
-            until(lambda: running.stdout() or running.process.poll() is not None, "the program does not end", 250)
+            until(
+                lambda: running.stdout() or running.process.poll() is not None, "the program does not end", 250
+            )
             fifo.hurry()
             code = running.finish()
-            expect((code, running.stdout()) == (0, "made 900000\n"), f"{code}, {running.stdout()!r}: {tail(running.stderr())}")
+            expect(
+                (code, running.stdout()) == (0, "made 900000\n"),
+                f"{code}, {running.stdout()!r}: {tail(running.stderr())}",
+            )
             expect("is incomplete" in running.stderr(), f"stderr: {tail(running.stderr())}")
     trace = fifo.trace(t.path("trace"))
     found = pauses(t.path("safepoints"))
@@ -131,11 +145,16 @@ def attach_to_hung_disk(t):
     flags = ("-XX:+UseParallelGC", "-Xmx400m", f"-Xlog:safepoint:file={t.path('safepoints')}")
     with Fifo(t.path("fifo"), 0) as fifo, Program(t, flags, objects=1_500_000) as program:
         program.tell("gc")
-        said = program.attach("file=fifo,overwrite=yes,on-overflow=drop,queue=64K,buffer=1K,compress=off", code=12).stderr
+        said = program.attach(
+            "file=fifo,overwrite=yes,on-overflow=drop,queue=64K,buffer=1K,compress=off", code=12
+        ).stderr
         expect("first sync point" in said and "queue=" in said, f"attach says {said!r}")
         counters = program.status()["trace"]["counters"]
         expect(counters["waits"] == 0 and counters["blocked_ns"] == 0, f"the program waited: {counters}")
         program.tell("gc")
         fifo.hurry()
         program.end()
-    expect(max(total for _, total in pauses(t.path("safepoints"))) < 9, f"pauses: {sorted(pauses(t.path('safepoints')))[-3:]}")
+    expect(
+        max(total for _, total in pauses(t.path("safepoints"))) < 9,
+        f"pauses: {sorted(pauses(t.path('safepoints')))[-3:]}",
+    )
