@@ -148,7 +148,8 @@ class Rebuild : public SinkBase {
                    std::forward<Args>(args)...);
   }
   const std::string& ClassName(uint32_t shape) const;
-  void Refused(uint64_t word, uint32_t shape, bool filler = false);
+  // overlap: what it is that the heap already has something there.
+  void Refused(uint64_t word, uint32_t shape, ProblemKind overlap = ProblemKind::kOverlap);
   bool Take(uint64_t from, HeapObject* object, bool* again);
   void CheckCollected(uint64_t from);
   void DropYoung();
