@@ -71,7 +71,7 @@ bool MayWrite(Session& session, const std::string& path, bool force) {
   const std::string what = trace::WhyNotReplaced(path, &trace::IsTraceFile);
   std::error_code error;
   if (!what.empty()) {
-    session.err << "anttracks: " << path << " is " << what << ", no file of origins; remove it\n";
+    session.err << "anttracks: " << path << " is " << what << ", not a provenance file; remove it\n";
   } else if (!force && std::filesystem::exists(path, error)) {
     session.err << "anttracks: " << path << " exists already; -f replaces it\n";
   } else {

@@ -14,7 +14,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   position_ = position;
   sink_->Sink::set_position(position_);
   if (ended_) {
-    problems_->Add(ProblemKind::kOrder, position_, "{} behind the end of the trace", segment.label());
+    problems_->Add(ProblemKind::kOrder, position_, "{} after the end of the trace", segment.label());
     return;
   }
   if (!FitsMode(segment)) return;

@@ -360,8 +360,8 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     syncs_.checked++;
   } else {
     if (options_.whole_syncs && kept_.Missing() != 0) {
-      Report(ProblemKind::kSyncMismatch, "origins are given for {} bytes in which the sync point has no such objects",
-             kept_.Missing() * 8);
+      Report(ProblemKind::kSyncMismatch, "provenance is given for {} bytes in which the sync point has no such objects",
+             InBytes(kept_.Missing()));
     }
     kept_.Clear();
     state_ = HeapState::kExact;

@@ -102,7 +102,7 @@ TEST_CASE("FoldReplacesFilesOfOriginsOnlyWhateverItIsTold") {
   for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"-f"}}) {
     const CommandResult fold = FoldFile(folder, "app.trace.0", options);
     CHECK(fold.code == 2);
-    CHECK(Has(fold.err, "app.trace.1.origins is something else, no file of origins"));
+    CHECK(Has(fold.err, "app.trace.1.origins is something else, not a provenance file"));
   }
   CHECK(fs::file_size(out) == 8);
 }
@@ -409,7 +409,7 @@ TEST_CASE("FoldThatCannotWriteLeavesNothing") {
   std::filesystem::create_directories(folder.path("app.trace.1.origins") + "/full");
   const CommandResult result = FoldFile(folder, "app.trace.0", {"-f"});
   CHECK(result.code == 2);
-  CHECK(Has(result.err, "anttracks: app.trace.1.origins is a folder, no file of origins; remove it\n"));
+  CHECK(Has(result.err, "anttracks: app.trace.1.origins is a folder, not a provenance file; remove it\n"));
   for (const auto& entry : std::filesystem::directory_iterator(folder.path("."))) {
     CHECK_FALSE(entry.path().filename().string().starts_with("app.trace.1.origins."));
   }
@@ -508,7 +508,7 @@ TEST_CASE("OriginsThatDoNotFitTheSyncPointAreReported") {
     folder.Write("app.trace.1.origins", OriginsFile(1, records).file());
     const CommandResult verify = folder.Run("verify", {"app.trace"});
     CHECK(verify.code == 1);
-    CHECK(Has(verify.out, "origins are given for " + std::to_string(8 * *(records.begin() + 1)) +
+    CHECK(Has(verify.out, "provenance is given for " + std::to_string(8 * *(records.begin() + 1)) +
                               " bytes in which the sync point has no such objects"));
     CHECK(Has(verify.out, ": 1 error\n"));
   }
@@ -535,14 +535,14 @@ TEST_CASE("OriginsInADataFileAndEventsInAFileOfOriginsAreOutOfPlace") {
   TraceBuilder data = DataFile(1, kChunks0);
   data.Numbers(SegmentKind::kOrigins, 0, kOrigins0);
   folder.Write("app.trace.1", data.Flush().file());
-  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file without origins"));
+  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file of events"));
   folder.Write("app.trace.1", DataFile1().file());
   TraceBuilder origins = OriginsFile(1, kOrigins0);
   origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.1.origins", origins.file());
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 1);
-  CHECK(Has(verify.out, "ALLOC in a file of origins"));
+  CHECK(Has(verify.out, "ALLOC in a provenance file"));
 }
 
 TEST_CASE("OriginsAreNotATraceByThemselves") {
