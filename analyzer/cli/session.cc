@@ -92,7 +92,7 @@ int Session::Finish(const PassSummary& summary, const Problems& problems) {
   }
   if (summary.damaged) {
     err << "warning: the trace is damaged: " << summary.damage << "\n"
-        << "         results cover what precedes the damage; 'anttracks verify' goes on behind it\n";
+        << "         results cover what precedes the damage; 'anttracks verify' goes on after it\n";
     return kExitDamaged;
   }
   const uint64_t others = problems.total() - losses - problems.count(ProblemKind::kAfterLoss);

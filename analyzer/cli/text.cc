@@ -63,11 +63,13 @@ bool IsUnsafe(char32_t c) {
   return std::any_of(std::begin(kUnsafe), std::end(kUnsafe), [c](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
-std::string Replaced(std::string_view text, bool keep_lines) {
+enum class LinesAndTabs { kReplace, kKeep };
+
+std::string Replaced(std::string_view text, LinesAndTabs lines_and_tabs) {
   std::string clean;
   clean.reserve(text.size());
   ForEachCharacter(text, [&](char32_t c, std::string_view bytes) {
-    const bool stays = !IsUnsafe(c) || (keep_lines && (c == U'\n' || c == U'\t'));
+    const bool stays = !IsUnsafe(c) || (lines_and_tabs == LinesAndTabs::kKeep && (c == U'\n' || c == U'\t'));
     clean += stays ? bytes : std::string_view("?");
   });
   return clean;
@@ -121,9 +123,9 @@ std::string Plural(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", Count(count), noun, count == 1 ? "" : "s");
 }
 
-std::string Printable(std::string_view text) { return Replaced(text, false); }
+std::string Printable(std::string_view text) { return Replaced(text, LinesAndTabs::kReplace); }
 
-std::string PrintableLines(std::string_view text) { return Replaced(text, true); }
+std::string PrintableLines(std::string_view text) { return Replaced(text, LinesAndTabs::kKeep); }
 
 std::string EscapedJson(std::string_view json) {
   std::string text;

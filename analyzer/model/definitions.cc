@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/model/descriptor.h"
+#include "analyzer/model/units.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -22,7 +23,7 @@ constexpr uint64_t kLeastReferenceBytes = 4;
 // That the fields lie behind the mark word, one behind the other, within an instance.
 bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
   if ((info.flags & kClassArray) != 0) return false;
-  const uint64_t limit = (info.flags & kClassVariableSize) != 0 ? kMaxWords * 8 : info.bytes;
+  const uint64_t limit = (info.flags & kClassVariableSize) != 0 ? InBytes(kMaxWords) : info.bytes;
   uint64_t end = trace::kWordBytes;
   for (const FieldInfo& field : fields) {
     const uint64_t bytes = FieldBytes(field.signature, kLeastReferenceBytes);
@@ -109,7 +110,7 @@ void Definitions::Define(const trace::ClassDefinition& definition, const Positio
   info.loader = definition.loader;
   info.loader_name = Text(definition.loader_name);
   const bool array = (info.flags & kClassArray) != 0;
-  if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > kMaxWords * 8 ||
+  if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > InBytes(kMaxWords) ||
       (array && info.header_bytes == 0 && (info.flags & kClassSizeUnknown) == 0)) {
     problems_->Add(ProblemKind::kSize, position, "class {} ({}) has an impossible layout", id, info.name);
     return;
@@ -239,7 +240,7 @@ ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, u
   uint64_t bytes = type.bytes;
   if (type.flags & kClassVariableSize) {
     if (length > kMaxWords) return ShapeError::kBadLength;
-    bytes = length * 8;
+    bytes = InBytes(length);
   } else if (type.flags & kClassArray) {
     if (length > kMaxArrayLength) return ShapeError::kBadLength;
     bytes = type.header_bytes + (length << type.log2_element);

@@ -13,6 +13,7 @@
 #include "analyzer/model/page.h"
 #include "analyzer/model/page_tree.h"
 #include "analyzer/model/object_shapes.h"
+#include "analyzer/model/units.h"
 
 namespace anttracks::analyzer {
 
@@ -27,6 +28,7 @@ struct HeapTotals {
   uint64_t objects = 0;
   uint64_t words = 0;
 
+  uint64_t bytes() const { return InBytes(words); }
   void Add(const HeapTotals& other) {
     objects += other.objects;
     words += other.words;

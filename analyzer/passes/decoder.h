@@ -21,6 +21,7 @@
 #include "analyzer/model/events.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/definitions.h"
+#include "analyzer/model/units.h"
 #include "trace/events.h"
 #include "trace/format.h"
 #include "trace/gc_records.h"

@@ -14,7 +14,7 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   position_ = position;
   sink_->Sink::set_position(position_);
   if (ended_) {
-    problems_->Add(ProblemKind::kOrder, position_, "{} behind the end of the trace", segment.label());
+    problems_->Add(ProblemKind::kOrder, position_, "{} after the end of the trace", segment.label());
     return;
   }
   if (!FitsMode(segment)) return;
@@ -96,7 +96,7 @@ uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t site_class, uint64_t len
   }
   const uint32_t words = definitions_->shapes().words(*shape);
   if (word < heap_start_ || word >= heap_end_ || words > heap_end_ - word) {
-    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap", word * 8,
+    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap", InBytes(word),
                    words);
     return 0;
   }
@@ -164,7 +164,7 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
     if (head.how != trace::How::kSkipped) return true;
     if (word < heap_start_ || word >= heap_end_ || head.lengths > heap_end_ - word || head.lengths == 0) {
       problems_->Add(ProblemKind::kOutsideHeap, position_, "skipped stretch at {:#x} with {} words is outside the heap, or has none",
-                     word * 8, head.lengths);
+                     InBytes(word), head.lengths);
       return false;
     }
     sink_->Sink::Skipped(word, head.lengths);
@@ -265,7 +265,7 @@ bool Decoder<Sink>::SpacesFit(std::vector<Space> spaces) {
   uint64_t end = heap_start_;
   for (const Space& space : spaces) {
     if (space.bottom < end || space.end > heap_end_) {
-      problems_->Add(ProblemKind::kOutsideSpace, position_, "space at {:#x} {}", space.bottom * 8,
+      problems_->Add(ProblemKind::kOutsideSpace, position_, "space at {:#x} {}", InBytes(space.bottom),
                      space.bottom < end && end != heap_start_ ? "overlaps another one" : "reaches beyond the heap");
       return false;
     }

@@ -33,9 +33,9 @@ struct SegmentCount {
 
 struct PassOptions {
   bool stop_at_damage = true;
-  std::vector<bool> files;  // which of the reader's files to read; empty: all
+  std::vector<bool> files = {};  // which of the reader's files to read; empty: all
   // Called before each chunk with the position and the total in bytes; may be empty.
-  std::function<void(uint64_t, uint64_t)> progress;
+  std::function<void(uint64_t, uint64_t)> progress = {};
 };
 
 struct PassSummary {
@@ -48,7 +48,7 @@ struct PassSummary {
   bool ended = false;     // cleanly: there is an END
   bool damaged = false;   // a chunk was damaged or missing
   std::string damage;     // the first one, with its place
-  bool definitions_damaged = false;  // damage in a definitions file or one of origins: no events are missing
+  bool definitions_damaged = false;  // damage in a definitions or provenance file: no events are missing
   uint64_t truncated_bytes = 0;
   // Not a problem of the data: the trace must not or cannot be read on.
   trace::Status fatal;
@@ -230,8 +230,8 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
     if (in_definitions) {
       DefinitionsSegment(segment, position);
     } else if (origins != reader_->files()[chunk.file].is_origins()) {
-      problems_->Add(ProblemKind::kOrder, position, "{} in a file {} origins", segment.label(),
-                     origins ? "without" : "of");
+      problems_->Add(ProblemKind::kOrder, position, "{} in a {}", segment.label(),
+                     origins ? "file of events" : "provenance file");
     } else {
       decoder_.Segment(segment, position);
     }
@@ -248,7 +248,7 @@ void Pass<Sink>::DefinitionsSegment(const trace::Segment& segment, const Positio
   using trace::SegmentKind;
   const SegmentKind kind = segment.info().kind;
   if (has_end_) {
-    problems_->Add(ProblemKind::kOrder, position, "{} behind the end of the trace", segment.label());
+    problems_->Add(ProblemKind::kOrder, position, "{} after the end of the trace", segment.label());
   } else if (kind == SegmentKind::kEnd) {
     has_end_ = true;
     end_payload_.assign(segment.payload.begin(), segment.payload.end());

@@ -12,7 +12,7 @@ namespace {
 uint64_t UsedBytes(const std::vector<Space>& spaces) {
   uint64_t words = 0;
   for (const Space& space : spaces) words += space.top - space.bottom;
-  return words * 8;
+  return InBytes(words);
 }
 
 void Count(HeapTotals* totals, uint64_t words) {
@@ -36,18 +36,18 @@ const std::string& Rebuild::ClassName(uint32_t shape) const {
   return definitions_->class_info(definitions_->site_class_of_shape(shape).class_id).name;
 }
 
-void Rebuild::Refused(uint64_t word, uint32_t shape, bool filler) {
+void Rebuild::Refused(uint64_t word, uint32_t shape, ProblemKind overlap) {
   counts_ = false;
   const uint32_t words = definitions_->shapes().words(shape);
   if (word < heap_->start() || word >= heap_->end() || words > heap_->end() - word) {
     Report(ProblemKind::kOutsideHeap, "{} at {:#x} with {} bytes is outside the heap", ClassName(shape),
-           word * 8, uint64_t{words} * 8);
-  } else if (filler) {
+           InBytes(word), InBytes(words));
+  } else if (overlap == ProblemKind::kFillerOverlap) {
     Report(ProblemKind::kFillerOverlap, "filler at {:#x} with {} bytes covers space that holds an object",
-           word * 8, uint64_t{words} * 8);
+           InBytes(word), InBytes(words));
   } else {
     Report(ProblemKind::kOverlap, "{} at {:#x} with {} bytes overlaps another object", ClassName(shape),
-           word * 8, uint64_t{words} * 8);
+           InBytes(word), InBytes(words));
   }
 }
 
@@ -63,18 +63,18 @@ void Rebuild::CheckCollected(uint64_t from) {
     if (contains(last_collected_)) return;
   }
   counts_ = false;
-  Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", from * 8);
+  Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", InBytes(from));
 }
 
 bool Rebuild::Take(uint64_t from, HeapObject* object, bool* again) {
   const MoveResult result = heap_->Take(from, object);
   *again = result == MoveResult::kMovedTwice;
   if (result == MoveResult::kNoObject) {
-    Report(ProblemKind::kNoObject, "no object at {:#x}; the rest of the segment is skipped", from * 8);
+    Report(ProblemKind::kNoObject, "no object at {:#x}; the rest of the segment is skipped", InBytes(from));
     return false;
   }
   if (*again) {
-    Report(ProblemKind::kMovedTwice, "{} at {:#x} is moved a second time", ClassName(object->shape), from * 8);
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is moved a second time", ClassName(object->shape), InBytes(from));
   } else {
     CheckCollected(from);
   }
@@ -114,13 +114,13 @@ bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
   const SkippedStretches::Stretch* const stretch = skipped_.Find(from, words);
   if (stretch == nullptr || gc_.kind == GcKind::kFull) {
     counts_ = false;
-    Report(ProblemKind::kNoObject, "{} found at {:#x}, where {}; the rest of the segment is skipped", ClassName(shape), from * 8,
+    Report(ProblemKind::kNoObject, "{} found at {:#x}, where {}; the rest of the segment is skipped", ClassName(shape), InBytes(from),
            stretch == nullptr ? "nothing was skipped" : "a full collection must know its objects");
     return false;
   }
   if (options_.check_spaces && !skipped_.Take(from, words)) {
     counts_ = false;
-    Report(ProblemKind::kMovedTwice, "{} at {:#x} is found a second time, or in another object", ClassName(shape), from * 8);
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is found a second time, or in another object", ClassName(shape), InBytes(from));
     return true;
   }
   CheckCollected(from);
@@ -144,7 +144,7 @@ void Rebuild::Filler(uint64_t word, uint32_t shape) {
   HeapObject there;
   const bool again = gc_.kind == GcKind::kFull && target().Find(word, &there) && there.shape == shape &&
                      there.origin == Origins::kFiller;
-  if (!again) Refused(word, shape, true);
+  if (!again) Refused(word, shape, ProblemKind::kFillerOverlap);
 }
 
 void Rebuild::GcBegin(const GcEvent& event) {
@@ -245,14 +245,14 @@ void Rebuild::CheckTotals() {
   const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words + gc_.found.words;
   if (gc_.live.objects == objects && gc_.live.words == words) return;
   Report(ProblemKind::kTotals, "collection {} leaves {} objects with {} bytes where {} with {} bytes should live",
-         gc_.id, gc_.live.objects, gc_.live.words * 8, objects, words * 8);
+         gc_.id, gc_.live.objects, InBytes(gc_.live.words), objects, InBytes(words));
 }
 
 void Rebuild::CheckSpaces(const std::string& when) {
   uint64_t outside_all = 0;
   const auto outside = [&](const HeapObject& object, bool) {
     outside_all++;
-    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape), object.word * 8,
+    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape), InBytes(object.word),
            when);
   };
   uint64_t end = heap_->start();
@@ -263,7 +263,7 @@ void Rebuild::CheckSpaces(const std::string& when) {
     if (heap_->FindLast(space.bottom, space.top, &last) &&
         last.word + definitions_->shapes().words(last.shape) > space.top) {
       Report(ProblemKind::kOutsideSpace, "{} at {:#x} reaches beyond the top of its space", ClassName(last.shape),
-             last.word * 8);
+             InBytes(last.word));
     }
   }
   heap_->ForEach(end, heap_->end(), outside);
@@ -277,7 +277,7 @@ void Rebuild::CheckSkipped() {
     const bool inside = heap_->FindLast(heap_->start(), stretch.end, &last) &&
                         last.word + definitions_->shapes().words(last.shape) > stretch.begin;
     if (inside) {
-      Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape), last.word * 8);
+      Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape), InBytes(last.word));
     }
   }
 }
@@ -287,7 +287,7 @@ void Rebuild::CheckUnloaded() {
   heap_->ForEach([&](const HeapObject& object, bool) {
     if (!definitions_->class_info(definitions_->site_class_of_shape(object.shape).class_id).unloaded) return;
     Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded", ClassName(object.shape),
-           object.word * 8);
+           InBytes(object.word));
   });
 }
 
@@ -326,9 +326,9 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   Count(&sync_, words);
   if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
-           word * 8, space);
+           InBytes(word), space);
   } else if (gcs_.size() != sync_epoch_ && trace::YoungMayTake(sync_spaces_[space].kind)) {
-    Report(ProblemKind::kOrder, "{} at {:#x} of a {} space is listed after a collection", ClassName(shape), word * 8,
+    Report(ProblemKind::kOrder, "{} at {:#x} of a {} space is listed after a collection", ClassName(shape), InBytes(word),
            SpaceLabel(sync_spaces_[space].kind));
     return;
   }
@@ -346,9 +346,9 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (!check_ && state_ != HeapState::kFilling) return;
-  if (options_.whole_syncs && (sync_.objects != objects || sync_.words * 8 != bytes)) {
+  if (options_.whole_syncs && (sync_.objects != objects || InBytes(sync_.words) != bytes)) {
     Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}", sync_.objects,
-           sync_.words * 8, objects, bytes);
+           InBytes(sync_.words), objects, bytes);
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
@@ -360,8 +360,8 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     syncs_.checked++;
   } else {
     if (options_.whole_syncs && kept_.Missing() != 0) {
-      Report(ProblemKind::kSyncMismatch, "origins are given for {} bytes in which the sync point has no such objects",
-             kept_.Missing() * 8);
+      Report(ProblemKind::kSyncMismatch, "provenance is given for {} bytes in which the sync point has no such objects",
+             InBytes(kept_.Missing()));
     }
     kept_.Clear();
     state_ = HeapState::kExact;

@@ -117,6 +117,11 @@ class Rebuild : public SinkBase {
   const Definitions& definitions() const { return *definitions_; }
   const Origins& origins() const { return origins_; }
   const std::vector<GcRecord>& gcs() const { return gcs_; }
+  std::vector<uint64_t> GcIds() const {
+    std::vector<uint64_t> ids;
+    for (const GcRecord& gc : gcs_) ids.push_back(gc.id);
+    return ids;
+  }
   // As of the last collection or sync point.
   const std::vector<Space>& spaces() const { return spaces_; }
   HeapState state() const { return state_; }
@@ -148,7 +153,8 @@ class Rebuild : public SinkBase {
                    std::forward<Args>(args)...);
   }
   const std::string& ClassName(uint32_t shape) const;
-  void Refused(uint64_t word, uint32_t shape, bool filler = false);
+  // overlap: what it is that the heap already has something there.
+  void Refused(uint64_t word, uint32_t shape, ProblemKind overlap = ProblemKind::kOverlap);
   bool Take(uint64_t from, HeapObject* object, bool* again);
   void CheckCollected(uint64_t from);
   void DropYoung();

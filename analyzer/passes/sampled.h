@@ -73,7 +73,7 @@ class Sampled : public SinkBase {
   // Samples or deaths are missing: what lives is not known from here on.
   bool lost() const { return lost_; }
 
-  static Estimate Of(const SampledObject& sample) { return EstimateOf(uint64_t{sample.words} * 8, sample.interval); }
+  static Estimate Of(const SampledObject& sample) { return EstimateOf(InBytes(sample.words), sample.interval); }
   // Estimates by a number that key gives for each sample, of samples that want says to count.
   template <class Key, class Want>
   std::map<uint64_t, Estimate> By(Key&& key, Want&& want) const {

@@ -59,9 +59,9 @@ std::string SyncCheck::Describe(uint32_t shape) const {
 std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
   HeapObject known;
   if (!heap_->Find(word, &known)) {
-    return fmt::format("{} is listed at {:#x}, where the heap has no object", Describe(shape), word * 8);
+    return fmt::format("{} is listed at {:#x}, where the heap has no object", Describe(shape), InBytes(word));
   }
-  if (!Mark(word)) return fmt::format("{} at {:#x} is listed twice", Describe(shape), word * 8);
+  if (!Mark(word)) return fmt::format("{} at {:#x} is listed twice", Describe(shape), InBytes(word));
   if (space < spaces_.size() && word >= spaces_[space].space.bottom && word < spaces_[space].space.top) {
     spaces_[space].found++;
   }
@@ -72,7 +72,7 @@ std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
       definitions_->shapes()[known.shape].length == definitions_->shapes()[shape].length) {
     return {};
   }
-  return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), word * 8, Describe(known.shape));
+  return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), InBytes(word), Describe(known.shape));
 }
 
 bool SyncCheck::MayLeaveOut(const Space& space) const {
@@ -110,7 +110,7 @@ std::vector<std::string> SyncCheck::Missing() const {
     if (!trace::IsYoung(counted.space.kind)) {
       heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
         if (!first.empty() || IsMarked(object.word)) return;
-        first = fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), object.word * 8);
+        first = fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), InBytes(object.word));
       });
     }
     texts.push_back(fmt::format("space {} ({}) has {} objects, of which {} are listed{}", i,

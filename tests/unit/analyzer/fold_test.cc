@@ -102,7 +102,7 @@ TEST_CASE("a fold replaces nothing but files of origins, whatever it is told") {
   for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"-f"}}) {
     const CommandResult fold = FoldFile(folder, "app.trace.0", options);
     CHECK(fold.code == 2);
-    CHECK(Has(fold.err, "app.trace.1.origins is something else, no file of origins"));
+    CHECK(Has(fold.err, "app.trace.1.origins is something else, not a provenance file"));
   }
   CHECK(fs::file_size(out) == 8);
 }
@@ -409,7 +409,7 @@ TEST_CASE("a fold that cannot write leaves nothing") {
   std::filesystem::create_directories(folder.path("app.trace.1.origins") + "/full");
   const CommandResult result = FoldFile(folder, "app.trace.0", {"-f"});
   CHECK(result.code == 2);
-  CHECK(Has(result.err, "anttracks: app.trace.1.origins is a folder, no file of origins; remove it\n"));
+  CHECK(Has(result.err, "anttracks: app.trace.1.origins is a folder, not a provenance file; remove it\n"));
   for (const auto& entry : std::filesystem::directory_iterator(folder.path("."))) {
     CHECK_FALSE(entry.path().filename().string().starts_with("app.trace.1.origins."));
   }
@@ -450,7 +450,7 @@ TEST_CASE("origins that were made by hand are taken") {
   CHECK(Known(folder) == known);
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
   const std::string info = folder.Run("info", {"app.trace"}).out;
-  CHECK(Has(info, "\norigins         app.trace.1.origins, "));
+  CHECK(Has(info, "\nprovenance      app.trace.1.origins, "));
   CHECK(Has(info, "\nfile 1          app.trace.1, "));
   CHECK(Has(info, "period          9.5 us to 30.0 us, GC 1 to 3; file 0 is not there\n"));
   CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));
@@ -508,7 +508,7 @@ TEST_CASE("origins that do not fit the sync point are reported") {
     folder.Write("app.trace.1.origins", OriginsFile(1, records).file());
     const CommandResult verify = folder.Run("verify", {"app.trace"});
     CHECK(verify.code == 1);
-    CHECK(Has(verify.out, "origins are given for " + std::to_string(8 * *(records.begin() + 1)) +
+    CHECK(Has(verify.out, "provenance is given for " + std::to_string(8 * *(records.begin() + 1)) +
                               " bytes in which the sync point has no such objects"));
     CHECK(Has(verify.out, ": 1 error\n"));
   }
@@ -537,14 +537,14 @@ TEST_CASE("origins in a data file and events in a file of origins are out of pla
   TraceBuilder data = DataFile(1, kChunks0);
   data.Numbers(SegmentKind::kOrigins, 0, kOrigins0);
   folder.Write("app.trace.1", data.Flush().file());
-  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file without origins"));
+  CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file of events"));
   folder.Write("app.trace.1", DataFile1().file());
   TraceBuilder origins = OriginsFile(1, kOrigins0);
   origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.1.origins", origins.file());
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 1);
-  CHECK(Has(verify.out, "ALLOC in a file of origins"));
+  CHECK(Has(verify.out, "ALLOC in a provenance file"));
 }
 
 TEST_CASE("a file of origins is not a trace by itself") {

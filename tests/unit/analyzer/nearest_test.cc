@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody who mistyped a word may have meant.
+#include "analyzer/cli/nearest.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace anttracks::testing {
+namespace {
+
+using analyzer::DidYouMean;
+using analyzer::EditDistance;
+using analyzer::Nearest;
+
+const std::vector<std::string_view> kWords{"info", "sites", "heap", "gcs", "classes", "threads"};
+
+TEST_CASE("the distance of two words is how many letters are inserted, deleted, replaced or swapped") {
+  CHECK(EditDistance("", "") == 0);
+  CHECK(EditDistance("", "heap") == 4);
+  CHECK(EditDistance("heap", "") == 4);
+  CHECK(EditDistance("heap", "heap") == 0);
+  CHECK(EditDistance("sits", "sites") == 1);
+  CHECK(EditDistance("sitess", "sites") == 1);
+  CHECK(EditDistance("sitas", "sites") == 1);
+  CHECK(EditDistance("siets", "sites") == 1);
+  CHECK(EditDistance("kitten", "sitting") == 3);
+}
+
+TEST_CASE("a word with a mistake or two is taken for the nearest known one") {
+  CHECK(Nearest("sits", kWords) == "sites");
+  CHECK(Nearest("haep", kWords) == "heap");
+  CHECK(Nearest("thraeds", kWords) == "threads");
+  CHECK(Nearest("clases", kWords) == "classes");
+  CHECK(Nearest("gc", kWords) == "gcs");
+}
+
+TEST_CASE("a word that is like no known one is not taken for any") {
+  for (const char* word : {"", "x", "leaks", "app.trace", "--json"}) CHECK(Nearest(word, kWords) == "");
+  CHECK(Nearest(std::string(100'000, 's'), kWords) == "");
+  CHECK(Nearest("heap", {}) == "");
+}
+
+TEST_CASE("the question names the word, or is not asked") {
+  CHECK(DidYouMean("sits", kWords) == "; did you mean 'sites'?");
+  CHECK(DidYouMean("leaks", kWords) == "");
+}
+
+}  // namespace
+}  // namespace anttracks::testing
