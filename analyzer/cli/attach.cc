@@ -100,7 +100,7 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
   ordered_json reply;
   obstacle = Ask(*target, question, &reply);
   if (!obstacle.none()) {
-    if (session.json && reply.is_object()) PrintJson(session, reply);
+    if (session.output == Output::kJson && reply.is_object()) PrintJson(session, reply);
     return Refuse(session, UnlessEnded(obstacle, *target));
   }
   return Report(session, name, *target, std::move(reply));
@@ -111,16 +111,16 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
 int RunAttach(Session& session, const AttachArguments& arguments) { return RunRequest(session, arguments, "attach"); }
 
 int RunCtl(Session& session, const AttachArguments& arguments) {
-  const bool takes = arguments.action == "start" || arguments.action == "set";
+  const bool takes = arguments.action == CtlAction::kStart || arguments.action == CtlAction::kSet;
   if (!arguments.options.empty() && !takes) {
     session.err << "anttracks: only start and set take options\n";
     return kExitUsage;
   }
-  if (arguments.options.empty() && arguments.action == "set") {
+  if (arguments.options.empty() && arguments.action == CtlAction::kSet) {
     session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything; of a trace of samples interval=64K\n";
     return kExitUsage;
   }
-  return RunRequest(session, arguments, arguments.action);
+  return RunRequest(session, arguments, std::string(NameOf<CtlAction>(kCtlActions, arguments.action)));
 }
 
 }  // namespace anttracks::analyzer

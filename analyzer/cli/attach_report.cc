@@ -121,7 +121,7 @@ int Report(Session& session, const std::string& request, const Target& target, o
     for (const auto& note : reply["notes"]) session.err << "anttracks: " << Lines(note.get<std::string>()) << "\n";
   }
   const bool began_in_vain = (request == "attach" || request == "start") && reply.value("state", "") == "failed";
-  if (session.json || request == "dump-stats") {
+  if (session.output == Output::kJson || request == "dump-stats") {
     reply["collector"] = target.Collector();
     PrintJson(session, request == "dump-stats" ? reply.at("stats") : reply);
   } else if (request == "status") {

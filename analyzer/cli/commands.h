@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands, one file each. Each prints to the session's streams and returns the exit code.
+// The commands, one file each, and their arguments. Each prints to the session's streams and returns the exit
+// code. One that reads a trace finds it open; command_table.h says which answer from a trace of every object,
+// which from samples.
 //
 // Thread safety: none.
 #pragma once
@@ -9,12 +11,21 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/choice.h"
 #include "analyzer/cli/session.h"
 
 namespace anttracks::analyzer {
 
+// What the rows of a table of the heap are.
+enum class GroupBy { kClass, kSite, kThread, kSpace, kAge };
+inline constexpr Choice<GroupBy> kGroupings[] = {{GroupBy::kClass, "class"},
+                                                 {GroupBy::kSite, "site"},
+                                                 {GroupBy::kThread, "thread"},
+                                                 {GroupBy::kSpace, "space"},
+                                                 {GroupBy::kAge, "age"}};
+
 struct HeapArguments {
-  std::string by = "class";  // class, site, thread, space, age
+  GroupBy by = GroupBy::kClass;
   std::optional<uint64_t> gc;
   bool end = false;
   bool objects = false;
@@ -33,26 +44,53 @@ struct ClassesArguments {
 };
 
 struct FoldArguments {
-  uint64_t max_bytes = 0;  // of the file that is written; 0: any
-  bool force = false;      // replace it if it exists
+  uint64_t max_bytes = 0;     // of the file that is written; 0: any
+  bool force = false;         // replace it if it exists
   uint64_t memory_bytes = 0;  // see child.h
 };
 
+struct VerifyArguments {
+  size_t max_errors = 20;
+};
+
+// What ctl asks the agent for; the names are those of the requests.
+enum class CtlAction { kStop, kStart, kRotate, kSet, kStatus, kDumpStats };
+inline constexpr Choice<CtlAction> kCtlActions[] = {
+    {CtlAction::kStop, "stop"}, {CtlAction::kStart, "start"},   {CtlAction::kRotate, "rotate"},
+    {CtlAction::kSet, "set"},   {CtlAction::kStatus, "status"}, {CtlAction::kDumpStats, "dump-stats"}};
+
 struct AttachArguments {
   int pid = 0;
-  std::string action;   // of ctl
-  std::string options;  // of the agent
-  std::string library;  // empty: the one that the process has, or the one beside this program
+  CtlAction action = CtlAction::kStatus;  // of ctl
+  std::string options;                    // of the agent
+  std::string library;                    // empty: the one that the process has, or the one beside this program
+};
+
+// Those of the command that is run; the others have their defaults.
+struct Arguments {
+  HeapArguments heap;
+  SitesArguments sites;
+  ClassesArguments classes;
+  FoldArguments fold;
+  VerifyArguments verify;
+  AttachArguments attach;
 };
 
 int RunInfo(Session& session);
+int RunSampledInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
+int RunSampledHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
+int RunSampledGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
+int RunSampledSites(Session& session, const SitesArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
+int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);
+int RunSampledThreads(Session& session);
 int RunQuality(Session& session);
-int RunVerify(Session& session, size_t max_errors);
+int RunVerify(Session& session, const VerifyArguments& arguments);
+int RunSampledVerify(Session& session, const VerifyArguments& arguments);
 int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
 int RunCtl(Session& session, const AttachArguments& arguments);

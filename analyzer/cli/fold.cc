@@ -83,7 +83,7 @@ bool MayWrite(Session& session, const std::string& path, bool force) {
 std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) {
   uint64_t words = 0;
   for (const OriginRun& run : fold.runs()) words += run.end - run.begin;
-  return fmt::format("{}: thread and time of {} of {} live, {} runs, {}\n", path, Bytes(words * 8),
+  return fmt::format("{}: thread and time of {} of {} live, {} runs, {}\n", path, Bytes(InBytes(words)),
                      Bytes(fold.listed_bytes()), Count(fold.runs().size()), Bytes(bytes));
 }
 

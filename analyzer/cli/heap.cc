@@ -5,230 +5,305 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/cli/amount.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/json.h"
 #include "analyzer/cli/moment.h"
-#include "analyzer/cli/text.h"
+#include "analyzer/cli/sampled.h"
 #include "analyzer/model/labels.h"
-#include "analyzer/passes/counts.h"
-#include "analyzer/passes/live.h"
-#include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/heap_at.h"
 #include "analyzer/passes/start_file.h"
 
 namespace anttracks::analyzer {
 namespace {
 
-struct Row {
+using Moment = HeapAt::Moment;
+
+struct HeapRow {
   std::string key;
-  HeapTotals totals;
+  Amount amount;
 };
 
-// Sums by a number first and makes names of the numbers at the end.
-class Sums {
- public:
-  Sums() = default;
-  explicit Sums(std::unordered_map<uint64_t, HeapTotals> sums) : by_number_(std::move(sums)) {}
+// Rows of the same name become one; the largest first. name: of a number by which sums were made.
+template <class Sums, class Name>
+std::vector<HeapRow> RowsOf(const Sums& sums, Name&& name) {
+  std::map<std::string, Amount> by_name;
+  for (const auto& [number, sum] : sums) by_name[name(number)].Add(Amount(sum));
+  std::vector<HeapRow> rows;
+  for (const auto& [key, amount] : by_name) rows.push_back({key, amount});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const HeapRow& a, const HeapRow& b) { return a.amount > b.amount; });
+  return rows;
+}
 
-  void Add(uint64_t key, uint64_t words) { by_number_[key].Add({1, words}); }
-  // Rows of the same name become one; the largest first.
-  template <class Name>
-  std::vector<Row> Rows(Name&& name) const {
-    std::map<std::string, HeapTotals> by_name;
-    for (const auto& [key, totals] : by_number_) {
-      by_name[name(key)].Add(totals);
-    }
-    std::vector<Row> rows;
-    for (const auto& [key, totals] : by_name) rows.push_back({key, totals});
-    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return std::pair(a.totals.words, a.totals.objects) > std::pair(b.totals.words, b.totals.objects);
-    });
-    return rows;
-  }
+using Sums = std::unordered_map<uint64_t, HeapTotals>;
 
- private:
-  std::unordered_map<uint64_t, HeapTotals> by_number_;
-};
+template <class Key>
+Sums SumBy(const HeapAt& heap, Key&& key) {
+  Sums sums;
+  heap.ForEach([&](const HeapObject& object) {
+    sums[key(object)].Add({1, heap.definitions().shapes().words(object.shape)});
+  });
+  return sums;
+}
 
-std::vector<Row> ByShape(const Rebuild& rebuild, bool site) {
-  const Definitions& definitions = rebuild.definitions();
-  const std::vector<uint64_t> objects = LiveByShape(rebuild);
-  std::unordered_map<uint64_t, HeapTotals> totals;
+std::vector<HeapRow> ByShape(const HeapAt& heap, GroupBy by) {
+  const Definitions& definitions = heap.definitions();
+  std::vector<uint64_t> objects(definitions.shapes().size());
+  heap.ForEach([&](const HeapObject& object) { objects[object.shape]++; });
+  Sums sums;
   for (uint32_t shape = 0; shape < objects.size(); shape++) {
     if (objects[shape] == 0) continue;
-    const SiteClass& site_class = definitions.site_class_of_shape(shape);
-    totals[site ? site_class.site : site_class.class_id].Add(
+    const SiteClass& pair = definitions.site_class_of_shape(shape);
+    sums[by == GroupBy::kSite ? pair.site : pair.class_id].Add(
         {objects[shape], objects[shape] * definitions.shapes().words(shape)});
   }
-  return Sums(std::move(totals)).Rows([&](uint64_t id) {
+  return RowsOf(sums, [&](uint64_t id) {
     const auto number = static_cast<uint32_t>(id);
-    return site ? SiteLabel(definitions, number) : ClassLabel(definitions, number);
+    return by == GroupBy::kSite ? SiteLabel(definitions, number) : ClassLabel(definitions, number);
   });
 }
 
-std::vector<Row> ByOrigin(const Rebuild& rebuild, bool thread) {
-  const Definitions& definitions = rebuild.definitions();
-  Sums sums;
-  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
-    sums.Add(object.origin, definitions.shapes().words(object.shape));
-  });
-  return sums.Rows([&](uint64_t id) -> std::string {
+std::vector<HeapRow> ByOrigin(const HeapAt& heap, GroupBy by) {
+  const Sums sums = SumBy(heap, [](const HeapObject& object) { return object.origin; });
+  return RowsOf(sums, [&](uint64_t id) -> std::string {
     const auto number = static_cast<uint32_t>(id);
     if (number == Origins::kFiller) return "<filler>";
     if (number == Origins::kBeforeTrace) return "<before trace>";
-    const Origin& origin = rebuild.origins()[number];
-    return thread ? ThreadLabel(definitions, origin.thread) : Plural(static_cast<uint64_t>(rebuild.epoch() - origin.birth), "GC");
+    const Origin& origin = heap.origins()[number];
+    if (by == GroupBy::kThread) return ThreadLabel(heap.definitions(), origin.thread);
+    return Plural(static_cast<uint64_t>(heap.epoch() - origin.birth), "GC");
   });
 }
 
-std::vector<Row> BySpace(const Rebuild& rebuild) {
-  const Definitions& definitions = rebuild.definitions();
-  const std::vector<Space>& spaces = rebuild.spaces();
-  Sums sums;
+std::vector<HeapRow> BySpace(const HeapAt& heap) {
+  constexpr uint64_t kOutside = UINT64_MAX;
+  const std::vector<Space>& spaces = heap.spaces();
   size_t at = 0;
-  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
+  const Sums sums = SumBy(heap, [&](const HeapObject& object) {
     while (at < spaces.size() && object.word >= spaces[at].end) at++;
     const bool inside = at < spaces.size() && object.word >= spaces[at].bottom;
-    sums.Add(inside ? static_cast<uint64_t>(spaces[at].kind) : UINT64_MAX, definitions.shapes().words(object.shape));
+    return inside ? static_cast<uint64_t>(spaces[at].kind) : kOutside;
   });
-  return sums.Rows([](uint64_t kind) -> std::string {
-    return kind == UINT64_MAX ? "<outside>" : std::string(SpaceLabel(static_cast<SpaceKind>(kind)));
+  return RowsOf(sums, [](uint64_t kind) -> std::string {
+    return kind == kOutside ? "<outside>" : std::string(SpaceLabel(static_cast<SpaceKind>(kind)));
   });
 }
 
-std::vector<Row> Rows(const Rebuild& rebuild, const std::string& by) {
-  if (by == "site") return ByShape(rebuild, true);
-  if (by == "thread") return ByOrigin(rebuild, true);
-  if (by == "age") return ByOrigin(rebuild, false);
-  if (by == "space") return BySpace(rebuild);
-  return ByShape(rebuild, false);
+std::vector<HeapRow> RowsBy(const HeapAt& heap, GroupBy by) {
+  switch (by) {
+    case GroupBy::kClass:
+    case GroupBy::kSite:
+      return ByShape(heap, by);
+    case GroupBy::kThread:
+    case GroupBy::kAge:
+      return ByOrigin(heap, by);
+    case GroupBy::kSpace:
+      return BySpace(heap);
+  }
+  return {};
 }
 
-void PrintObjects(const Rebuild& rebuild, std::ostream& out) {
-  const Definitions& definitions = rebuild.definitions();
-  std::unordered_map<uint32_t, std::string> tails;  // by site-class pair
-  fmt::memory_buffer buffer;
-  rebuild.heap().ForEach([&](const HeapObject& object, bool) {
-    const ObjectShape& shape = definitions.shapes()[object.shape];
-    std::string& site = tails[shape.site_class];
-    const SiteClass& site_class = definitions.site_class(shape.site_class);
-    if (site.empty()) site = Printable(SiteLabel(definitions, site_class.site));
-    fmt::format_to(std::back_inserter(buffer), "{:#x}\t{}\t{}\t{}\n", object.word * 8,
-                   Printable(definitions.class_info(site_class.class_id).name), uint64_t{shape.words} * 8, site);
-    if (buffer.size() > 1 << 20) {
-      out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-      buffer.clear();
+std::vector<HeapRow> RowsBy(const Sampled& sampled, GroupBy by, std::optional<uint64_t> gc) {
+  const Definitions& definitions = sampled.definitions();
+  const auto begun = gc ? *gc + 1 : sampled.gcs().empty() ? 0 : sampled.gcs().back().id + 1;
+  const auto key = [&](const SampledObject& sample) -> uint64_t {
+    switch (by) {
+      case GroupBy::kSite:
+        return definitions.site_class(sample.site_class).site;
+      case GroupBy::kThread:
+        return sample.thread;
+      case GroupBy::kAge:
+        return begun - std::min<uint64_t>(begun, sample.born);
+      default:
+        return definitions.site_class(sample.site_class).class_id;
     }
-  });
-  out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+  };
+  const auto name = [&](uint64_t id) -> std::string {
+    switch (by) {
+      case GroupBy::kSite:
+        return SiteLabel(definitions, static_cast<uint32_t>(id));
+      case GroupBy::kThread:
+        return ThreadLabel(definitions, id);
+      case GroupBy::kAge:
+        return Plural(id, "GC");
+      default:
+        return ClassLabel(definitions, id);
+    }
+  };
+  return RowsOf(sampled.By(key, [&](const SampledObject& s) { return s.LivesAfter(gc); }), name);
 }
 
-std::string Moment(const Rebuild& rebuild, bool end, uint64_t end_ns) {
-  return end || rebuild.gcs().empty() ? AtEnd(end_ns) : AfterGc(rebuild.gcs().back());
+Amount Sum(const std::vector<HeapRow>& rows) {
+  Amount all;
+  for (const HeapRow& row : rows) all.Add(row.amount);
+  return all;
 }
 
-std::string ToText(const std::vector<Row>& rows, const std::string& by, const HeapTotals& all, size_t top) {
-  std::string title = by;
+// The table; head, heading and notes are the caller's.
+Report TableOf(const std::vector<HeapRow>& rows, GroupBy by, Basis basis) {
+  Report report;
+  const std::string key(NameOf<GroupBy>(kGroupings, by));
+  std::string title = key;
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  Table table({{"Objects"}, {"Share"}, {"Bytes"}, {"Share"}, {title, Table::Align::kLeft}});
-  const size_t shown = Shown(rows.size(), top);
-  for (const Row& row : std::span(rows).first(shown)) {
-    table.Add({Count(row.totals.objects), Percent(row.totals.objects, all.objects), Count(row.totals.words * 8),
-               Percent(row.totals.words, all.words), Printable(row.key)});
+  report.columns = {{.key = key, .title = std::move(title)}};
+  for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
+  report.text_order = {"samples", "objects", "bytes", NameOf<GroupBy>(kGroupings, by)};
+  for (const HeapRow& row : rows) {
+    Row cells{row.key};
+    row.amount.AddCells(&cells, basis);
+    report.rows.push_back(std::move(cells));
   }
-  return table.ToString() + LeftOut(rows.size(), shown);
+  return report;
 }
 
-nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const Rebuild& rebuild, const HeapArguments& arguments,
-                              size_t top) {
-  const HeapTotals all = rebuild.heap().totals();
-  nlohmann::ordered_json json;
-  if (arguments.end || rebuild.gcs().empty()) {
-    json["gc"] = nullptr;
-  } else {
-    json["gc"] = rebuild.gcs().back().id;
-  }
-  json["exact"] = rebuild.exact() && rebuild.unknown_words() == 0;
-  if (rebuild.unknown_words() != 0) json["unknown_bytes"] = rebuild.unknown_words() * 8;
-  json["complete"] = rebuild.state() != HeapState::kFilling && rebuild.state() != HeapState::kUnknown;
-  json["objects"] = all.objects;
-  json["bytes"] = all.words * 8;
-  json["by"] = arguments.by;
-  auto list = nlohmann::ordered_json::array();
-  for (const Row& row : std::span(rows).first(Shown(rows.size(), top))) {
-    list.push_back({{arguments.by, row.key}, {"objects", row.totals.objects}, {"bytes", row.totals.words * 8}});
-  }
-  json["rows"] = std::move(list);
-  return json;
+Report ReportOf(const HeapAt& heap, GroupBy by, uint64_t end_ns) {
+  const std::vector<HeapRow> rows = RowsBy(heap, by);
+  const Amount all = Sum(rows);
+  Report report = TableOf(rows, by, Basis::kExact);
+  nlohmann::ordered_json& head = report.head;
+  head["gc"] = heap.at_end() ? nlohmann::ordered_json() : nlohmann::ordered_json(heap.gcs().back().id);
+  head["exact"] = heap.exact() && heap.words_not_known() == 0;
+  if (heap.words_not_known() != 0) head["unknown_bytes"] = InBytes(heap.words_not_known());
+  head["complete"] = heap.state() != HeapState::kFilling && heap.state() != HeapState::kUnknown;
+  AddAmount(&head, all, Basis::kExact);
+  head["by"] = NameOf<GroupBy>(kGroupings, by);
+  const std::string caveat = Caveat(heap.state(), heap.words_not_known());
+  const std::string moment = heap.at_end() ? AtEnd(end_ns) : AfterGc(heap.gcs().back());
+  report.heading = fmt::format("heap {}: {}{}\n\n", moment, all.Text(Basis::kExact), caveat);
+  if (!caveat.empty()) report.notes.push_back("heap " + moment + caveat);
+  return report;
 }
 
-// Where to start and to stop: found by a first run that only lists the collections.
-struct Stop {
-  int exit = kExitFine;  // otherwise there is nothing to show
-  std::vector<bool> files;  // to be read; empty: all
-  uint64_t after = UINT64_MAX;
-  PassSummary scan;
+std::string MomentOf(const Sampled& sampled, std::optional<uint64_t> gc, uint64_t end_ns) {
+  if (!gc) return AtEnd(end_ns);
+  const auto& gcs = sampled.gcs();
+  const auto found =
+      std::find_if(gcs.begin(), gcs.end(), [&](const Sampled::Gc& each) { return each.id == *gc; });
+  return fmt::format("after GC {}, at {}", *gc, Duration(found->end_ns));
+}
+
+Report ReportOf(const SampledTrace& trace, GroupBy by, std::optional<uint64_t> gc) {
+  const std::vector<HeapRow> rows = RowsBy(trace.sampled, by, gc);
+  const Amount all = Sum(rows);
+  Report report = TableOf(rows, by, Basis::kSamples);
+  report.head = EstimatesJson(trace.sampled);
+  report.head["gc"] = gc ? nlohmann::ordered_json(*gc) : nlohmann::ordered_json();
+  report.head["lost"] = trace.sampled.lost();
+  AddEstimate(&report.head, all);
+  report.head["live_samples"] = all.samples();
+  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  const std::string moment = MomentOf(trace.sampled, gc, trace.summary.duration_ns);
+  report.notes = {EstimatesNote(trace.sampled)};
+  report.heading =
+      fmt::format("{}\nheap {}: {}{}\n\n", report.notes[0], moment, all.Text(Basis::kSamples), trace.Caveat());
+  if (!trace.Caveat().empty()) report.notes.push_back("heap " + moment + trace.Caveat());
+  return report;
+}
+
+// One object per line, by address; not through a Report, as there may be a hundred million.
+void PrintObjects(const HeapAt& heap, Session& session) {
+  const Definitions& definitions = heap.definitions();
+  const bool csv = session.output == Output::kCsv;
+  const auto field = [csv](const std::string& text) { return csv ? CsvField(text) : Printable(text); };
+  const char between = csv ? ',' : '\t';
+  std::unordered_map<uint32_t, std::pair<std::string, std::string>> names;  // class and site by site-class pair
+  fmt::memory_buffer buffer;
+  if (csv) fmt::format_to(std::back_inserter(buffer), "address,class,bytes,site\n");
+  const auto flush = [&] {
+    session.out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    buffer.clear();
+  };
+  heap.ForEach([&](const HeapObject& object) {
+    const ObjectShape& shape = definitions.shapes()[object.shape];
+    auto& [class_name, site] = names[shape.site_class];
+    if (site.empty()) {
+      const SiteClass& pair = definitions.site_class(shape.site_class);
+      class_name = field(definitions.class_info(pair.class_id).name);
+      site = field(SiteLabel(definitions, pair.site));
+    }
+    fmt::format_to(std::back_inserter(buffer), "{:#x}{}{}{}{}{}{}\n", InBytes(object.word), between, class_name,
+                   between, InBytes(shape.words), between, site);
+    if (buffer.size() > 1 << 20) flush();
+  });
+  flush();
+}
+
+// What is to be read, and where to stop.
+struct Plan {
+  Moment moment;
+  std::vector<bool> files;  // empty: all
 };
 
-Stop FindStop(Session& session, const HeapArguments& arguments) {
-  Stop stop;
-  if (arguments.end) return stop;
-  const bool needs_origins = !arguments.objects && (arguments.by == "thread" || arguments.by == "age");
-  if (arguments.gc && !needs_origins) {
+Plan PlanFor(Session& session, const HeapArguments& arguments) {
+  if (arguments.end) return {{Moment::Kind::kEnd}, {}};
+  if (!arguments.gc) return {{Moment::Kind::kLastGc}, {}};
+  const bool by_origin = arguments.by == GroupBy::kThread || arguments.by == GroupBy::kAge;
+  if (arguments.objects || !by_origin) {  // otherwise older files know more
     if (std::optional<StartFile> start = FindStartFile(*session.reader, *arguments.gc)) {
-      stop.files = std::move(start->files);
-      stop.after = start->collections;
-      return stop;
+      return {{Moment::Kind::kGcs, start->collections}, std::move(start->files)};
     }
   }
+  return {{Moment::Kind::kGc, *arguments.gc}, {}};
+}
+
+// A pass over a trace.
+struct Reading {
   Problems problems;
-  Definitions definitions(problems);
-  ListGcs list;
-  stop.scan = session.Run(definitions, problems, list);
-  const std::vector<uint64_t>& ids = list.ids();
-  if (!stop.scan.fatal.ok()) {
-    stop.exit = session.Unreadable(stop.scan.fatal);
-  } else if (!arguments.gc) {
-    if (!ids.empty()) stop.after = ids.size();
-  } else if (const auto at = std::find(ids.begin(), ids.end(), *arguments.gc); at != ids.end()) {
-    stop.after = static_cast<uint64_t>(at - ids.begin()) + 1;
-  } else {
-    stop.exit = session.NoSuchGc(*arguments.gc, ids);
-  }
-  return stop;
+  Definitions definitions{problems};
+  HeapAt heap;
+  PassSummary summary;
+
+  Reading(Session& session, const Plan& plan)
+      : heap(definitions, problems, plan.moment),
+        summary(session.Run(definitions, problems, heap, {.files = plan.files})) {}
+};
+
+std::unique_ptr<Reading> Read(Session& session, const Plan& plan) {
+  auto reading = std::make_unique<Reading>(session, plan);
+  if (!reading->summary.fatal.ok() || !reading->heap.overrun()) return reading;
+  const uint64_t gcs = reading->heap.gcs().size();
+  const bool damaged = reading->summary.damaged;
+  std::string damage = std::move(reading->summary.damage);
+  reading.reset();  // first, for its memory
+  reading = std::make_unique<Reading>(session, Plan{{Moment::Kind::kGcs, gcs}, {}});
+  if (!damaged) return reading;  // the last collection is only the last one before the damage
+  reading->summary.damaged = true;
+  reading->summary.damage = std::move(damage);
+  return reading;
 }
 
 }  // namespace
 
 int RunHeap(Session& session, const HeapArguments& arguments) {
-  if (!session.Open()) return kExitUnreadable;
-  const Stop stop = FindStop(session, arguments);
-  if (stop.exit != kExitFine) return stop.exit;
-  Problems problems;
-  Definitions definitions(problems);
-  Rebuild rebuild(definitions, problems, {.stop_after = stop.after});
-  PassSummary summary = session.Run(definitions, problems, rebuild, true, stop.files);
+  const Plan plan = PlanFor(session, arguments);
+  const std::unique_ptr<Reading> reading = Read(session, plan);
+  const auto& [problems, definitions, heap, summary] = *reading;
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  if (!arguments.gc && stop.scan.damaged) {  // the last collection is only the last one before the damage
-    summary.damaged = true;
-    summary.damage = stop.scan.damage;
-  }
+  if (plan.moment.kind == Moment::Kind::kGc && !heap.found())
+    return session.NoSuchGc(*arguments.gc, heap.GcIds());
   if (!summary.has_meta) return session.Finish(summary, problems);
-  const HeapTotals all = rebuild.heap().totals();
   if (arguments.objects) {
-    PrintObjects(rebuild, session.out);
-  } else if (session.json) {
-    session.out << JsonText(ToJson(Rows(rebuild, arguments.by), rebuild, arguments, session.top));
+    PrintObjects(heap, session);
   } else {
-    session.out << fmt::format("heap {}: {}, {}{}\n\n", Moment(rebuild, arguments.end, summary.duration_ns),
-                               Plural(all.objects, "object"), Bytes(all.words * 8),
-                               Caveat(rebuild.state(), rebuild.unknown_words()));
-    session.out << ToText(Rows(rebuild, arguments.by), arguments.by, all, session.top);
+    Print(session, ReportOf(heap, arguments.by, summary.duration_ns));
   }
   return session.Finish(summary, problems);
+}
+
+int RunSampledHeap(Session& session, const HeapArguments& arguments) {
+  if (arguments.objects) return session.NotInSamples("--objects lists every object by its address");
+  if (arguments.by == GroupBy::kSpace) return session.NotInSamples("--by space takes the addresses of objects");
+  const SampledTrace trace(session);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  const std::vector<uint64_t> ids = trace.GcIds();
+  std::optional<uint64_t> gc = arguments.gc;
+  if (gc && std::find(ids.begin(), ids.end(), *gc) == ids.end()) return session.NoSuchGc(*gc, ids);
+  if (!gc && !arguments.end && !ids.empty()) gc = ids.back();
+  Print(session, ReportOf(trace, arguments.by, gc));
+  return session.Finish(trace.summary, trace.problems);
 }
 
 }  // namespace anttracks::analyzer

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "analyzer/cli/amount.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
+#include "analyzer/cli/report.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
@@ -56,14 +58,15 @@ class SampledOverview : public Overview {
 
 // All of them, and those that live at the end.
 struct SampleTotals {
-  Estimate allocated, live;
+  Amount allocated, live;
 };
 
 SampleTotals TotalsOf(const Sampled& sampled) {
   SampleTotals totals;
   for (const SampledObject& sample : sampled.samples()) {
-    totals.allocated.Add(sampled.Of(sample));
-    if (sample.LivesAfter(std::nullopt)) totals.live.Add(sampled.Of(sample));
+    const Amount amount(sampled.Of(sample));
+    totals.allocated.Add(amount);
+    if (sample.LivesAfter(std::nullopt)) totals.live.Add(amount);
   }
   return totals;
 }
@@ -102,7 +105,7 @@ double Ratio(uint64_t bytes, uint64_t objects) {
 }
 
 nlohmann::ordered_json Totals(const HeapTotals& totals) {
-  return {{"objects", totals.objects}, {"bytes", totals.words * 8}};
+  return {{"objects", totals.objects}, {"bytes", totals.bytes()}};
 }
 
 // Of a file that reading did not reach: empty.
@@ -117,7 +120,7 @@ nlohmann::ordered_json SyncsJson(const FileOverview& file) {
                     {"time_ns", sync.time},
                     {"state", SyncLabel(sync.state)},
                     {"objects", sync.objects.objects},
-                    {"bytes", sync.objects.words * 8}});
+                    {"bytes", sync.objects.bytes()}});
   }
   return list;
 }
@@ -204,11 +207,8 @@ nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummar
   json["duration_ns"] = summary.duration_ns;
   json["gcs"] = sampled.gcs().size();
   json["gc_ns"] = overview.gc_ns();
-  for (const auto& [name, estimate] : {std::pair("allocated", totals.allocated), std::pair("live_at_end", totals.live)}) {
-    nlohmann::ordered_json part = nlohmann::ordered_json::object();
-    AddEstimate(&part, estimate);
-    json[name] = std::move(part);
-  }
+  AddAmount(&json["allocated"], totals.allocated, Basis::kSamples);
+  AddAmount(&json["live_at_end"], totals.live, Basis::kSamples);
   json["segments"] = SegmentsJson(summary);
   json["chunks"] = summary.chunks;
   json["raw_bytes"] = summary.raw_bytes;
@@ -218,7 +218,7 @@ nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummar
 }
 
 void AddSkippedJson(nlohmann::ordered_json* json, const Overview& overview) {
-  (*json)["skipped_bytes"] = overview.skipped_words() * 8;
+  (*json)["skipped_bytes"] = InBytes(overview.skipped_words());
   (*json)["found"] = Totals(overview.found());
   auto shares = nlohmann::ordered_json::array();
   const ShareOverTime& over_time = overview.shares();
@@ -271,7 +271,7 @@ class Lines {
 };
 
 std::string TotalsText(const HeapTotals& totals) {
-  return fmt::format("{}, {}", Plural(totals.objects, "object"), Bytes(totals.words * 8));
+  return fmt::format("{}, {}", Plural(totals.objects, "object"), Bytes(totals.bytes()));
 }
 
 std::string EndText(const PassSummary& summary, const Overview& overview) {
@@ -292,12 +292,18 @@ std::string ContentsText(const FileOverview& file) {
   return text;
 }
 
+std::string FileLabel(const trace::FileInfo& file) {
+  if (file.is_data()) return fmt::format("file {}", file.index);
+  if (file.is_origins()) return "provenance";
+  return file.has_events() ? "file" : "definitions";
+}
+
 void AddFiles(Lines* lines, const trace::ChunkSource& reader, const Overview& overview) {
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
     std::string text = fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
     if (file.is_data()) text += ", " + ContentsText(OverviewOf(overview, i));
-    lines->Add(file.is_data() ? fmt::format("file {}", file.index) : file.has_events() ? "file" : RoleLabel(file), text);
+    lines->Add(FileLabel(file), text);
   }
 }
 
@@ -388,8 +394,8 @@ std::string SharesText(const ShareOverTime& shares) {
 // Of a trace with a budget or a share.
 void AddSkipped(Lines* lines, const Overview& overview) {
   const uint64_t all = overview.tlab().words + overview.skipped_words();
-  lines->Add("allocated", Bytes((all + overview.outside().words) * 8) + ", read or not");
-  lines->Add("  skipped", fmt::format("{}, {} of what was allocated in TLABs; {} of it were found alive", Bytes(overview.skipped_words() * 8),
+  lines->Add("allocated", Bytes(InBytes(all + overview.outside().words)) + ", read or not");
+  lines->Add("  skipped", fmt::format("{}, {} of what was allocated in TLABs; {} of it were found alive", Bytes(InBytes(overview.skipped_words())),
                                       Percent(overview.skipped_words(), all), Plural(overview.found().objects, "object")));
   lines->Add("share read", SharesText(overview.shares()));
 }
@@ -406,9 +412,9 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
   lines->Add("  outside", TotalsText(overview.outside()));
   if (skipped) AddSkipped(lines, overview);
   lines->Blank();
-  lines->Add("raw", fmt::format("{}, {} an object", Bytes(summary.raw_bytes),
+  lines->Add("raw", fmt::format("{}, {} per object", Bytes(summary.raw_bytes),
                                 PerObject(summary.raw_bytes, all.objects)));
-  lines->Add("on disk", fmt::format("{}, {} an object", Bytes(FileBytes(reader)),
+  lines->Add("on disk", fmt::format("{}, {} per object", Bytes(FileBytes(reader)),
                                     PerObject(FileBytes(reader), all.objects)));
   AddEnd(lines, summary, overview);
 }
@@ -421,53 +427,63 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
                                  Plural(summary.meta.depth, "frame")));
   lines->Add("collections", fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"),
                                         Duration(overview.gc_ns())));
-  lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples), Count(totals.live.samples)));
-  lines->Add("est. allocated", About(totals.allocated));
-  lines->Add("est. live", About(totals.live) + " at the end");
+  lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples()),
+                                    Count(totals.live.samples())));
+  lines->Add("est. allocated", totals.allocated.Text(Basis::kSamples));
+  lines->Add("est. live", totals.live.Text(Basis::kSamples) + " at the end");
   lines->Blank();
-  const uint64_t samples = totals.allocated.samples;
-  lines->Add("raw", fmt::format("{}, {} a sample", Bytes(summary.raw_bytes), PerObject(summary.raw_bytes, samples)));
-  lines->Add("on disk", fmt::format("{}, {} a sample", Bytes(FileBytes(reader)), PerObject(FileBytes(reader), samples)));
+  const uint64_t samples = totals.allocated.samples();
+  lines->Add("raw", fmt::format("{}, {} per sample", Bytes(summary.raw_bytes), PerObject(summary.raw_bytes, samples)));
+  lines->Add("on disk", fmt::format("{}, {} per sample", Bytes(FileBytes(reader)), PerObject(FileBytes(reader), samples)));
   AddEnd(lines, summary, overview);
 }
 
-std::string SegmentsText(const PassSummary& summary) {
-  Table table({{"Segments", Table::Align::kLeft}, {"Count"}, {"Raw bytes"}, {"Share"}});
+Report SegmentsOf(const PassSummary& summary) {
+  Report report;
+  report.columns = {{.key = "segment", .title = "Segments"},
+                    {.key = "segments", .title = "Count", .unit = Unit::kCount},
+                    {.key = "bytes", .title = "Raw bytes", .unit = Unit::kBytes}};
+  report.columns.push_back({.key = "share", .title = "Share", .unit = Unit::kShare, .where = Where::kInText});
   for (size_t i = 0; i < summary.segments.size(); i++) {
     const SegmentCount& count = summary.segments[i];
     if (count.segments == 0) continue;
-    table.Add({trace::kSegments[i].name, Count(count.segments), Count(count.bytes),
-               Percent(count.bytes, summary.raw_bytes)});
+    report.rows.push_back({trace::kSegments[i].name, count.segments, count.bytes,
+                           Cell(Value(), Percent(count.bytes, summary.raw_bytes))});
   }
-  return table.empty() ? std::string() : "\n" + table.ToString();
+  return report;
 }
 
 template <class Sink>
 int Info(Session& session, Definitions& definitions, Problems& problems, Sink& overview) {
   const PassSummary summary = session.Run(definitions, problems, overview);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  if (session.json) {
+  if (session.output == Output::kJson) {
     session.out << JsonText(ToJson(*session.reader, summary, overview));
-  } else {
-    Lines lines;
-    AddProgram(&lines, *session.reader, summary, overview);
-    AddEvents(&lines, *session.reader, summary, overview);
-    session.out << lines.text() << SegmentsText(summary);
+    return session.Finish(summary, problems);
   }
+  Lines lines;
+  AddProgram(&lines, *session.reader, summary, overview);
+  AddEvents(&lines, *session.reader, summary, overview);
+  Report segments = SegmentsOf(summary);
+  segments.heading = lines.text() + "\n";
+  segments.if_empty = lines.text();
+  Print(session, segments);
   return session.Finish(summary, problems);
 }
 
 }  // namespace
 
 int RunInfo(Session& session) {
-  if (!session.Open()) return kExitUnreadable;
   Problems problems;
   Definitions definitions(problems);
-  if (session.sampled) {
-    SampledOverview overview(definitions, problems, session.sampled->interval);
-    return Info(session, definitions, problems, overview);
-  }
   Overview overview(definitions);
+  return Info(session, definitions, problems, overview);
+}
+
+int RunSampledInfo(Session& session) {
+  Problems problems;
+  Definitions definitions(problems);
+  SampledOverview overview(definitions, problems, session.sampled->interval);
   return Info(session, definitions, problems, overview);
 }
 

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <ostream>
 
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/json.h"
+#include "analyzer/cli/report.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 
@@ -49,78 +48,70 @@ std::string SummaryText(const Summary& summary) {
   std::string text = fmt::format("complete information: {} of the objects at the first sync point",
                                  Text(Share(summary.sync->complete, summary.sync->objects)));
   if (summary.last != nullptr) {
-    text += fmt::format(", {} after GC {}, mean of {} {}", Text(Share(summary.last->complete, summary.last->objects)),
-                        summary.last->gc, Plural(summary.gcs, "GC"), Text(summary.mean));
+    text += fmt::format(", {} after GC {}, mean of {} {}",
+                        Text(Share(summary.last->complete, summary.last->objects)), summary.last->gc,
+                        Plural(summary.gcs, "GC"), Text(summary.mean));
   }
   return text + "\n";
 }
 
-std::string ToText(const std::vector<QualityRow>& rows) {
-  Table table({{"GC"},
-               {"Kind", Table::Align::kLeft},
-               {"Time"},
-               {"Live"},
-               {"Complete"},
-               {"Class"},
-               {"Size"},
-               {"Site"},
-               {"Thread"},
-               {"Alloc time"}});
-  for (const QualityRow& row : rows) {
-    const auto share = [&](uint64_t part) { return row.known ? Percent(part, row.objects) : std::string("?"); };
-    table.Add({row.is_sync ? "-" : std::to_string(row.gc), row.is_sync ? "sync point" : std::string(GcLabel(row.kind)),
-               Duration(row.time_ns), row.known ? Count(row.objects) : "?", share(row.complete),
-               share(row.with_class), share(row.with_size), share(row.with_site), share(row.with_thread),
-               share(row.with_time)});
-  }
-  return table.empty() ? std::string() : table.ToString() + "\n";
-}
-
-nlohmann::ordered_json ToJson(const QualityRow& row) {
-  nlohmann::ordered_json json;
-  json["gc"] = row.is_sync ? nlohmann::ordered_json() : nlohmann::ordered_json(row.gc);
-  json["kind"] = row.is_sync ? "sync point" : std::string(GcLabel(row.kind));
-  json["time_ns"] = row.time_ns;
-  json["known"] = row.known;
-  json["objects"] = row.objects;
-  json["complete"] = row.complete;
-  json["with_class"] = row.with_class;
-  json["with_size"] = row.with_size;
-  json["with_site"] = row.with_site;
-  json["with_thread"] = row.with_thread;
-  json["with_time"] = row.with_time;
-  json["quality"] = row.known ? nlohmann::ordered_json(Share(row.complete, row.objects)) : nlohmann::ordered_json();
-  return json;
-}
-
-nlohmann::ordered_json ToJson(const std::vector<QualityRow>& rows, const Summary& summary) {
-  const auto quality = [](const QualityRow* row) {
-    return row == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(Share(row->complete, row->objects));
+Row CellsOf(const QualityRow& row) {
+  const auto share = [&](uint64_t part) {
+    return Cell(part, row.known ? Percent(part, row.objects) : std::string("?"));
   };
-  nlohmann::ordered_json json;
-  json["first_sync_point"] = quality(summary.sync);
-  json["last_gc"] = quality(summary.last);
-  json["mean_of_gcs"] = summary.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.mean);
-  json["rows"] = nlohmann::ordered_json::array();
-  for (const QualityRow& row : rows) json["rows"].push_back(ToJson(row));
-  return json;
+  const std::string kind(row.is_sync ? "sync point" : GcLabel(row.kind));
+  return {row.is_sync ? Cell(nullptr) : Cell(row.gc),
+          kind,
+          row.time_ns,
+          row.known,
+          Cell(row.objects, row.known ? "" : "?"),
+          share(row.complete),
+          share(row.with_class),
+          share(row.with_size),
+          share(row.with_site),
+          share(row.with_thread),
+          share(row.with_time),
+          row.known ? Cell(Share(row.complete, row.objects)) : Cell(nullptr)};
+}
+
+Report ReportOf(const std::vector<QualityRow>& rows) {
+  const Summary summary = Summarize(rows);
+  const auto quality = [](const QualityRow* row) {
+    return row == nullptr ? nlohmann::ordered_json()
+                          : nlohmann::ordered_json(Share(row->complete, row->objects));
+  };
+  Report report;
+  report.head["first_sync_point"] = quality(summary.sync);
+  report.head["last_gc"] = quality(summary.last);
+  report.head["mean_of_gcs"] =
+      summary.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(summary.mean);
+  report.columns = {{.key = "gc", .title = "GC", .unit = Unit::kId},
+                    {.key = "kind", .title = "Kind"},
+                    {.key = "time_ns", .title = "Time", .unit = Unit::kNs},
+                    {.key = "known", .unit = Unit::kFlag, .where = Where::kInData},
+                    {.key = "objects", .title = "Live", .unit = Unit::kCount},
+                    {.key = "complete", .title = "Complete", .unit = Unit::kCount},
+                    {.key = "with_class", .title = "Class", .unit = Unit::kCount},
+                    {.key = "with_size", .title = "Size", .unit = Unit::kCount},
+                    {.key = "with_site", .title = "Site", .unit = Unit::kCount},
+                    {.key = "with_thread", .title = "Thread", .unit = Unit::kCount},
+                    {.key = "with_time", .title = "Alloc time", .unit = Unit::kCount},
+                    {.key = "quality", .unit = Unit::kShare, .where = Where::kInData}};
+  for (const QualityRow& row : rows) report.rows.push_back(CellsOf(row));
+  report.if_empty = SummaryText(summary);
+  report.footing = "\n" + SummaryText(summary);
+  return report;
 }
 
 }  // namespace
 
 int RunQuality(Session& session) {
-  if (!session.Open()) return kExitUnreadable;
   Problems problems;
   Definitions definitions(problems);
   Quality quality(definitions, problems);
   const PassSummary pass = session.Run(definitions, problems, quality);
   if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
-  const Summary summary = Summarize(quality.rows());
-  if (session.json) {
-    session.out << JsonText(ToJson(quality.rows(), summary));
-  } else {
-    session.out << ToText(quality.rows()) << SummaryText(summary);
-  }
+  Print(session, ReportOf(quality.rows()));
   return session.Finish(pass, problems);
 }
 

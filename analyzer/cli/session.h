@@ -24,6 +24,8 @@ enum Exit : int {
   kExitDamaged = 4,
 };
 
+enum class Output { kText, kJson, kCsv };
+
 // A trace of samples; see Meta.
 struct SampledMeta {
   uint64_t interval = 0, depth = 0;
@@ -33,10 +35,10 @@ struct Session {
   std::ostream& out;
   std::ostream& err;
   bool show_progress = false;
-  std::vector<std::string> files;
-  bool json = false;
+  std::vector<std::string> files = {};
+  Output output = Output::kText;
   size_t top = 0;  // rows of a table; 0: all
-  std::unique_ptr<trace::ChunkSource> reader;
+  std::unique_ptr<trace::ChunkSource> reader = nullptr;
   std::optional<SampledMeta> sampled = {};  // by Open
   bool read_ahead = true;  // in a thread of its own; not by who runs beside a program that others wait for
 
@@ -52,11 +54,8 @@ struct Session {
   int Finish(const PassSummary& summary, const Problems& problems);
 
   template <class Sink>
-  PassSummary Run(Definitions& definitions, Problems& problems, Sink& sink, bool stop_at_damage = true, std::vector<bool> only_files = {}) {
+  PassSummary Run(Definitions& definitions, Problems& problems, Sink& sink, PassOptions options = {}) {
     Progress progress(show_progress);
-    PassOptions options;
-    options.stop_at_damage = stop_at_damage;
-    options.files = std::move(only_files);
     options.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
     return Pass<Sink>(*reader, definitions, problems, sink, std::move(options)).Run();
   }

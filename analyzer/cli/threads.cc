@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <utility>
 
+#include "analyzer/cli/amount.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/json.h"
 #include "analyzer/cli/sampled.h"
-#include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
 
@@ -17,10 +15,10 @@ namespace {
 struct ThreadRow {
   uint64_t id = 0;
   CountByThread::Row counts;
-  uint64_t bytes() const { return counts.words() * 8; }
+  uint64_t bytes() const { return InBytes(counts.words()); }
 };
 
-std::vector<ThreadRow> Rows(const Definitions& definitions, CountByThread& counts) {
+std::vector<ThreadRow> RowsOf(const Definitions& definitions, CountByThread& counts) {
   std::vector<ThreadRow> rows;
   for (const auto& [id, row] : counts.rows()) rows.push_back({id, row});
   definitions.ForEachThread([&](uint64_t id, const ThreadInfo&) {
@@ -32,71 +30,97 @@ std::vector<ThreadRow> Rows(const Definitions& definitions, CountByThread& count
   return rows;
 }
 
-nlohmann::ordered_json ToJson(const Definitions& definitions, const ThreadRow& row, bool estimated) {
-  const ThreadInfo& info = definitions.thread(row.id);
-  const Estimated objects = row.counts.objects();
-  nlohmann::ordered_json json{{"id", row.id}, {"java_id", info.java_id}, {"os_id", info.os_id}, {"name", info.name}};
-  json["objects"] = Rounded(objects.value);
-  if (estimated) {
-    json["objects_low"] = Rounded(objects.low);
-    json["objects_high"] = Rounded(objects.high);
-  }
-  json["bytes"] = row.bytes();
-  if (estimated) json["skipped_bytes"] = row.counts.chosen.skipped_words() * 8;
-  json["outside_tlab_objects"] = row.counts.outside.objects;
-  json["outside_tlab_bytes"] = row.counts.outside.words * 8;
-  return json;
+std::vector<Column> ThreadColumns() {
+  return {{.key = "id", .title = "Id", .unit = Unit::kId},
+          {.key = "java_id", .title = "Java id", .unit = Unit::kId},
+          {.key = "os_id", .unit = Unit::kId, .where = Where::kInData},
+          {.key = "name", .title = "Name"}};
 }
 
-// "1,234", or "~1,234 (1,200 to 1,270)"
-std::string ObjectsText(const Estimated& objects, bool estimated) {
-  if (!estimated) return Count(Rounded(objects.value));
-  return AboutCount(objects.value) + " (" + Count(Rounded(objects.low)) + " to " + Count(Rounded(objects.high)) + ")";
+Row ThreadCells(uint64_t id, const ThreadInfo& info) {
+  Cell java_id(info.java_id);
+  if (info.java_id == 0) java_id.text = "-";
+  return {id, std::move(java_id), info.os_id, Cell(info.name, info.defined ? "" : "<unknown>")};
 }
 
-std::string ToText(const Definitions& definitions, const std::vector<ThreadRow>& rows, bool estimated, size_t top) {
-  uint64_t bytes = 0, outside = 0;
-  Estimated objects;
+Report TableOf() {
+  Report report;
+  report.rows_key = "threads";
+  report.columns = ThreadColumns();
+  report.text_order = {"id", "java_id", "samples", "objects", "bytes", "outside_tlab_objects", "name"};
+  return report;
+}
+
+Report ReportOf(const Definitions& definitions, CountByThread& counts) {
+  const bool estimated = counts.estimates();
+  Report report = TableOf();
+  report.columns.push_back({.key = "objects",
+                            .title = "Objects",
+                            .unit = Unit::kCount,
+                            .accuracy = estimated ? Accuracy::kInterval : Accuracy::kExact});
+  report.columns.push_back({.key = "bytes", .title = "Bytes", .unit = Unit::kBytes, .with_share = true});
+  if (estimated)
+    report.columns.push_back({.key = "skipped_bytes", .unit = Unit::kBytes, .where = Where::kInData});
+  report.columns.push_back({.key = "outside_tlab_objects", .title = "Outside TLABs", .unit = Unit::kCount});
+  report.columns.push_back({.key = "outside_tlab_bytes", .unit = Unit::kBytes, .where = Where::kInData});
+  const std::vector<ThreadRow> rows = RowsOf(definitions, counts);
   for (const ThreadRow& row : rows) {
-    const Estimated of_row = row.counts.objects();
-    objects = {objects.value + of_row.value, objects.low + of_row.low, objects.high + of_row.high};
-    bytes += row.bytes();
-    outside += row.counts.outside.objects;
+    Row cells = ThreadCells(row.id, definitions.thread(row.id));
+    const Estimated objects = row.counts.objects();
+    cells.push_back(estimated ? Cell(objects) : Cell(Rounded(objects.value)));
+    cells.emplace_back(row.bytes());
+    if (estimated) cells.emplace_back(InBytes(row.counts.chosen.skipped_words()));
+    cells.emplace_back(row.counts.outside.objects);
+    cells.emplace_back(row.counts.outside.bytes());
+    report.rows.push_back(std::move(cells));
   }
-  Table table({{"Id"}, {"Java id"}, {estimated ? "Est. objects (95 %)" : "Objects"}, {"Bytes"}, {"Share"}, {"Outside TLABs"},
-               {"Name", Table::Align::kLeft}});
-  size_t shown = 0;
-  for (const ThreadRow& row : rows) {
-    if (top != 0 && shown++ == top) break;
-    const ThreadInfo& info = definitions.thread(row.id);
-    table.Add({std::to_string(row.id), info.java_id == 0 ? "-" : std::to_string(info.java_id),
-               ObjectsText(row.counts.objects(), estimated), Count(row.bytes()), Percent(row.bytes(), bytes),
-               Count(row.counts.outside.objects), info.defined ? Printable(info.name) : "<unknown>"});
+  report.sum_label = Plural(rows.size(), "thread");
+  if (estimated)
+    report.notes = {"numbers of objects are estimates, bytes are exact; a range is a 95 % interval"};
+  return report;
+}
+
+Report ReportOf(const Sampled& sampled) {
+  std::vector<std::pair<uint64_t, Amount>> rows;
+  const auto thread = [](const SampledObject& s) -> uint64_t { return s.thread; };
+  for (const auto& [id, estimate] : sampled.By(thread, [](const SampledObject&) { return true; })) {
+    rows.emplace_back(id, Amount(estimate));
   }
-  table.AddRule();
-  table.Add({"", "", ObjectsText(objects, estimated), Count(bytes), Percent(bytes, bytes), Count(outside),
-             Plural(rows.size(), "thread")});
-  return table.ToString();
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  Report report = TableOf();
+  for (Column& column : AmountColumns(Basis::kSamples)) {
+    column.with_share = column.unit == Unit::kBytes;
+    report.columns.push_back(std::move(column));
+  }
+  for (const auto& [id, amount] : rows) {
+    Row cells = ThreadCells(id, sampled.definitions().thread(id));
+    amount.AddCells(&cells, Basis::kSamples);
+    report.rows.push_back(std::move(cells));
+  }
+  report.sum_label = Plural(rows.size(), "thread") + " with samples";
+  report.head = EstimatesJson(sampled);
+  report.notes = {EstimatesNote(sampled)};
+  report.heading = report.notes[0] + "\n\n";
+  return report;
 }
 
 }  // namespace
 
 int RunThreads(Session& session) {
-  if (!session.Open()) return kExitUnreadable;
   Problems problems;
   Definitions definitions(problems);
   CountByThread counts(definitions);
   const PassSummary summary = session.Run(definitions, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  const std::vector<ThreadRow> rows = Rows(definitions, counts);
-  if (session.json) {
-    auto list = nlohmann::ordered_json::array();
-    for (const ThreadRow& row : rows) list.push_back(ToJson(definitions, row, counts.estimates()));
-    session.out << JsonText({{"threads", list}});
-  } else {
-    session.out << ToText(definitions, rows, counts.estimates(), session.top);
-  }
+  Print(session, ReportOf(definitions, counts));
   return session.Finish(summary, problems);
+}
+
+int RunSampledThreads(Session& session) {
+  const SampledTrace trace(session);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  Print(session, ReportOf(trace.sampled));
+  return session.Finish(trace.summary, trace.problems);
 }
 
 }  // namespace anttracks::analyzer

@@ -6,6 +6,7 @@
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
+#include "analyzer/cli/report.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/passes/rebuild.h"
 #include "analyzer/passes/sampled.h"
@@ -15,24 +16,31 @@ namespace {
 
 constexpr auto kKinds = static_cast<size_t>(ProblemKind::kCount);
 
-std::string ProblemsText(const Session& session, const Problems& problems) {
+// How many of each kind.
+Report KindsOf(const Problems& problems) {
+  Report report;
+  report.columns = {{.key = "kind", .title = "Kind"},
+                    {.key = "errors", .title = "Errors", .unit = Unit::kCount}};
+  report.text_order = {"errors", "kind"};
+  for (size_t i = 0; i < kKinds; i++) {
+    const auto kind = static_cast<ProblemKind>(i);
+    if (problems.count(kind) != 0)
+      report.rows.push_back({std::string(ProblemName(kind)), problems.count(kind)});
+  }
+  return report;
+}
+
+std::string FirstProblems(const Session& session, const Problems& problems) {
   std::string text;
-  for (const Problem& problem : problems.kept()) {
-    text += ProblemText(session, problem) + "\n";
-  }
-  if (problems.total() != 0) {
-    if (problems.kept().size() < problems.total()) {
-      text += fmt::format("... and {} more (--max-errors shows more)\n",
-                          Count(problems.total() - problems.kept().size()));
-    }
-    Table table({{"Errors"}, {"Kind", Table::Align::kLeft}});
-    for (size_t i = 0; i < kKinds; i++) {
-      const auto kind = static_cast<ProblemKind>(i);
-      if (problems.count(kind) != 0) table.Add({Count(problems.count(kind)), std::string(ProblemName(kind))});
-    }
-    text += "\n" + table.ToString() + "\n";
-  }
-  return text;
+  for (const Problem& problem : problems.kept()) text += ProblemText(session, problem) + "\n";
+  if (problems.kept().size() == problems.total()) return text;
+  return text + fmt::format("... and {} more (--max-errors shows more)\n",
+                            Count(problems.total() - problems.kept().size()));
+}
+
+std::string ProblemsText(const Session& session, const Problems& problems) {
+  if (problems.total() == 0) return "";
+  return FirstProblems(session, problems) + "\n" + TableText(KindsOf(problems), 0) + "\n";
 }
 
 std::string ErrorsText(const Problems& problems) {
@@ -44,8 +52,8 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
   std::string text = ProblemsText(session, problems);
   const HeapTotals live = summary.has_meta ? rebuild.heap().totals() : HeapTotals{};
   const SyncCounts& syncs = rebuild.syncs();
-  std::string checked = fmt::format("{} and {}", Plural(summary.chunks, "chunk"),
-                                    Plural(rebuild.gcs().size(), "collection"));
+  std::string checked =
+      fmt::format("{} and {}", Plural(summary.chunks, "chunk"), Plural(rebuild.gcs().size(), "collection"));
   if (session.reader->files()[0].is_definitions()) {
     checked = fmt::format("{}, {} and {}", Plural(summary.chunks, "chunk"),
                           Plural(rebuild.gcs().size(), "collection"), Plural(syncs.checked, "sync point"));
@@ -117,28 +125,39 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
 
 template <class Sink>
 int Verify(Session& session, Definitions& definitions, Problems& problems, Sink& sink) {
-  const PassSummary summary = session.Run(definitions, problems, sink, /*stop_at_damage=*/false);
+  const PassSummary summary = session.Run(definitions, problems, sink, {.stop_at_damage = false});
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  session.out << (session.json ? JsonText(ToJson(session, summary, problems, sink))
-                               : ToText(session, summary, problems, sink));
-  if (!session.json && summary.truncated_bytes != 0) {
-    session.out << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+  switch (session.output) {
+    case Output::kText:
+      session.out << ToText(session, summary, problems, sink);
+      if (summary.truncated_bytes != 0)
+        session.out << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+      break;
+    case Output::kJson:
+      session.out << JsonText(ToJson(session, summary, problems, sink));
+      break;
+    case Output::kCsv:
+      session.out << CsvText(KindsOf(problems), 0);
+      session.err << FirstProblems(session, problems);
+      break;
   }
   return problems.total() == 0 ? kExitFine : kExitErrors;
 }
 
 }  // namespace
 
-int RunVerify(Session& session, size_t max_errors) {
-  if (!session.Open()) return kExitUnreadable;
-  Problems problems(max_errors);
+int RunVerify(Session& session, const VerifyArguments& arguments) {
+  Problems problems(arguments.max_errors);
   Definitions definitions(problems);
-  if (session.sampled) {
-    Sampled sampled(definitions, problems, session.sampled->interval);
-    return Verify(session, definitions, problems, sampled);
-  }
   Rebuild rebuild(definitions, problems, {.check_spaces = true});
   return Verify(session, definitions, problems, rebuild);
+}
+
+int RunSampledVerify(Session& session, const VerifyArguments& arguments) {
+  Problems problems(arguments.max_errors);
+  Definitions definitions(problems);
+  Sampled sampled(definitions, problems, session.sampled->interval);
+  return Verify(session, definitions, problems, sampled);
 }
 
 }  // namespace anttracks::analyzer

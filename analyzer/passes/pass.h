@@ -33,9 +33,9 @@ struct SegmentCount {
 
 struct PassOptions {
   bool stop_at_damage = true;
-  std::vector<bool> files;  // which of the reader's files to read; empty: all
+  std::vector<bool> files = {};  // which of the reader's files to read; empty: all
   // Called before each chunk with the position and the total in bytes; may be empty.
-  std::function<void(uint64_t, uint64_t)> progress;
+  std::function<void(uint64_t, uint64_t)> progress = {};
 };
 
 struct PassSummary {

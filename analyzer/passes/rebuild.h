@@ -117,6 +117,11 @@ class Rebuild : public SinkBase {
   const Definitions& definitions() const { return *definitions_; }
   const Origins& origins() const { return origins_; }
   const std::vector<GcRecord>& gcs() const { return gcs_; }
+  std::vector<uint64_t> GcIds() const {
+    std::vector<uint64_t> ids;
+    for (const GcRecord& gc : gcs_) ids.push_back(gc.id);
+    return ids;
+  }
   // As of the last collection or sync point.
   const std::vector<Space>& spaces() const { return spaces_; }
   HeapState state() const { return state_; }

@@ -38,7 +38,8 @@ void Answers(std::string_view bytes, const std::string& request, bool json) {
     obstacle = ParseReply(request, *answer, nul == std::string_view::npos ? "" : bytes.substr(nul + 1), &reply);
   }
   std::ostringstream out, err;
-  Session session{out, err, false, {}, json, 0, nullptr};
+  Session session{out, err};
+  session.output = json ? Output::kJson : Output::kText;
   Target target;
   target.perf["sun.gc.collector.0.name"] = bytes.substr(0, 40);
   const int code = obstacle.none() ? Report(session, request, target, reply) : Refuse(session, obstacle);

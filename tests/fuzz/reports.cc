@@ -37,6 +37,14 @@ const Words kReports[] = {
     {"quality"},
     {"quality", "--json"},
     {"verify", "--json"},
+    {"info", "--csv"},
+    {"heap", "--end", "--objects", "--csv"},
+    {"sites", "--live", "--callers", "--csv"},
+    {"classes", "--layout", "--csv"},
+    {"gcs", "--csv"},
+    {"threads", "--csv"},
+    {"quality", "--csv"},
+    {"verify", "--csv"},
 };
 
 }  // namespace

@@ -249,8 +249,8 @@ TEST_CASE("an answer without end is given up") {
 // What the command prints for this answer, and its exit code before it.
 std::string Printed(const std::string& answer, const std::string& file, const std::string& request = "status", bool json = false) {
   std::ostringstream out, err;
-  Session session{out, err, false, {}, false, 0, nullptr};
-  session.json = json;
+  Session session{out, err};
+  session.output = json ? Output::kJson : Output::kText;
   const FakeProc proc;
   const auto parsed = ParseAnswer(answer);
   Obstacle obstacle{kExitNoAnswer, parsed.message()};
@@ -338,7 +338,7 @@ TEST_CASE("nothing that a process says drives the terminal") {
   reply["error"] = evil;
   CHECK(clean(Printed(kDone, reply.dump())));
   std::ostringstream out, err;
-  Session session{out, err, false, {}, false, 0, nullptr};
+  Session session{out, err};
   CHECK(Refuse(session, {kExitNotLoaded, "a library " + evil}) == kExitNotLoaded);
   CHECK(clean(err.str()));
 }

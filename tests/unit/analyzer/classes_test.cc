@@ -106,7 +106,7 @@ java.lang.Class extends java.lang.Object (loader bootstrap): size varies, 0 obje
        0    12                    (object header)
       12    28                    (padding or fields of the VM)
       40     4  java.lang.String  name
-  behind it, fields of the VM and the static fields of the class that it stands for
+  after it, fields of the VM and the static fields of the class that it stands for
 )out");
 }
 

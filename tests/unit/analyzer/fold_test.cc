@@ -450,7 +450,7 @@ TEST_CASE("OriginsMadeByHandAreTaken") {
   CHECK(Known(folder) == known);
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
   const std::string info = folder.Run("info", {"app.trace"}).out;
-  CHECK(Has(info, "\norigins         app.trace.1.origins, "));
+  CHECK(Has(info, "\nprovenance      app.trace.1.origins, "));
   CHECK(Has(info, "\nfile 1          app.trace.1, "));
   CHECK(Has(info, "period          9.5 us to 30.0 us, GC 1 to 3; file 0 is not there\n"));
   CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));

@@ -30,8 +30,8 @@ allocated       12 objects, 304 B
   in TLABs      11 objects, 288 B
   outside       1 object, 16 B
 
-raw             832 B, 69.33 B an object
-on disk         1.12 KiB, 95.67 B an object
+raw             832 B, 69.33 B per object
+on disk         1.12 KiB, 95.67 B per object
 losses          none
 ended           cleanly (VM death)
 

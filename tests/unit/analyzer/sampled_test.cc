@@ -160,8 +160,8 @@ samples         5, 2 live at the end
 est. allocated  ~98,307 objects, ~3.16 MiB
 est. live       ~32,770 objects, ~1.66 MiB at the end
 
-raw             358 B, 71.60 B a sample
-on disk         679 B, 135.80 B a sample
+raw             358 B, 71.60 B per sample
+on disk         679 B, 135.80 B per sample
 losses          none
 ended           cleanly (VM death)
 

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/command_table.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr size_t kRows = 30;
+
+template <class Enum>
+CLI::Option* AddChoice(CLI::App& app, const char* name, std::span<const Choice<Enum>> choices, Enum* value,
+                       const std::string& description) {
+  const auto parse = [name, choices, value](const std::string& word) {
+    std::string why;
+    const std::optional<Enum> chosen = Choose(choices, word, &why);
+    if (!chosen) throw CLI::ValidationError(name, why);
+    *value = *chosen;
+  };
+  return app.add_option_function<std::string>(name, parse, description)
+      ->type_name("WORD");
+}
+
+void AddOutput(CLI::App& app, Session& session) {
+  app.add_flag_callback(
+      "--json", [&session] { session.output = Output::kJson; }, "Print JSON");
+}
+
+void AddTrace(CLI::App& app, Session& session) {
+  app.add_option(
+         "TRACE", session.files,
+         "A trace. Of a rotated one its definitions file (app.trace), or some of its data files (app.trace.3)")
+      ->required();
+  AddOutput(app, session);
+  app.add_flag_callback(
+         "--csv", [&session] { session.output = Output::kCsv; }, "Print the table as CSV")
+      ->excludes("--json");
+}
+
+void AddTop(CLI::App& app, Session& session, const char* description) {
+  app.add_option("--top", session.top, description);
+}
+
+void AddOnlyTrace(CLI::App& app, Session& session, Arguments&) { AddTrace(app, session); }
+
+constexpr const char* kTopText = "Rows of the table, 0 for all (default 30; with --json and --csv all)";
+
+void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  HeapArguments& heap = arguments.heap;
+  AddChoice<GroupBy>(app, "--by", kGroupings, &heap.by,
+                     "Rows of the table: " + Joined(NamesOf<GroupBy>(kGroupings)) + " (default class)");
+  auto* gc = app.add_option("--gc", heap.gc, "Id of the GC (default: the last one)");
+  app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
+      ->excludes(gc);
+  AddTop(app, session, kTopText);
+  app.add_flag("--objects", heap.objects,
+               "Print every object by address: address, class, bytes, site, separated by tabs; or as CSV");
+}
+
+void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  SitesArguments& sites = arguments.sites;
+  AddTop(app, session, kTopText);
+  app.add_flag("--tiers", sites.tiers, "A row for each of interpreter, C1, C2 and native code");
+  app.add_flag("--callers", sites.callers, "A row for each chain of inlined callers, and the chain");
+  auto* live = app.add_flag("--live", sites.live,
+                            "Also what is live at the end of the trace; takes longer, as the heap is rebuilt");
+  app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
+}
+
+void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
+  app.add_flag("--layout", arguments.classes.layout,
+               "The fields of each class, inherited ones too, and padding");
+  AddTop(app, session, "Classes to show, 0 for all (default 30; with --json and --csv all)");
+}
+
+void AddThreads(CLI::App& app, Session& session, Arguments&) {
+  AddTrace(app, session);
+  AddTop(app, session, "Rows of the table, 0 for all (default: all)");
+}
+
+void AddVerify(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  app.add_option("--max-errors", arguments.verify.max_errors, "Errors to print; all are counted (default 20)");
+}
+
+void AddFold(CLI::App& app, Session& session, Arguments& arguments) {
+  app.add_option("FILE", session.files, "A data file of a rotated trace (app.trace.3)")
+      ->required()
+      ->expected(1);
+  app.add_option("--max-bytes", arguments.fold.max_bytes, "Write nothing if it would be more");
+  app.add_flag("-f,--force", arguments.fold.force, "Replace the provenance file if it exists");
+  // For the agent: main has done what it asks for.
+  app.add_option("--as-child", arguments.fold.memory_bytes)->group("");
+}
+
+void AddProcess(CLI::App& app, Session& session, Arguments& arguments) {
+  app.add_option("PID", arguments.attach.pid, "The process")->required()->check(CLI::PositiveNumber);
+  AddOutput(app, session);
+  app.add_option(
+      "--lib", arguments.attach.library,
+      "The agent, as the process names it (default: the one that it has, or the one beside anttracks)");
+}
+
+void AddAttach(CLI::App& app, Session& session, Arguments& arguments) {
+  AddProcess(app, session, arguments);
+  app.add_option("OPTIONS", arguments.attach.options,
+                 "Options of the agent, such as maxsize=8G,dev=0.1 (docs/agent.md). file= is relative to this "
+                 "folder, by default "
+                 "anttracks-PID.trace in it");
+}
+
+void AddCtl(CLI::App& app, Session& session, Arguments& arguments) {
+  AddProcess(app, session, arguments);
+  AddChoice<CtlAction>(app, "ACTION", kCtlActions, &arguments.attach.action,
+                       "stop: end the trace; start: begin another one; rotate: begin the next data file; "
+                       "set: change the budget (budget=3%) or the interval of samples (interval=64K); status; "
+                       "dump-stats: the counters as JSON")
+      ->required();
+  app.add_option("OPTIONS", arguments.attach.options,
+                 "For start (default: those of the trace before, with the next free name), or what to set");
+}
+
+// A command that takes no arguments of its own, or one group of them.
+template <int (*kRun)(Session&)>
+int Run(Session& session, const Arguments&) {
+  return kRun(session);
+}
+template <auto kRun, auto kMember>
+int RunWith(Session& session, const Arguments& arguments) {
+  return kRun(session, arguments.*kMember);
+}
+
+constexpr Command kCommands[] = {
+    {.name = "info",
+     .summary = "What the trace holds: program, time span, GCs, objects, bytes, losses",
+     .group = Group::kFirstSteps,
+     .example = "info app.trace",
+     .answers = "what the trace holds",
+     .add_options = AddOnlyTrace,
+     .run = Run<RunInfo>,
+     .run_on_samples = Run<RunSampledInfo>},
+    {.name = "sites",
+     .summary = "What each allocation site allocated over the whole trace, and what of it is live",
+     .group = Group::kFirstSteps,
+     .example = "sites app.trace --top 10",
+     .answers = "which code allocates most",
+     .rows = kRows,
+     .add_options = AddSites,
+     .run = RunWith<RunSites, &Arguments::sites>,
+     .run_on_samples = RunWith<RunSampledSites, &Arguments::sites>},
+    {.name = "heap",
+     .summary = "The live heap after a GC",
+     .group = Group::kFirstSteps,
+     .example = "heap app.trace --by site",
+     .answers = "where the live memory comes from",
+     .rows = kRows,
+     .add_options = AddHeap,
+     .run = RunWith<RunHeap, &Arguments::heap>,
+     .run_on_samples = RunWith<RunSampledHeap, &Arguments::heap>},
+    {.name = "gcs",
+     .summary = "One line per GC: times, bytes before and after, objects moved, stayed, died; sync points",
+     .group = Group::kMore,
+     .example = "gcs app.trace",
+     .answers = "what each collection did",
+     .add_options = AddOnlyTrace,
+     .run = Run<RunGcs>,
+     .run_on_samples = Run<RunSampledGcs>},
+    {.name = "classes",
+     .summary = "The classes: size, loader, superclass, what was allocated",
+     .group = Group::kMore,
+     .example = "classes app.trace --name HashMap --layout",
+     .answers = "what the bytes of an object are",
+     .rows = kRows,
+     .add_options = AddClasses,
+     .run = RunWith<RunClasses, &Arguments::classes>,
+     .run_on_samples = RunWith<RunSampledClasses, &Arguments::classes>},
+    {.name = "threads",
+     .summary = "What each thread allocated over the whole trace",
+     .group = Group::kMore,
+     .example = "threads app.trace --top 10",
+     .answers = "which threads allocate most",
+     .add_options = AddThreads,
+     .run = Run<RunThreads>,
+     .run_on_samples = Run<RunSampledThreads>},
+    {.name = "quality",
+     .summary = "Information quality: the share of live objects with complete information, by GC and by field",
+     .group = Group::kMore,
+     .example = "quality app.trace",
+     .answers = "how much is known of the live objects",
+     .add_options = AddOnlyTrace,
+     .run = Run<RunQuality>,
+     .why_not_samples = "quality is about what is known of every live object"},
+    {.name = "verify",
+     .summary = "Rebuild the heap and check every invariant of the trace; each rotation, object by object",
+     .group = Group::kTraceFiles,
+     .example = "verify app.trace",
+     .answers = "whether the trace is whole and right",
+     .add_options = AddVerify,
+     .run = RunWith<RunVerify, &Arguments::verify>,
+     .run_on_samples = RunWith<RunSampledVerify, &Arguments::verify>},
+    {.name = "fold",
+     .summary = "Before a data file is deleted: keep the provenance of its live objects beside its successor",
+     .group = Group::kTraceFiles,
+     .example = "fold app.trace.3",
+     .answers = "now app.trace.3 can be deleted",
+     .opens = Opens::kItself,
+     .add_options = AddFold,
+     .run = RunWith<RunFold, &Arguments::fold>},
+    {.name = "attach",
+     .summary = "Begin to trace a JVM that runs; what it holds already is the trace's first sync point",
+     .group = Group::kRunningJvm,
+     .example = "attach 4711 maxsize=8G",
+     .answers = "traces process 4711 from now on",
+     .opens = Opens::kItself,
+     .add_options = AddAttach,
+     .run = RunWith<RunAttach, &Arguments::attach>},
+    {.name = "ctl",
+     .summary = "Control the agent in a JVM: stop, start, rotate, set, status, dump-stats",
+     .group = Group::kRunningJvm,
+     .example = "ctl 4711 status",
+     .answers = "what the agent in process 4711 does",
+     .opens = Opens::kItself,
+     .add_options = AddCtl,
+     .run = RunWith<RunCtl, &Arguments::attach>},
+};
+
+}  // namespace
+
+std::string_view GroupTitle(Group group) {
+  switch (group) {
+    case Group::kFirstSteps:
+      return "First steps";
+    case Group::kMore:
+      return "More about the program";
+    case Group::kTraceFiles:
+      return "The trace's files";
+    case Group::kRunningJvm:
+      return "A JVM that runs";
+  }
+  return "";
+}
+
+std::span<const Command> Commands() { return kCommands; }
+
+const Command* FindCommand(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                   [&](const Command& c) { return c.name == name; });
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+std::vector<std::string_view> CommandNames() {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return names;
+}
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report: rows of cells under columns that are described once. The table for people, --json and --csv all
+// come from that description, so that they have the same columns, keys, and estimates.
+//
+//   text   aligned columns; shares of the sum of all rows beside a column that asks for them; rounded units
+//   JSON   the report's head, then an array of one object per row; all numbers in full, bytes and nanoseconds
+//   CSV    a line of keys, then one line per row, quoted as RFC 4180 says; lines end in a line feed. What
+//          qualifies the numbers (estimates, what is not covered) goes to stderr
+//
+// An estimate has a ~ before it in text. One with an interval has the interval beside it, and in JSON and CSV
+// KEY_low and KEY_high.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analyzer/cli/session.h"
+#include "analyzer/cli/text.h"
+#include "analyzer/passes/share_estimate.h"
+
+namespace anttracks::analyzer {
+
+enum class Unit {
+  kText,
+  kTexts,  // several; in a table lines of their own under the row, each with an arrow
+  kFlag,   // true or false
+  kId,     // a number without thousands separators
+  kCount,
+  kBytes,
+  kRoundedBytes,  // in a table "1.50 MiB"
+  kNs,            // in a table "4.56 ms"
+  kShare,         // 0 to 1; in a table "12.3 %"
+};
+
+enum class Accuracy { kExact, kEstimate, kInterval };
+
+// Where a column is shown. kInData: JSON and CSV.
+enum class Where { kEverywhere, kInText, kInData };
+
+struct Column {
+  std::string key;         // in JSON and CSV; of "moved.bytes" JSON makes an object
+  std::string title = {};  // in the table; "Est. " comes before that of an estimate
+  Unit unit = Unit::kText;
+  Accuracy accuracy = Accuracy::kExact;
+  Where where = Where::kEverywhere;
+  bool with_share = false;     // a column with the share of the sum of all rows follows it in the table
+  bool right_aligned = false;  // also if it is text
+};
+
+// monostate: there is none, and no key in JSON; nullptr: null.
+using Value = std::variant<std::monostate, std::nullptr_t, bool, uint64_t, double, Estimated, std::string,
+                           std::vector<std::string>>;
+
+struct Cell {
+  Value value;
+  std::string text;  // in the table instead of the value, if not empty
+
+  template <class T>
+  requires std::is_constructible_v<Value, T> Cell(T&& v)
+      : value(std::forward<T>(v)) {}  // NOLINT: a row is written as a list of values
+  template <class T>
+  Cell(T&& v, std::string in_table) : value(std::forward<T>(v)), text(std::move(in_table)) {}
+};
+
+// One cell per column.
+using Row = std::vector<Cell>;
+
+struct Report {
+  nlohmann::ordered_json head = nlohmann::ordered_json::object();  // of JSON
+  std::string rows_key = "rows";                                   // of JSON
+  std::string heading;                                             // lines above the table, with the blank one
+  std::vector<std::string> notes;  // what qualifies the numbers; with CSV on stderr. The heading says so, too
+  std::string if_empty;            // instead of heading and table if there are no rows; "": none
+  std::string footing;             // lines under the table
+  std::vector<Column> columns;     // in the order of JSON and CSV
+  std::vector<std::string_view> text_order;  // keys of the table's columns; of none: as columns
+  std::vector<Row> rows;
+  std::string sum_label;  // in the last column of a line with the sums of counts and bytes; "": no such line
+};
+
+// Prints it as the session wants it, the first rows only if it wants so.
+void Print(Session& session, const Report& report);
+
+// Adds the row's cells under their keys.
+void AddCells(nlohmann::ordered_json* json, const std::vector<Column>& columns, const Row& row);
+// Its rows only; top: how many, 0 all.
+std::string TableText(const Report& report, size_t top);
+std::string CsvText(const Report& report, size_t top);
+nlohmann::ordered_json ReportJson(const Report& report, size_t top);
+
+// A field of CSV: in quotes if it must be.
+std::string CsvField(std::string_view text);
+void PrintNotes(Session& session, const std::vector<std::string>& notes);
+
+// The nearest whole number. What 64 bits do not hold (estimates from impossible intervals) becomes the largest.
+uint64_t Rounded(double number);
+// "~1,234", "~1.50 MiB", "~12.3 %", "1,200 to 1,270"
+std::string AboutCount(double number);
+std::string AboutBytes(double bytes);
+std::string AboutShare(double part, double whole);
+std::string IntervalOf(const Estimated& number);
+
+}  // namespace anttracks::analyzer
