@@ -4,9 +4,10 @@
 
     run_unit.py BUILD_FOLDER [WORD...]
 
-Test programs are doctest programs: their cases are listed and counted one by one. A program that crashes or does not
-end counts as one failure more, and the case it was in is named. Of any other program the exit code counts: 0 passed,
-77 skipped. A program has ten times its time-out in Meson, as machines are busy; then it is killed with all it started.
+Test programs are doctest programs: their cases are listed and counted one by one. A program that crashes or
+does not end counts as one failure more, and the case it was in is named. Of any other program the exit code
+counts: 0 passed, 77 skipped. A program has ten times its time-out in Meson, as machines are busy; then it is
+killed with all it started.
 """
 
 import json
@@ -62,7 +63,8 @@ class Run:
 
 
 def cases_of(text):
-    """([(name, passed, element)], the case that has no end or None) of doctest's XML, which may break off; None: it is no XML of doctest's."""
+    """([(name, passed, element)], the case that has no end or None) of doctest's XML, which may break off;
+    None: it is no XML of doctest's."""
     start = text.find("<?xml")
     if start < 0 or "<doctest" not in text:
         return None

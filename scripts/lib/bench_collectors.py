@@ -72,7 +72,8 @@ def means(results, name, base, before, after):
 
 
 def stopped(results):
-    """One line a workload and collector, then the means. CPU and GC time are of the whole JVM, with the warm-up: not shown."""
+    """One line a workload and collector, then the means. CPU and GC time are of the whole JVM,
+    with the warm-up: not shown."""
     lines = [
         "| workload | collector | patched: ms an iteration | stopped: ms an iteration | "
         "stopped to patched: run time |",
@@ -82,7 +83,8 @@ def stopped(results):
         for collector in COLLECTORS:
             base, runs = (by[of_collector(c, collector)] for c in ("patched", "stopped"))
             lines.append(
-                f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | {ratio_text(runs, base, 'wall_ms')} |"
+                f"| {workload} | {collector} | {spread(base, 'wall_ms')} | {spread(runs, 'wall_ms')} | "
+                f"{ratio_text(runs, base, 'wall_ms')} |"
             )
     return lines + [
         f"| geometric mean of {len(results)} | {collector} | | | "
@@ -103,11 +105,13 @@ def page(data):
             [
                 "# What tracing costs with each collector",
                 "",
-                "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what an interval says: [measuring.md](measuring.md).",
+                "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what "
+                "an interval says: [measuring.md](measuring.md).",
                 "",
                 *study_head(data, "collectors"),
                 *meanings(("patched", "traced", "narrow")),
-                "- GC time is that of safepoints with a collection or, with G1, a remark; the sum over a whole run",
+                "- GC time is that of safepoints with a collection or, with G1, a remark; "
+                "the sum over a whole run",
                 "- heap sizes: "
                 + ", ".join(f"{w} {workloads.WORKLOADS[w].heap}" for w in STUDIES["collectors"].workloads),
                 "",
@@ -117,8 +121,9 @@ def page(data):
                 "",
                 "## Rotation within a tight bound",
                 "",
-                "Sync pause: a collection that is a sync point to one that is none, with what later ones wait for its end. Asked for: collections that the agent "
-                "requested because none came in time. The first sync point, at the start, is not counted.",
+                "Sync pause: a collection that is a sync point to one that is none, with what later ones wait "
+                "for its end. Asked for: collections that the agent requested because none came in time. The "
+                "first sync point, at the start, is not counted.",
                 "",
                 *rotated(results),
                 "",

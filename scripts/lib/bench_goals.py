@@ -9,18 +9,23 @@ from bench_rotation import sync_pause
 from bench_tables import heavy, mean_ratio, median, ratio, runs_of
 
 TRIED = {
-    "untraced": "The site is a constant of the compiled code: no load, no call. What is left is the store of a 64-bit mark.",
-    "traced": "Reading objects off the application's threads ([decision 6](decisions/0006-readers.md)), while they are in the cache "
-    "([decision 3](decisions/0003-tlabs-are-read-in-stretches.md)). On two cores a program with two busy threads still pays for the "
-    "10 ns that each object takes on one of them.",
-    "budget": "Chance decides which stretches are read, so that CPU time keeps within the budget ([decision 12](decisions/0012-budget.md)). What nobody measures comes on top: "
-    "caches, and the site in each header.",
-    "gc": "Objects that survive are reported by address pairs, in batches by each GC worker; what is measured is a safepoint with all that the agent does in it, "
-    "also the reading of what the TLABs still hold. Programs with short collections see that most.",
-    "bytes": "Programs with few objects a TLAB, or whose bytes are the collector's moves, need more ([decision 7](decisions/0007-one-compression-for-all-events.md)).",
-    "rotation": "Sync points are written by a thread of the agent after the pause, not in it. In a tight bound most collections become sync "
-    "points, as they must.",
-    "pause": "Only the addresses of the spaces are taken in the pause ([decision 4](decisions/0004-rotation.md)).",
+    "untraced": "The site is a constant of the compiled code: no load, no call. "
+    "What is left is the store of a 64-bit mark.",
+    "traced": "Reading objects off the application's threads ([decision 6](decisions/0006-readers.md)), while "
+    "they are in the cache ([decision 3](decisions/0003-tlabs-are-read-in-stretches.md)). On two cores a "
+    "program with two busy threads still pays for the 10 ns that each object takes on one of them.",
+    "budget": "Chance decides which stretches are read, so that CPU time keeps within the budget "
+    "([decision 12](decisions/0012-budget.md)). What nobody measures comes on top: caches, "
+    "and the site in each header.",
+    "gc": "Objects that survive are reported by address pairs, in batches by each GC worker; what is measured "
+    "is a safepoint with all that the agent does in it, also the reading of what the TLABs still hold. "
+    "Programs with short collections see that most.",
+    "bytes": "Programs with few objects a TLAB, or whose bytes are the collector's moves, need more "
+    "([decision 7](decisions/0007-one-compression-for-all-events.md)).",
+    "rotation": "Sync points are written by a thread of the agent after the pause, not in it. In a tight "
+    "bound most collections become sync points, as they must.",
+    "pause": "Only the addresses of the spaces are taken in the pause "
+    "([decision 4](decisions/0004-rotation.md)).",
 }
 
 
@@ -172,7 +177,7 @@ def table(data):
     missed = dict.fromkeys(tried for _, _, verdict, tried in rows if verdict == bench_stats.MISSED)
     lines += [
         "",
-        "Reached: the whole interval is within the goal; missed: the whole interval is outside; not known: neither, or a workload of the study was not "
-        "measured, or too few pairs.",
+        "Reached: the whole interval is within the goal; missed: the whole interval is outside; not known: "
+        "neither, or a workload of the study was not measured, or too few pairs.",
     ]
     return lines + [f"- {TRIED[key]}" for key in missed]

@@ -20,9 +20,10 @@ def study_head(data, name):
     for key, names in groups.items():
         s = dict(key)
         lines.append(
-            f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK {s['patched']}, "
-            f"stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, "
-            f"of which the median of the second half counts: {', '.join(names)}"
+            f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK "
+            f"{s['patched']}, stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a "
+            f"run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, of which "
+            f"the median of the second half counts: {', '.join(names)}"
         )
     skipped = [w for w in study.workloads if w not in entries]
     absent = {c: [w for w, e in entries.items() if c not in e["runs"]] for c in study.configurations}
@@ -45,15 +46,19 @@ def head(data):
         "# What tracing costs",
         "",
         *(["**Quick**: few workloads, few pairs. A first look, no figure to quote.", ""] if quick else []),
-        "Written by `scripts/bench` from the single values in [benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and",
-        '"not known" say: [measuring.md](measuring.md). "Paper" is one of two by Lengauer, Bitto, Mössenböck at ICPE 2016, "Efficient and Viable Handling of Large Object',
-        'Traces" or, for techniques, "Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java Applications": other benchmarks, another '
-        "machine, another JVM; only ratios compare.",
+        "Written by `scripts/bench` from the single values in [benchmarks.json](benchmarks.json); do not "
+        "edit. How it is measured, and what an interval and",
+        '"not known" say: [measuring.md](measuring.md). "Paper" is one of two by Lengauer, Bitto, Mössenböck '
+        'at ICPE 2016, "Efficient and Viable Handling of Large Object',
+        'Traces" or, for techniques, "Building Custom, Efficient, and Accurate Memory Monitoring Tools for '
+        'Java Applications": other benchmarks, another machine, another JVM; only ratios compare.',
         "",
         *bench_tables.meanings([name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel"]),
-        "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median of the pairs' ratios with its 95 % interval, "
-        '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a collection, the sum over a whole '
-        "run; CPU time is of the whole run, too, with JVM start, compilers, GC workers and the agent's threads and processes",
+        "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median "
+        "of the pairs' ratios with its 95 % interval, "
+        '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a '
+        "collection, the sum over a whole run; CPU time is of the whole run, too, with JVM start, compilers, "
+        "GC workers and the agent's threads and processes",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
         "- workloads: [harness.md](harness.md); heap sizes: "
@@ -74,7 +79,8 @@ def cost_part(data):
         "",
         "## Allocation sites (paper: figure 14)",
         "",
-        "Every object carries its site from the start, with and without the agent: what that costs is the patched JDK to the stock one.",
+        "Every object carries its site from the start, with and without the agent: "
+        "what that costs is the patched JDK to the stock one.",
         "",
         *bench_tables.sites(results),
         "",
@@ -124,14 +130,16 @@ def rotation_part(data):
         "",
         *bench_rotation.compression(results),
         "",
-        "Snappy on the events of each side by themselves, chunks of 256 KB, one thread: no setting of one side alone would be worth its name.",
+        "Snappy on the events of each side by themselves, chunks of 256 KB, one thread: no setting of one "
+        "side alone would be worth its name.",
         "",
         *bench_rotation.sides(results),
         "",
         "## Rotation (paper: figures 10, 12, 17)",
         "",
-        "Run time, GC time and CPU time: to traced without rotation, which has the allocation sites, too. Asked for: collections that the agent "
-        "requested because none came in time (emergency GCs). Lost: bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.",
+        "Run time, GC time and CPU time: to traced without rotation, which has the allocation sites, too. "
+        "Asked for: collections that the agent requested because none came in time (emergency GCs). Lost: "
+        "bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.",
         "",
         *bench_rotation.rotation(results),
         "",
@@ -143,8 +151,9 @@ def rotation_part(data):
         "",
         "## Information quality after a cut (paper: figure 18)",
         "",
-        "Percent of the live objects of which the allocation site, and of which everything (class, size, site, thread, time) is known, at the first "
-        "sync point and after the collections that follow, in the files that are left at the end.",
+        "Percent of the live objects of which the allocation site, and of which everything (class, size, "
+        "site, thread, time) is known, at the first sync point and after the collections that follow, "
+        "in the files that are left at the end.",
         "",
         *bench_rotation.quality(results),
         "",
@@ -152,8 +161,9 @@ def rotation_part(data):
         "",
         *bench_rotation.keep(results),
         "",
-        "A fold reads every event of a file and rebuilds the heap, which takes about as long as making them took: a program that allocates without a pause "
-        "on all cores is ahead of it, and files that must go go unfolded.",
+        "A fold reads every event of a file and rebuilds the heap, which takes about as long as making them "
+        "took: a program that allocates without a pause on all cores is ahead of it, "
+        "and files that must go go unfolded.",
         "",
         "## All values",
         "",

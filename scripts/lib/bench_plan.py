@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/bench runs: studies, each of which is a table of configurations that take turns on some workloads. What is
-compared stands side by side in a study's configurations: it runs in the same minute."""
+"""What scripts/bench runs: studies, each of which is a table of configurations that take turns on some
+workloads. What is compared stands side by side in a study's configurations: it runs in the same minute."""
 
 import os
 from dataclasses import dataclass, replace
@@ -207,14 +207,15 @@ class Unknown(Exception):
 
 
 def plan(words):
-    """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word: everything. A
-    workload that is named runs in every study that is named (or in those it belongs to); a study's base always runs.
+    """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word:
+    everything. A workload that is named runs in every study that is named (or in those it belongs to); a
+    study's base always runs.
     """
     for word in words:
         if word not in STUDIES and word not in CONFIGURATIONS and word not in workloads.WORKLOADS:
             raise Unknown(
-                f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) and no "
-                f"configuration ({', '.join(CONFIGURATIONS)})"
+                f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) "
+                f"and no configuration ({', '.join(CONFIGURATIONS)})"
             )
     studies = [w for w in words if w in STUDIES]
     names = [w for w in words if w in workloads.WORKLOADS]

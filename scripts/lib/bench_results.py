@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""benchmarks.json of a folder: by study and workload how, when and where it was measured, and by configuration the values of
-each run, in the order of the rounds: the runs of one round are pairs. Numbers and names only, a line a configuration, so
-that what is measured again changes its own lines."""
+"""benchmarks.json of a folder: by study and workload how, when and where it was measured, and by configuration
+the values of each run, in the order of the rounds: the runs of one round are pairs. Numbers and names only, a
+line a configuration, so that what is measured again changes its own lines."""
 
 import datetime
 import json
@@ -35,7 +35,10 @@ def where(home_of):
         match = re.search(r"^model name\s*: (.*)$", file.read(), re.M)
     with open("/proc/meminfo", encoding="utf-8") as file:
         memory = int(re.search(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) >> 20
-    machine = f"{os.cpu_count()} cores of {match[1] if match else 'unknown processor'}, {memory} GB, Linux {os.uname().release.split('-')[0]}"
+    machine = (
+        f"{os.cpu_count()} cores of {match[1] if match else 'unknown processor'}, {memory} GB, "
+        f"Linux {os.uname().release.split('-')[0]}"
+    )
     return {
         "date": datetime.date.today().isoformat(),
         "commit": commit(),
@@ -141,7 +144,8 @@ def write(folder, data):
 
 
 def compare(folder, old_path):
-    """A table of what changed, the worst first: ratios to the base, which a slower or faster machine does not change."""
+    """A table of what changed, the worst first: ratios to the base,
+    which a slower or faster machine does not change."""
     old, new = read(old_path), load(folder)
     if not new["studies"]:
         raise Unusable("nothing to compare with: run scripts/bench first")
@@ -173,7 +177,8 @@ def compare(folder, old_path):
         "|---|---|---|---|---:|---:|---:|---|",
     ]
     lines += [
-        f"| {' | '.join(names)} | {was.interval()} | {now.interval()} | {(now.middle / was.middle - 1) * 100:+.1f} % | {mark} |"
+        f"| {' | '.join(names)} | {was.interval()} | {now.interval()} | "
+        f"{(now.middle / was.middle - 1) * 100:+.1f} % | {mark} |"
         for rows_of, mark in ((slower, "slower"), (faster, "faster"))
         for names, was, now in rows_of
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of compression, rotation, sync points and quality, beside those of the paper (Lengauer, Bitto, Mössenböck: "Efficient
-and Viable Handling of Large Object Traces", ICPE 2016, figures 9 to 13, 17, 18)."""
+"""Tables of compression, rotation, sync points and quality, beside those of the paper (Lengauer, Bitto,
+Mössenböck: "Efficient and Viable Handling of Large Object Traces", ICPE 2016, figures 9 to 13, 17, 18)."""
 
 import statistics
 
@@ -10,7 +10,8 @@ from bench_tables import geomean, median, more
 
 def compression(results):
     lines = [
-        "| workload | size: full | partial | run time: full | partial | CPU time: full | partial | chunks compressed: full | partial |",
+        "| workload | size: full | partial | run time: full | partial | CPU time: "
+        "full | partial | chunks compressed: full | partial |",
         "|---|" + "---:|" * 8,
     ]
     for workload, by in results.items():
@@ -43,7 +44,8 @@ def sides(results):
             if values["raw_bytes"]:
                 lines.append(
                     f"| {workload} | {name} | {values['raw_bytes'] / 1e6:.1f} | "
-                    f"{values['stored_bytes'] / values['raw_bytes'] * 100:.1f} % | {values['ns_per_byte']:.2f} |"
+                    f"{values['stored_bytes'] / values['raw_bytes'] * 100:.1f} % | "
+                    f"{values['ns_per_byte']:.2f} |"
                 )
     return lines
 
@@ -57,8 +59,8 @@ def sync_pause(run):
 
 def rotation(results):
     lines = [
-        "| workload | bound | run time | GC time | CPU time | collections | sync points | share | asked for | sync pause to plain | "
-        "files | lost |",
+        "| workload | bound | run time | GC time | CPU time | collections | sync points | share | asked for | "
+        "sync pause to plain | files | lost |",
         "|---|" + "---:|" * 11,
     ]
     for workload, by in results.items():
@@ -71,8 +73,9 @@ def rotation(results):
             bound = settings_of(workload).wide if name == "wide" else settings_of(workload).narrow
             pause = statistics.median(sync_pause(run) for run in runs)
             lines.append(
-                f"| {workload} | {bound}{', keep=yes' if name == 'kept' else ''} | {more(runs, base, 'wall_ms')} | {more(runs, base, 'gc_ms')} | "
-                f"{more(runs, base, 'cpu_s')} | {collections:.0f} | {points:.0f} | {points / collections * 100:.1f} % | "
+                f"| {workload} | {bound}{', keep=yes' if name == 'kept' else ''} | "
+                f"{more(runs, base, 'wall_ms')} | {more(runs, base, 'gc_ms')} | {more(runs, base, 'cpu_s')} | "
+                f"{collections:.0f} | {points:.0f} | {points / collections * 100:.1f} % | "
                 f"{median(runs, 'requested_collections'):.0f} | {pause:.2f} | {median(runs, 'files'):.0f} | "
                 f"{max(run['stats']['lost_bytes'] + run['stats']['dropped_bytes'] for run in runs)} |"
             )
@@ -82,21 +85,25 @@ def rotation(results):
     return lines + [
         "| paper, compiler.compiler | 8 GB | +68.7 % | +41.6 % | | | | 17.9 % | 0 | | | |",
         "| paper, mean of 7 (figures 10, 12) | 8 GB | +45.0 % | +35.2 % | | | | 9.2 % | 0 | | | |",
-        "| paper, compiler.compiler, with sites (figure 17) | 8 GB | +75.4 % | +43.1 % | | | | 11.7 % | 0 | | | |",
-        "| paper, mean of all benchmarks, with sites (figure 17) | 8 GB | +6.5 % | +15.5 % | | | | 5.2 % | 0 | | | |",
+        "| paper, compiler.compiler, with sites (figure 17) | 8 GB | +75.4 % | +43.1 % | | | | 11.7 % | 0 | | "
+        "| |",
+        "| paper, mean of all benchmarks, with sites (figure 17) | 8 GB | +6.5 % | +15.5 % | | | | 5.2 % | 0 "
+        "| | | |",
     ]
 
 
 def sizes(results):
     lines = [
-        "| workload | a plain collection's events, MB | a sync point's, MB | on top | live objects | raw bytes a live object |",
+        "| workload | a plain collection's events, MB | a sync point's, "
+        "MB | on top | live objects | raw bytes a live object |",
         "|---|" + "---:|" * 5,
     ]
     for workload, by in results.items():
         plain, inside = by["traced"][0]["inside"]["bytes_per_gc"], by["narrow"][0]["inside"]
         lines.append(
-            f"| {workload} | {plain / 1e6:.2f} | {inside['bytes_per_sync'] / 1e6:.2f} | {inside['bytes_per_sync'] / plain * 100:+.0f} % | "
-            f"{inside['live_objects']:,.0f} | {inside['bytes_per_live']:.2f} |"
+            f"| {workload} | {plain / 1e6:.2f} | {inside['bytes_per_sync'] / 1e6:.2f} | "
+            f"{inside['bytes_per_sync'] / plain * 100:+.0f} % | {inside['live_objects']:,.0f} | "
+            f"{inside['bytes_per_live']:.2f} |"
         )
     return lines + [
         "| paper, compiler.compiler | 25.16 | | +1,379 % | | |",
@@ -109,8 +116,9 @@ def keep(results):
     for workload, by in results.items():
         runs = by["kept"]
         lines.append(
-            f"| {workload} | {max(0, median(runs, 'files') - 10):.0f} at least | {median(runs, 'folded_files'):.0f}, not in time "
-            f"{median(runs, 'unfolded_files'):.0f} | {median(runs, 'fold_cpu_ns') / 1e9:.1f} |"
+            f"| {workload} | {max(0, median(runs, 'files') - 10):.0f} at least | "
+            f"{median(runs, 'folded_files'):.0f}, not in time {median(runs, 'unfolded_files'):.0f} | "
+            f"{median(runs, 'fold_cpu_ns') / 1e9:.1f} |"
         )
     return lines
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One JVM, measured: its command line, its times from its own output and log, its trace from the agent's counters."""
+"""One JVM, measured: its command line, its times from its own output and log,
+its trace from the agent's counters."""
 
 import json
 import os
@@ -81,8 +82,9 @@ def command(name, configuration, home, iterations, warmup, folder):
 
 
 def one_run(name, key, home, options, limit_s, look_inside):
-    """Values of one JVM. limit_s: when it is killed, which is a result for a baseline. look_inside: also what takes
-    long to find out from the trace. Files are in options.scratch, which is deleted unless the run fails."""
+    """Values of one JVM. limit_s: when it is killed, which is a result for a baseline. look_inside: also what
+    takes long to find out from the trace. Files are in options.scratch, which is deleted unless the run
+    fails."""
     configuration, iterations = CONFIGURATIONS[key], options.iterations * settings_of(name).repeat
     folder = options.scratch
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pairs of runs say: the median of their ratios, its 95 % interval, and whether that is enough for a claim.
+"""What pairs of runs say: the median of their ratios, its 95 % interval,
+and whether that is enough for a claim.
 
-The interval is the percentile interval of the bootstrap (B. Efron, R. J. Tibshirani: An Introduction to the Bootstrap,
-Chapman & Hall 1993, section 13.3): pairs are drawn with replacement, as many as there are, and the statistic is taken of
-each such draw; of the B values in order, those at B * 0.025 and B * 0.975 are the ends. Of several workloads each one's
-pairs are drawn by themselves (strata), so the interval is about these workloads and not about others. The draws begin at
-a fixed seed: the same values give the same page."""
+The interval is the percentile interval of the bootstrap (B. Efron, R. J. Tibshirani: An Introduction to the
+Bootstrap, Chapman & Hall 1993, section 13.3): pairs are drawn with replacement, as many as there are, and the
+statistic is taken of each such draw; of the B values in order, those at B * 0.025 and B * 0.975 are the ends.
+Of several workloads each one's pairs are drawn by themselves (strata), so the interval is about these workloads
+and not about others. The draws begin at a fixed seed: the same values give the same page."""
 
 import functools
 import math
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 DRAWS = 2000
 SEED = 17
 LEVEL = 0.95
-# The range of n values misses their true median with probability 2 ** (1 - n): below six there is no 95 % interval.
+# The range of n values misses their true median with probability 2 ** (1 - n):
+# below six there is no 95 % interval.
 FEWEST = 6
 # A difference of less than this takes more pairs.
 SMALL, FEWEST_OF_SMALL = 0.05, 10
@@ -49,7 +51,8 @@ class Estimate:
         if self.pairs == math.inf:
             return form.format(self.middle)
         few = f"{self.pairs:.0f} pair{'s' if self.pairs > 1 else ''}"
-        return f"{form.format(self.middle)} [{few if self.pairs < FEWEST else f'{form.format(self.low)} to {form.format(self.high)}'}]"
+        between = few if self.pairs < FEWEST else f"{form.format(self.low)} to {form.format(self.high)}"
+        return f"{form.format(self.middle)} [{between}]"
 
     def percent(self):
         """The interval as differences from 1: 1.05 is +5.0 %."""
@@ -75,7 +78,8 @@ def steady(iterations):
 
 
 def estimate(*samples):
-    """The median of the pairs' ratios; of several workloads the geometric mean of their medians. None: there is no pair."""
+    """The median of the pairs' ratios; of several workloads the geometric mean of their medians. None:
+    there is no pair."""
     return _estimate(tuple(tuple(sample) for sample in samples)) if samples and all(samples) else None
 
 

@@ -148,8 +148,8 @@ def profilers(results):
 def agent_table(results):
     """What the agent did in each configuration."""
     lines = [
-        "| workload | trace | million objects | raw bytes an object | stored bytes an object | walk, ns an object | "
-        "compression, CPU ms a run | writing, ms | waiting, ms | queue at most, KB |",
+        "| workload | trace | million objects | raw bytes an object | stored bytes an object | walk, ns an "
+        "object | compression, CPU ms a run | writing, ms | waiting, ms | queue at most, KB |",
         "|---|---|" + "---:|" * 8,
     ]
     for workload, by in results.items():
@@ -161,7 +161,8 @@ def agent_table(results):
                 f"| {workload} | {name} | {objects / 1e6:.1f} | {median(runs, 'raw_bytes') / objects:.2f} | "
                 f"{median(runs, 'stored_bytes') / objects:.2f} | {median(runs, 'walk_ns') / objects:.1f} | "
                 f"{median(runs, 'compress_ns') / 1e6:.0f} | {median(runs, 'write_ns') / 1e6:.0f} | "
-                f"{median(runs, 'blocked_ns') / 1e6:.0f} | {median(runs, 'queue_high_water_bytes') / 1024:.0f} |"
+                f"{median(runs, 'blocked_ns') / 1e6:.0f} | {median(runs, 'queue_high_water_bytes') / 1024:.0f}"
+                " |"
             )
     return lines
 
@@ -177,8 +178,9 @@ def cost(results):
         ("traced", "cpu_s"),
     )
     lines = [
-        "| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to patched: steady | whole run | GC time | "
-        "CPU time | more CPU time, ns an object | allocated, MB/s | bytes an object: raw | stored |",
+        "| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to "
+        "patched: steady | whole run | GC time | CPU time | more CPU time, ns an object | allocated, "
+        "MB/s | bytes an object: raw | stored |",
         "|---|" + "---:|" * 11,
     ]
     for workload, by in results.items():
@@ -186,20 +188,24 @@ def cost(results):
         ratios = [ratio_text(by[c], base, key) for c, key in columns]
         objects = median(traced, "objects")
         lines.append(
-            f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} | {megabytes_a_second(traced):,.0f} | "
-            f"{median(traced, 'raw_bytes') / objects:.2f} | {median(traced, 'stored_bytes') / objects:.2f} |"
+            f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} "
+            f"| {megabytes_a_second(traced):,.0f} | {median(traced, 'raw_bytes') / objects:.2f} | "
+            f"{median(traced, 'stored_bytes') / objects:.2f} |"
         )
     for label, chosen in (("all", results), ("those that allocate most", heavy(results))):
         means = [text(mean_ratio(chosen, c, "patched", key)) for c, key in columns]
         lines.append(f"| geometric mean of {label} ({len(chosen)}) | | " + " | ".join(means) + " | | | | |")
     return lines + [
-        "| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about 5 an event | |",
-        "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | 1.561, 1.504, 1.314, 1.379 | | | | | |",
+        "| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about "
+        "5 an event | |",
+        "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | "
+        "1.561, 1.504, 1.314, 1.379 | | | | | |",
     ]
 
 
 def cpu_an_object(runs, base):
-    """What a run's CPU time is more than its pair's, in ns for each object that it allocated, of all threads."""
+    """What a run's CPU time is more than its pair's, in ns for each object that it allocated,
+    of all threads."""
     found = [
         (value_of(run, "cpu_s") - value_of(other, "cpu_s")) * 1e9 / run["stats"]["objects"]
         for run, other in zip(runs, base)
@@ -234,10 +240,12 @@ def sites(results):
     for workload, by in results.items():
         if workload in paper:
             lines.append(
-                f"| {workload} | {more(by['patched'], by['stock'], 'wall_ms')} | {width(by['stock'])} | {width(by['patched'])} | {paper[workload]} |"
+                f"| {workload} | {more(by['patched'], by['stock'], 'wall_ms')} | {width(by['stock'])} | "
+                f"{width(by['patched'])} | {paper[workload]} |"
             )
     return lines + [
-        f"| geometric mean of all {len(results)} | {geomean(results, 'patched', 'stock', 'wall_ms')} | | | +2.9 % (of seven) |"
+        f"| geometric mean of all {len(results)} | {geomean(results, 'patched', 'stock', 'wall_ms')} | | | "
+        "+2.9 % (of seven) |"
     ]
 
 
@@ -247,8 +255,9 @@ def width(runs):
     return f"{(min(found) / middle - 1) * 100:+.1f} to {(max(found) / middle - 1) * 100:+.1f} %"
 
 
-# Run time and GC time in percent of those without monitoring (Lengauer, Bitto, Mössenböck: "Building Custom, Efficient, and
-# Accurate Memory Monitoring Tools for Java Applications", ICPE 2016, figures 2 and 3): dumps, instrumentation, AntTracks.
+# Run time and GC time in percent of those without monitoring (Lengauer, Bitto, Mössenböck: "Building Custom,
+# Efficient, and Accurate Memory Monitoring Tools for Java Applications", ICPE 2016, figures 2 and 3): dumps,
+# instrumentation, AntTracks.
 PAPER_TECHNIQUES = {
     "compiler.compiler": (("279.2", "crashed", "119.8"), ("102.8", "crashed", "156.1")),
     "mpegaudio": (("102.4", "104.2", "100.4"), ("100.0", "2922.2", "88.8")),
@@ -290,7 +299,8 @@ def paper_more(cell):
 def dumps_note(results):
     """How many dumps there were for how many collections."""
     found = [
-        f"{workload} {median(by['dumps'], 'dumps'):.0f} dumps, {median(by['stock'], 'pauses'):.0f} collections without them"
+        f"{workload} {median(by['dumps'], 'dumps'):.0f} dumps, {median(by['stock'], 'pauses'):.0f}"
+        " collections without them"
         for workload, by in results.items()
         if measured(by["dumps"])
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each technique can tell, as figure 1 of "Building Custom, Efficient, and Accurate Memory Monitoring Tools for Java
-Applications" asks, and the tests that prove it."""
+"""What each technique can tell, as figure 1 of "Building Custom, Efficient, and Accurate Memory Monitoring
+Tools for Java Applications" asks, and the tests that prove it."""
 
 COLUMNS = ("heap dumps", "instrumentation", "sampling", "AntTracks")
 
@@ -20,7 +20,8 @@ SITES = "Every object's site is the true line in all tiers together"
 COLLECTS = "Only instrumentation that is asked to, and dumps of live objects, make the VM collect"
 STOCK = "Dumps, instrumentation and sampling run on a stock JVM, a trace does not"
 
-# Information: (cell, test) for each column, and what the paper has for its sampling (dumps), instrumentation, AntTracks.
+# Information: (cell, test) for each column, and what the paper has for its sampling (dumps), instrumentation,
+# AntTracks.
 ROWS = {
     "object allocations": (
         (("some", AFTER), ("bytecode's", COUNTS), ("some, estimated", SAMPLED), ("all", EXACT)),
@@ -100,7 +101,8 @@ def tests():
 def table():
     number = {test: i + 1 for i, test in enumerate(tests())}
     lines = [
-        "Sampling is `mode=sample` of the same agent on a stock JVM. The small numbers are the integration tests that prove the cell.",
+        "Sampling is `mode=sample` of the same agent on a stock JVM. "
+        "The small numbers are the integration tests that prove the cell.",
         "",
         "| information | " + " | ".join(COLUMNS) + " | paper: dumps, instrumentation, AntTracks |",
         "|---|" + "---|" * (len(COLUMNS) + 1),

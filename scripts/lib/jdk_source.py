@@ -201,7 +201,8 @@ def main(arguments):
     tarball = None if "--fresh" in arguments[1:] else cached(destination)
     if not tarball and os.environ.get("ANTTRACKS_NO_INSTALL"):
         say(
-            "the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: run scripts/setup-jdk --until download"
+            "the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: "
+            "run scripts/setup-jdk --until download"
         )
         return 1
     tarball = tarball or download(destination)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of HotSpot's own tests scripts/jtreg runs, with which collector, and what is known of those that fail.
 
-A test is a file or a folder below test/hotspot/jtreg of the JDK's source. Tests with native code are left out, as their
-libraries would have to be built; so are those with jtreg's keyword `stress` and those in upstream's ProblemList.txt."""
+A test is a file or a folder below test/hotspot/jtreg of the JDK's source. Tests with native code are left out,
+as their libraries would have to be built; so are those with jtreg's keyword `stress` and those in upstream's
+ProblemList.txt."""
 
 import dataclasses
 

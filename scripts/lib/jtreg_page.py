@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of scripts/jtreg: kept by configuration, compared with the build without the patch, written as docs/jtreg.md."""
+"""The results of scripts/jtreg: kept by configuration, compared with the build without the patch,
+written as docs/jtreg.md."""
 
 import json
 import os
@@ -78,7 +79,8 @@ def known(test):
 
 
 def judged(base, collector, test):
-    """Why a failure is not the patch's: what is known, or that it fails without the patch, too. None when it is new."""
+    """Why a failure is not the patch's: what is known, or that it fails without the patch, too.
+    None when it is new."""
     entry = (base or {"results": {}})["results"].get(collector, {}).get(test)
     if entry and entry["result"] in BAD:
         return known(test) or "fails without the patch, too"
@@ -122,7 +124,8 @@ def summary(folder, configuration, data):
     if "traces" in data:
         traces = data["traces"]
         lines.append(
-            f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed, {traces['exited']} of some that exited at once), {traces['empty']} empty, {len(wrong)} wrong, "
+            f"traces: {traces['verified']} verified ({traces['killed']} of JVMs that were killed, "
+            f"{traces['exited']} of some that exited at once), {traces['empty']} empty, {len(wrong)} wrong, "
             f"{traces['bytes'] / 2**20:.0f} MiB"
         )
     untraced = "traces" in data and data["traces"]["verified"] == 0  # then the agent was in none of the JVMs
@@ -133,8 +136,10 @@ INTRODUCTION = """# HotSpot's own tests
 
 Written by `scripts/jtreg --page` from the last results of each configuration; do not edit.
 
-OpenJDK's jtreg tests of `test/hotspot/jtreg`, from the source that the JDK is built from: the groups `gc`, `runtime`, `compiler` and
-`serviceability`, as far as they touch what the patch does ([vm-patch.md](vm-patch.md)) and need no native test libraries. Tests with the
+OpenJDK's jtreg tests of `test/hotspot/jtreg`, from the source that the JDK is built from: the \
+groups `gc`, `runtime`, `compiler` and
+`serviceability`, as far as they touch what the patch does ([vm-patch.md](vm-patch.md)) \
+and need no native test libraries. Tests with the
 keyword `stress`, and those of upstream's own `ProblemList.txt`, are not run.
 
     scripts/jtreg --jdk release --agent       # needs build/jdk, the agent, the analyzer; installs jtreg7
@@ -143,10 +148,14 @@ keyword `stress`, and those of upstream's own `ProblemList.txt`, are not run.
 
 | configuration | is |
 |---|---|
-| `stock` | the same version without the patch: `scripts/setup-jdk --stock`, or a packaged one as `build/jdk-stock` |
+| `stock` | the same version without the patch: `scripts/setup-jdk --stock`, \
+or a packaged one as `build/jdk-stock` |
 | `release` | the patched JDK |
-| `release-agent` | the same, every JVM of every test with the agent: exact traces with Parallel, Serial and G1; samples where the agent would refuse. Each trace is verified |
-| `fastdebug`, `stock-fastdebug` | with the VM's assertions: `scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
+| `release-agent` | the same, every JVM of every test with the agent: \
+exact traces with Parallel, Serial and G1; \
+samples where the agent would refuse. Each trace is verified |
+| `fastdebug`, `stock-fastdebug` | with the VM's assertions: \
+`scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
 
 A failure is *new* when the same test passes on the unpatched build of its kind.
 """
@@ -154,7 +163,8 @@ A failure is *new* when the same test passes on the unpatched build of its kind.
 
 def table_of_configurations(folder, present):
     lines = [
-        "| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces wrong |",
+        "| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces "
+        "wrong |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name, data in present.items():
@@ -163,7 +173,8 @@ def table_of_configurations(folder, present):
         fresh = "–" if name.startswith("stock") else len(new_failures(folder, name, data))
         told = f"{traces['verified']:,} | {len(traces['wrong'])}" if traces else "– | –"
         lines.append(
-            f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | {tally.get('skipped', 0)} | {failed} | {fresh} | {told} |"
+            f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | "
+            f"{tally.get('skipped', 0)} | {failed} | {fresh} | {told} |"
         )
     return lines
 
@@ -182,11 +193,8 @@ def failures(folder, present):
         base = load(folder, BASE[name]) if name in BASE else data
         for collector, test, entry in bad(data):
             why = judged(base, collector, test) or "**new**"
-            lines.append(
-                f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |".replace(
-                    "\n", " "
-                )
-            )
+            line = f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |"
+            lines.append(line.replace("\n", " "))
     if not lines:
         return ["None."]
     return ["| configuration | collector | test | result | reason |", "|---|---|---|---|---|", *lines]
@@ -242,7 +250,8 @@ def page(folder):
         "",
         "## Tests",
         "",
-        "Collector `own`: the test's own flags, or the JVM's choice. An empty cell: not run, or not meant for that build.",
+        "Collector `own`: the test's own flags, or the JVM's choice. An empty cell: not run, "
+        "or not meant for that build.",
         *table_of_tests(present),
     ]
     return "\n".join(lines) + "\n"

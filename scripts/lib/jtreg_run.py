@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs OpenJDK's jtreg tests on a JDK, with or without the agent in every JVM, and judges the traces.
 
-Folders, all below the one given: tests/ (of the JDK's source), CONFIGURATION/ (jtreg's work, traces that are wrong)."""
+Folders, all below the one given: tests/ (of the JDK's source), CONFIGURATION/ (jtreg's work,
+traces that are wrong)."""
 
 import fcntl
 import glob
@@ -34,7 +35,7 @@ SAMPLED = (
     "-XX:+UseNUMA",
 )
 JAVA = """#!/bin/sh
-# The JDK's java with the agent. Every JVM of a test comes by here, without a trace of that in its environment or output.
+# The JDK's java with the agent. Every JVM of a test comes by here, and neither environment nor output shows it.
 mode=full
 for argument in "$@"; do
   case $argument in
@@ -110,7 +111,8 @@ def traced_jdk(jdk, agent, folder, traces):
 
 
 class Traces:
-    """Verifies each trace when its JVM has ended, and deletes it; one that is wrong is kept in `bad`. A thread of its own."""
+    """Verifies each trace when its JVM has ended, and deletes it; one that is wrong is kept in `bad`.
+    A thread of its own."""
 
     def __init__(self, analyzer, folder, bad):
         self.analyzer, self.folder, self.bad = analyzer, folder, bad
@@ -141,7 +143,8 @@ class Traces:
 
     @staticmethod
     def _only_exited(report):
-        """Whether nothing is wrong but that the process ended without its JVM, as -XX:+ExitOnOutOfMemoryError makes it: the trace says so."""
+        """Whether nothing is wrong but that the process ended without its JVM,
+        as -XX:+ExitOnOutOfMemoryError makes it: the trace says so."""
         try:
             report = json.loads(report)
         except ValueError:
@@ -240,8 +243,8 @@ class Runner:
         return {test: entry for test, entry in filter(None, found)}
 
     def run(self, collector, tests, said):
-        """{test: entry} of the tests with a collector; `said` gets each line of jtreg. Raises Failed when nothing ran, unless no test is meant
-        for this collector."""
+        """{test: entry} of the tests with a collector; `said` gets each line of jtreg. Raises Failed when
+        nothing ran, unless no test is meant for this collector."""
         work = os.path.join(self.folder, collector)
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)

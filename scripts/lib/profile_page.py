@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of scripts/profile, their values in docs/benchmarks-profile.json, and the pages that are written from them."""
+"""Studies of scripts/profile, their values in docs/benchmarks-profile.json,
+and the pages that are written from them."""
 
 import json
 import os
@@ -69,7 +70,10 @@ def machine():
 
 
 def goal_text(verdicts, most):
-    return f"at most {most:g} % of the CPU time of any workload: {bench_stats.all_of(verdicts)} on the {len(verdicts)} that were measured"
+    return (
+        f"at most {most:g} % of the CPU time of any workload: {bench_stats.all_of(verdicts)} on the "
+        f"{len(verdicts)} that were measured"
+    )
 
 
 def table(measured, most, parts_title):
@@ -112,25 +116,36 @@ def table(measured, most, parts_title):
 
 PATCH_HEAD = """# What the patch costs a JVM without an agent
 
-Written by `scripts/profile patch`. Workloads of the harness ([harness.md](harness.md)) run on the patched JDK without an
-agent, warm-up included, under `perf record`. The share is that of the JVM's CPU samples that have a function of the patch
-on the stack, including what HotSpot's functions do for it. The parts are the functions that HotSpot calls. A few
+Written by `scripts/profile patch`. Workloads of the harness ([harness.md](harness.md)) run on the patched \
+JDK without an
+agent, warm-up included, under `perf record`. The share is that of the JVM's CPU samples that have a function \
+of the patch
+on the stack, including what HotSpot's functions do for it. The parts are the functions that HotSpot calls. \
+A few
 instructions that the patch adds to HotSpot's own functions and to compiled code are not seen.
 """
 PROFILE_HEAD = """# What tracing costs, by profile
 
-Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)) run with the agent, warm-up included,
-under `perf record`. The share is that of the process' CPU samples that are the agent's or the patch's: in the agent's
-threads, or with a function of `libanttracks.so` or of the patch on the stack. With `keep=yes` the processes that fold data
-files count, too. Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; their noise on a shared machine is
+Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)) run with the agent, \
+warm-up included,
+under `perf record`. The share is that of the process' CPU samples that are the agent's or the patch's: \
+in the agent's
+threads, or with a function of `libanttracks.so` or of the patch on the stack. \
+With `keep=yes` the processes that fold data
+files count, too. Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; \
+their noise on a shared machine is
 larger than most of these shares.
 
-Not seen: caches that the application shares with the agent, the allocation slow path that a program takes once per TLAB
-stretch instead of once per TLAB, and what the C library does for the agent in an application's thread. The agent itself
+Not seen: caches that the application shares with the agent, the allocation slow path that a program takes \
+once per TLAB
+stretch instead of once per TLAB, and what the C library does for the agent in an application's thread. \
+The agent itself
 measures its cost for `budget=`; this is an independent look at it.
 
-Parts: *application threads* read TLABs at the end of a stretch; *walkers* do it in their place; *collections* is what is
-done in pauses and by GC threads (moves, events); *compressors* predict and compress; *writer* writes; *sync points* is the
+Parts: *application threads* read TLABs at the end of a stretch; *walkers* do it in their place; \
+*collections* is what is
+done in pauses and by GC threads (moves, events); *compressors* predict and compress; *writer* writes; \
+*sync points* is the
 agent's Java thread, which lists old objects; the rest are functions of the patch.
 """
 

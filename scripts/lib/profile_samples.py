@@ -28,8 +28,8 @@ FOLD = "fold"
 
 
 def part_of(thread, block):
-    """What the sample's time was spent for; None: not ours. Without the agent's library: the outermost function of the patch,
-    which is what HotSpot called."""
+    """What the sample's time was spent for; None: not ours. Without the agent's library: the outermost function
+    of the patch, which is what HotSpot called."""
     if thread in THREADS:
         return THREADS[thread]
     patch = PATCH.findall(block)
@@ -53,8 +53,8 @@ class Process:
 
 
 def count(text):
-    """Of what perf script prints: ([ours, all] by second, {part: samples}) of the process that has most, the JVM, with
-    those of its folds."""
+    """Of what perf script prints: ([ours, all] by second, {part: samples}) of the process that has most, the
+    JVM, with those of its folds."""
     processes, folds = collections.defaultdict(Process), collections.Counter()
     heads = []
     for block in text.split("\n\n"):

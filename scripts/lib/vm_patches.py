@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The patch series as files and hunks, and the hook table of docs/vm-patch.md, which has a row for every patched file."""
+"""The patch series as files and hunks, and the hook table of docs/vm-patch.md,
+which has a row for every patched file."""
 
 import dataclasses
 import fnmatch
@@ -62,7 +63,8 @@ class Hook:
 
 
 def function_of(header, lines):
-    """The function or class around the first change: a line of the hunk before that, or what its @@ line says."""
+    """The function or class around the first change: a line of the hunk before that,
+    or what its @@ line says."""
     found = header
     for line in lines:
         if line[:1] in "+-":
@@ -141,7 +143,8 @@ def hooks_of(part, hunk, rows):
 
 
 def table_problems(root):
-    """Where series and table disagree: a patched file without a row, a row for a file that its patch leaves alone."""
+    """Where series and table disagree: a patched file without a row,
+    a row for a file that its patch leaves alone."""
     all_parts, rows = series(root), hooks(root)
     problems = [
         f"{PAGE}: the hook table has no row for {part.path} of {part.patch}"

@@ -17,7 +17,8 @@ def jars(*names, folder="/usr/share/java/"):
     return tuple(f"{folder}{name}.jar" for name in names)
 
 
-# Package -> the files of it, and of what it depends on, that workloads use; may have wildcards; .jar files are the class path.
+# Package -> the files of it, and of what it depends on, that workloads use; may have wildcards;
+# .jar files are the class path.
 PACKAGES = {
     JDK_SOURCES: ("/usr/lib/jvm/openjdk-17/lib/src.zip",),
     "docbook-xsl": ("/usr/share/xml/docbook/stylesheet/docbook-xsl/html/docbook.xsl",),
@@ -276,7 +277,8 @@ def all_packages(names=tuple(WORKLOADS)):
 
 
 def start(name, home, size="large", iterations=5, warmup=2, heap=None, agent=None, flags=()):
-    """The command line of a workload. agent: what follows -agentpath:; flags: of the JVM, after the workload's own."""
+    """The command line of a workload. agent: what follows -agentpath:; flags: of the JVM,
+    after the workload's own."""
     workload = WORKLOADS[name]
     heap = heap or workload.heap
     collector = (
@@ -307,7 +309,8 @@ def start(name, home, size="large", iterations=5, warmup=2, heap=None, agent=Non
 
 
 def compile_all(home, names=tuple(WORKLOADS)):
-    """Compiles what needs no library, and those of the named workloads whose libraries are there, if that was not done yet."""
+    """Compiles what needs no library, and those of the named workloads whose libraries are there,
+    if that was not done yet."""
     javac_home = home if os.path.exists(home + "/bin/javac") else packaged_jdk()
     if not javac_home:
         raise CannotCompile(f"{home} has no javac, and the package openjdk-17-jdk-headless is not installed")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a build with sanitizers: where it is, how a JVM starts that loads its agent, and what the sanitizers reported.
+"""Tests of a build with sanitizers: where it is, how a JVM starts that loads its agent,
+and what the sanitizers reported.
 
-scripts/test --sanitize sets ANTTRACKS_SANITIZE to the kinds. Every process writes what it reports into a file of its own
-in the folder REPORTS; whoever runs a test looks there after it, as a report need not change an exit code.
+scripts/test --sanitize sets ANTTRACKS_SANITIZE to the kinds. Every process writes what it reports into a file
+of its own in the folder REPORTS; whoever runs a test looks there after it, as a report need not change an exit
+code.
 """
 
 import os
@@ -23,7 +25,8 @@ SIGNALS = (
     ":".join(f"handle_{name}=0" for name in ("segv", "sigbus", "sigfpe", "sigill", "abort"))
     + ":use_sigaltstack=0"
 )
-# ThreadSanitizer would take what libjvm copies for accesses of code that it knows; its locks count all the same.
+# ThreadSanitizer would take what libjvm copies for accesses of code that it knows;
+# its locks count all the same.
 OTHERS = ":ignore_noninstrumented_modules=1"
 SUPPRESSIONS = "suppressions=" + os.path.join(ROOT, "tests", "sanitizers", "tsan.supp")
 
@@ -59,7 +62,8 @@ def _library(name):
 
 
 def jvm_words():
-    """Words in front of a java's: the sanitizers must be there before the agent is. A JVM frees little at its end: no leaks are told."""
+    """Words in front of a java's: the sanitizers must be there before the agent is.
+    A JVM frees little at its end: no leaks are told."""
     if not KINDS:
         return []
     name, more = (

@@ -3,7 +3,10 @@ import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Arrays of every element type and many lengths: empty, odd, multi-dimensional, large ones that go straight to old. */
+/**
+ * Arrays of every element type and many lengths: empty, odd, multi-dimensional,
+ * large ones that go straight to old.
+ */
 public final class Arrays2 {
     private static final List<Object> kept = new ArrayList<>();
 

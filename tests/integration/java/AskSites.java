@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Asks the patched VM for the allocation sites of objects whose headers are in different states, also from a thread that
- * the VM does not know. Prints "ok" when every answer is the right one.
+ * Asks the patched VM for the allocation sites of objects whose headers are in different states, also from a
+ * thread that the VM does not know. Prints "ok" when every answer is the right one.
  */
 public final class AskSites {
     private static final int CANNOT_TELL = -1;

@@ -6,9 +6,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A program to attach to. It builds data first, says "running", and works until a line on its input says "end" or the
- * input ends; the lines "both", "dump" and "gc" are carried out and answered by "done". Arguments: threads, objects to
- * keep, whether the threads work.
+ * A program to attach to. It builds data first, says "running", and works until a line on its input says "end"
+ * or the input ends; the lines "both", "dump" and "gc" are carried out and answered by "done". Arguments:
+ * threads, objects to keep, whether the threads work.
  */
 public final class Attached {
     static final class Early {
@@ -76,7 +76,8 @@ public final class Attached {
                 window[slot] = made;
             }
             if (i % 100_000 == 0) made.hashCode();
-            if (i % 500 == 0) LockSupport.parkNanos(1_000_000);  // the traces of some minutes are to be read by tests
+            // the traces of some minutes are to be read by tests
+            if (i % 500 == 0) LockSupport.parkNanos(1_000_000);
         }
     }
 }

@@ -4,7 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Known numbers of allocations at known places, for the baselines. The tests find the lines by their last comment.
+ * Known numbers of allocations at known places, for the baselines.
+ * The tests find the lines by their last comment.
  */
 public final class Baseline implements Cloneable {
     static class Point {
@@ -48,7 +49,9 @@ public final class Baseline implements Cloneable {
         for (int i = 0; i < 7; i++) sink = DIMENSIONS.clone();  // array clone
         for (int i = 0; i < 8; i++) sink = new Baseline().copy();
         for (int i = 0; i < 9; i++) sink = supplier(i);
-        for (int i = 0; i < 6; i++) sink = i > 2 ? new Object[] {new Point(), i > 3 ? new Point() : null} : null;  // nested
+        for (int i = 0; i < 6; i++) {
+            sink = i > 2 ? new Object[] {new Point(), i > 3 ? new Point() : null} : null;  // nested
+        }
         for (int i = 0; i < 4; i++) {
             try {
                 sink = new Throwing();  // throwing
@@ -111,7 +114,8 @@ public final class Baseline implements Cloneable {
 
     /** Whether the compiler removes objects that do not leave their method. */
     static void escape() {
-        com.sun.management.ThreadMXBean bean = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        com.sun.management.ThreadMXBean bean =
+                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long allocated = -1;
         for (int round = 0; round < 100 && allocated != 0; round++) {
             long before = bean.getCurrentThreadAllocatedBytes();

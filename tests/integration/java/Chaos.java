@@ -25,9 +25,10 @@ import java.util.stream.IntStream;
 import javax.management.ObjectName;
 
 /**
- * Many actors at once, each in a thread of its own with its own random numbers: what they compute depends on the seed
- * alone. Prints one line an actor, in the order of their names. The JVM writes down its heap now and then, and at the
- * end. Needs -javaagent (Instrument) and a recording of JFR. Arguments: seed, and steps of each actor.
+ * Many actors at once, each in a thread of its own with its own random numbers: what they compute depends on
+ * the seed alone. Prints one line an actor, in the order of their names. The JVM writes down its heap now and
+ * then, and at the end. Needs -javaagent (Instrument) and a recording of JFR. Arguments: seed,
+ * and steps of each actor.
  */
 public final class Chaos {
     interface Actor {
@@ -129,7 +130,8 @@ public final class Chaos {
     static Actor loaders(byte[] bytes) {
         Ring ring = new Ring();
         return (random, number) -> {
-            Class<?> type = number % 3 == 0 ? MethodHandles.lookup().defineHiddenClass(bytes, true).lookupClass()
+            Class<?> type = number % 3 == 0
+                    ? MethodHandles.lookup().defineHiddenClass(bytes, true).lookupClass()
                     : new OwnLoader(bytes).loadClass(Loaded.class.getName());
             IntUnaryOperator[] made = (IntUnaryOperator[]) Array.newInstance(IntUnaryOperator.class, 20);
             long sum = 0;
@@ -145,12 +147,16 @@ public final class Chaos {
     static Actor redefinition() {
         List<byte[]> versions = new ArrayList<>();
         for (int v = 0; v < 5; v++) {
-            versions.add(Versions.compile("Changing", "final class Changing {" + "\n".repeat(v) + " static Object[] make(int n) { int k = " + v
-                    + "; for (int i = 0; i < n; i++) k += " + (v + 1) + "; return new Object[] {k, new int[k % 100]}; } }"));
+            versions.add(Versions.compile("Changing", "final class Changing {" + "\n".repeat(v)
+                    + " static Object[] make(int n) { int k = " + v
+                    + "; for (int i = 0; i < n; i++) k += " + (v + 1)
+                    + "; return new Object[] {k, new int[k % 100]}; } }"));
         }
         Ring ring = new Ring();
         return (random, number) -> {
-            if (number % 40 == 0) Instrument.redefine(Changing.class, versions.get(random.nextInt(versions.size())));
+            if (number % 40 == 0) {
+                Instrument.redefine(Changing.class, versions.get(random.nextInt(versions.size())));
+            }
             if (number % 40 == 20) Instrument.retransform(Cell.class, HashMap.class, ArrayList.class);
             return (Integer) ring.keep(Changing.make(random.nextInt(100)))[0];
         };
@@ -165,10 +171,12 @@ public final class Chaos {
         return (random, number) -> {
             Loaded made = (Loaded) ring.keep(Loaded.class.getConstructor().newInstance());
             int side = random.nextInt(50);
-            Shape shape = (Shape) Proxy.newProxyInstance(Chaos.class.getClassLoader(), new Class<?>[] {Shape.class},
+            Shape shape = (Shape) Proxy.newProxyInstance(Chaos.class.getClassLoader(),
+                    new Class<?>[] {Shape.class},
                     (proxy, method, arguments) -> (Integer) arguments[0] * side);
             long found = (Integer) Loaded.class.getMethod("applyAsInt", int.class).invoke(made, side);
-            return found + shape.area(3) + ((int[][]) ring.keep(Array.newInstance(int.class, side, 3))).clone().length;
+            return found + shape.area(3)
+                    + ((int[][]) ring.keep(Array.newInstance(int.class, side, 3))).clone().length;
         };
     }
 
@@ -177,7 +185,8 @@ public final class Chaos {
         return (random, number) -> {
             int captured = random.nextInt(40);
             IntUnaryOperator one = (IntUnaryOperator) ring.keep((IntUnaryOperator) i -> i + captured);
-            Map<Integer, List<Integer>> groups = IntStream.range(0, captured).map(one).boxed().collect(Collectors.groupingBy(i -> i % 7));
+            Map<Integer, List<Integer>> groups = IntStream.range(0, captured).map(one).boxed()
+                    .collect(Collectors.groupingBy(i -> i % 7));
             ring.keep(groups);
             return groups.values().stream().mapToInt(List::size).sum() + one.applyAsInt(1);
         };
@@ -265,9 +274,11 @@ public final class Chaos {
             try {
                 return fail(depth);
             } catch (IllegalStateException e) {
-                long frames = Arrays.stream(e.getStackTrace()).filter(f -> f.getMethodName().equals("fail")).count();
+                long frames = Arrays.stream(e.getStackTrace()).filter(f -> f.getMethodName().equals("fail"))
+                        .count();
                 ring.keep(e);
-                // Without a trace: the VM may leave it out, and compiled code may throw one that was made before.
+                // Without a trace: the VM may leave it out,
+                // and compiled code may throw one that was made before.
                 try {
                     Object[] none = new Object[depth];
                     none[depth] = e;
@@ -300,7 +311,8 @@ public final class Chaos {
         Thread.sleep(random.nextInt(10));
         if (number % 200 != 100) return 1;
         String[] arguments = {"filename=recorded.jfr", "path-to-gc-roots=true"};
-        ManagementFactory.getPlatformMBeanServer().invoke(new ObjectName("com.sun.management:type=DiagnosticCommand"), "jfrDump",
+        ManagementFactory.getPlatformMBeanServer().invoke(
+                new ObjectName("com.sun.management:type=DiagnosticCommand"), "jfrDump",
                 new Object[] {arguments}, new String[] {String[].class.getName()});
         return 1;
     }

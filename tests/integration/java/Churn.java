@@ -3,8 +3,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Array;
 
 /**
- * Classes that come and go: each round makes hidden classes and class loaders, an object and an array of each, and forgets
- * them. The classes have no code of their own that allocates. Arguments: rounds, classes of each sort in a round.
+ * Classes that come and go: each round makes hidden classes and class loaders, an object and an array of each,
+ * and forgets them. The classes have no code of their own that allocates. Arguments: rounds,
+ * classes of each sort in a round.
  */
 public final class Churn {
     public static final class Empty {

@@ -3,7 +3,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Object.clone of instances and arrays, of locked and identity-hashed originals, Arrays.copyOf and copyOfRange. */
+/**
+ * Object.clone of instances and arrays, of locked and identity-hashed originals, Arrays.copyOf and copyOfRange.
+ */
 public final class Clones {
     static final class Sheep implements Cloneable {
         int a = 1;

@@ -3,7 +3,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** Many full collections of an old generation that is mostly live: the dense prefix stays, dead space gets fillers. */
+/**
+ * Many full collections of an old generation that is mostly live: the dense prefix stays,
+ * dead space gets fillers.
+ */
 public final class DenseOld {
     private static final List<Object> kept = new ArrayList<>();
 

@@ -2,7 +2,10 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** C2 removes these objects until an unusual path deoptimizes the method and rematerialises them, arrays and boxes too. */
+/**
+ * C2 removes these objects until an unusual path deoptimizes the method and rematerialises them,
+ * arrays and boxes too.
+ */
 public final class Deopt {
     static final class Vector {
         final double x;

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Ends by force in the way that the first argument names, while four threads allocate and, with a second argument, a
- * fifth one asks for collections all the time; `alone`: before any other thread runs. Prints the same
- * lines with and without an agent.
+ * Ends by force in the way that the first argument names, while four threads allocate and, with a second
+ * argument, a fifth one asks for collections all the time; `alone`: before any other thread runs. Prints the
+ * same lines with and without an agent.
  */
 public final class Ends {
     static final class Filled {

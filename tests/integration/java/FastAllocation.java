@@ -6,8 +6,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that allocate as fast as they can; a part of it lives for a while. Arguments: objects a thread, threads (4),
- * objects that a thread keeps (500). Heaps are taken at the end, while the threads go on slowly. The output is always the same.
+ * Threads that allocate as fast as they can; a part of it lives for a while. Arguments: objects a thread,
+ * threads (4), objects that a thread keeps (500). Heaps are taken at the end, while the threads go on slowly.
+ * The output is always the same.
  */
 public final class FastAllocation {
     static final class Node {
@@ -62,7 +63,8 @@ public final class FastAllocation {
         List<Thread> threads = new ArrayList<>();
         for (int t = 0; t < count; t++) {
             int number = t;
-            Thread thread = new Thread(() -> sums[number] = work(number, objects, keep, done), "allocates-" + t);
+            Thread thread = new Thread(() -> sums[number] = work(number, objects, keep, done),
+                    "allocates-" + t);
             thread.start();
             threads.add(thread);
         }

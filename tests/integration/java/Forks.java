@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Starts daemons while all threads allocate, and ends before they do. Arguments: the path of what each daemon leaves
- * (see native.c), the number of daemons, the seconds that two more sleep: a shell's and a ProcessBuilder's. Prints
- * `daemon NUMBER` for each.
+ * Starts daemons while all threads allocate, and ends before they do. Arguments: the path of what each daemon
+ * leaves (see native.c), the number of daemons, the seconds that two more sleep: a shell's and a
+ * ProcessBuilder's. Prints `daemon NUMBER` for each.
  */
 public final class Forks {
     static volatile Object sink;

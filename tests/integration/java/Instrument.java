@@ -5,8 +5,8 @@ import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 
 /**
- * A Java agent in the JVM (`-javaagent:instrument.jar`): redefines classes for a program. With the option `transform`
- * every class becomes a copy of itself when it is loaded or transformed again.
+ * A Java agent in the JVM (`-javaagent:instrument.jar`): redefines classes for a program. With the option
+ * `transform` every class becomes a copy of itself when it is loaded or transformed again.
  */
 public final class Instrument {
     private static Instrumentation instrumentation;
@@ -17,7 +17,8 @@ public final class Instrument {
         instrumentation = given;
         if (!"transform".equals(options)) return;
         given.addTransformer(new ClassFileTransformer() {
-            @Override public byte[] transform(ClassLoader loader, String name, Class<?> type, ProtectionDomain domain, byte[] bytes) {
+            @Override public byte[] transform(ClassLoader loader, String name, Class<?> type,
+                    ProtectionDomain domain, byte[] bytes) {
                 return bytes.clone();
             }
         }, true);

@@ -8,9 +8,9 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * Has the JVM itself write down its heap, in process. Each call makes one full collection, with the causes "Heap
- * Dump Initiated GC" and "Heap Inspection Initiated GC". Files go to the folder of the property judge.dir, numbered
- * from 0 each; nothing is written when it is not set.
+ * Has the JVM itself write down its heap, in process. Each call makes one full collection, with the causes
+ * "Heap Dump Initiated GC" and "Heap Inspection Initiated GC". Files go to the folder of the property
+ * judge.dir, numbered from 0 each; nothing is written when it is not set.
  */
 final class Judge {
     private static final String[] SIGNATURE = {String[].class.getName()};

@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CyclicBarrier;
 
-/** Objects whose header is in use while the collector runs: stack-locked, inflated, contended, waited for, hashed. */
+/**
+ * Objects whose header is in use while the collector runs: stack-locked, inflated, contended, waited for,
+ * hashed.
+ */
 public final class Locks {
     static final class Cell {
         int value;

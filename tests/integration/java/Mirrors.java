@@ -8,7 +8,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Loads a few thousand classes, a part of them initialised: java.lang.Class objects have sizes of their own. */
+/**
+ * Loads a few thousand classes, a part of them initialised: java.lang.Class objects have sizes of their own.
+ */
 public final class Mirrors {
     private static final List<Class<?>> kept = new ArrayList<>();
 

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Keeps the heap nearly full while young collections run: the padded average of promotions says that an old generation
- * with little room is enough, then far more than usual survives, and promotion fails in the middle of a collection.
+ * Keeps the heap nearly full while young collections run: the padded average of promotions says that an old
+ * generation with little room is enough, then far more than usual survives,
+ * and promotion fails in the middle of a collection.
  */
 public final class PromotionFailure {
     static final class Small {
@@ -29,7 +30,9 @@ public final class PromotionFailure {
             System.gc();
             long free = pool.getUsage().getMax() - pool.getUsage().getUsed() - leave;
             if (free < 64 << 10) return;
-            for (long made = 0; made + (32 << 10) < Math.min(free, 4 << 20); made += 32 << 10) old.add(new byte[32 << 10]);
+            for (long made = 0; made + (32 << 10) < Math.min(free, 4 << 20); made += 32 << 10) {
+                old.add(new byte[32 << 10]);
+            }
         }
     }
 

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * A class whose methods are redefined over and over, also while they run: each version allocates in lines and at
- * bytecodes of its own. Prints `expect CLASS COUNT LINE` for each line that allocated. Arguments: versions, and
- * objects of the first one.
+ * A class whose methods are redefined over and over, also while they run: each version allocates in lines and
+ * at bytecodes of its own. Prints `expect CLASS COUNT LINE` for each line that allocated. Arguments: versions,
+ * and objects of the first one.
  */
 public final class Redefine {
     static class Made { Object a; }
@@ -25,7 +25,8 @@ public final class Redefine {
         return "final class Maker {" + "\n".repeat(version * LINES + 1)
             + "  static Object make() { " + "Redefine.count++; ".repeat(version) + "\n"
             + "    return new Redefine.Made(); }\n"
-            + "  static void loop(int n) throws Exception { for (int i = 0; i < n; i++) { if (i == n / 2) Redefine.await();\n"
+            + "  static void loop(int n) throws Exception { for (int i = 0; i < n; i++) { if (i == n / 2) "
+            + "Redefine.await();\n"
             + "    Redefine.sink = new Redefine.Looped(); " + "Redefine.count++; ".repeat(version) + "} }\n}\n";
     }
 

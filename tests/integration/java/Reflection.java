@@ -7,7 +7,9 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 
-/** newInstance, Array.newInstance, Method.invoke with boxed arguments, proxies; past the inflation threshold. */
+/**
+ * newInstance, Array.newInstance, Method.invoke with boxed arguments, proxies; past the inflation threshold.
+ */
 public final class Reflection {
     public static final class Made {
         public final int value;
@@ -34,9 +36,11 @@ public final class Reflection {
         InvocationHandler handler = (proxy, called, arguments) -> 3;
         for (int i = 0; i < steps; i++) {
             Made made = withInt.newInstance(i);
-            Object[] all = {plain.newInstance(), made, method.invoke(made, i, 5L), Array.newInstance(int.class, i % 7),
-                Array.newInstance(Made.class, 2), Array.newInstance(String.class, 1, i % 3),
-                Proxy.newProxyInstance(Reflection.class.getClassLoader(), new Class<?>[] {Comparable.class}, handler)};
+            Object[] all = {plain.newInstance(), made, method.invoke(made, i, 5L),
+                    Array.newInstance(int.class, i % 7), Array.newInstance(Made.class, 2),
+                Array.newInstance(String.class, 1, i % 3),
+                Proxy.newProxyInstance(Reflection.class.getClassLoader(), new Class<?>[] {Comparable.class},
+                        handler)};
             if (i % 7 == 0) kept.add(all);
         }
     }

@@ -4,9 +4,10 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Everything that a collector of regions does beside young pauses: marking that runs beside the program and frees old
- * regions and unloads classes in its remark, mixed pauses that take old regions, humongous objects that die young and
- * old, full collections in between. For G1 with -XX:+ExplicitGCInvokesConcurrent. Arguments: rounds.
+ * Everything that a collector of regions does beside young pauses: marking that runs beside the program and
+ * frees old regions and unloads classes in its remark, mixed pauses that take old regions, humongous objects
+ * that die young and old, full collections in between. For G1 with -XX:+ExplicitGCInvokesConcurrent.
+ * Arguments: rounds.
  */
 public final class Regions {
     static final class Node {

@@ -2,8 +2,8 @@
 import java.util.Arrays;
 
 /**
- * Runs the main method of another program several times. Arguments: how often, its name, its arguments. The JVM is
- * asked for its heap only in the last of these runs.
+ * Runs the main method of another program several times. Arguments: how often, its name, its arguments. The JVM
+ * is asked for its heap only in the last of these runs.
  */
 public final class Repeat {
     public static void main(String[] args) throws Exception {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Allocates known numbers of objects; a comment `@name` marks the line. Threads of its own do it: what a thread that runs
- * already when sampling begins allocates in the TLAB that it has then is not sampled.
+ * Allocates known numbers of objects; a comment `@name` marks the line. Threads of its own do it: what a thread
+ * that runs already when sampling begins allocates in the TLAB that it has then is not sampled.
  */
 public final class Sampled {
     static final class Small { long a; }
@@ -80,7 +80,10 @@ public final class Sampled {
         for (Thread thread : all) thread.join();
     }
 
-    /** A thousand threads that have allocated wait while something else happens; then they and a hundred new ones allocate. */
+    /**
+     * A thousand threads that have allocated wait while something else happens;
+     * then they and a hundred new ones allocate.
+     */
     private static void change() throws Exception {
         CountDownLatch ready = new CountDownLatch(1000), go = new CountDownLatch(1);
         List<Thread> all = new ArrayList<>();

@@ -3,8 +3,8 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * So many threads as the argument says, eight at a time, each of which allocates a little. Prints what the JVM says that
- * each has allocated: `thread ID BYTES NAME`.
+ * So many threads as the argument says, eight at a time, each of which allocates a little. Prints what the JVM
+ * says that each has allocated: `thread ID BYTES NAME`.
  */
 public final class ShortThreads {
     static volatile Object sink;

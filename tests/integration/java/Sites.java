@@ -3,8 +3,8 @@ import java.util.Arrays;
 import java.util.function.IntSupplier;
 
 /**
- * Allocation sites that are known: a comment `@name` marks the line. Everything stays alive. At its end it prints
- * `expect CLASS COUNT NAME`: COUNT objects of CLASS were made at the line that carries `@NAME`.
+ * Allocation sites that are known: a comment `@name` marks the line. Everything stays alive. At its end it
+ * prints `expect CLASS COUNT NAME`: COUNT objects of CLASS were made at the line that carries `@NAME`.
  */
 public final class Sites {
     static class Plain { int a; }

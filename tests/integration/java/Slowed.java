@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Threads that allocate, each with a window of live objects that collections copy, for a disk that cannot keep up. */
+/**
+ * Threads that allocate, each with a window of live objects that collections copy,
+ * for a disk that cannot keep up.
+ */
 public final class Slowed {
     private static final class Node {
         Object payload;

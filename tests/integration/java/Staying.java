@@ -2,7 +2,10 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Makes objects that all live, more than the heap has room to copy, and prints the most memory in KB that the process ever had. */
+/**
+ * Makes objects that all live, more than the heap has room to copy,
+ * and prints the most memory in KB that the process ever had.
+ */
 public final class Staying {
     static final class Small {
         Small next;

@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** Workers allocate, then park for good; prints what the JVM says that each has allocated: `thread ID BYTES NAME`. */
+/**
+ * Workers allocate, then park for good; prints what the JVM says that each has allocated:
+ * `thread ID BYTES NAME`.
+ */
 public final class ThreadBytes {
     static Object sink;
 
@@ -36,10 +39,11 @@ public final class ThreadBytes {
         for (Thread thread : threads) {
             while (thread.getState() != Thread.State.WAITING) Thread.sleep(1);
         }
-        com.sun.management.ThreadMXBean bean = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        com.sun.management.ThreadMXBean bean =
+                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         for (Thread thread : threads) {
-            System.out.println("thread " + thread.getId() + " " + bean.getThreadAllocatedBytes(thread.getId()) + " "
-                    + thread.getName());
+            System.out.println("thread " + thread.getId() + " " + bean.getThreadAllocatedBytes(thread.getId())
+                    + " " + thread.getName());
         }
     }
 }

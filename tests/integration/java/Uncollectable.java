@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Allocates much while native code in a critical section holds off every collection, then goes on without it. Wants a
- * young generation that has room for it. Argument: objects in the critical section.
+ * Allocates much while native code in a critical section holds off every collection, then goes on without it.
+ * Wants a young generation that has room for it. Argument: objects in the critical section.
  */
 public final class Uncollectable {
     static Object sink;
@@ -9,7 +9,9 @@ public final class Uncollectable {
     private static native int hold(int[] data);
 
     private static void allocate(int objects) {
-        for (int i = 0; i < objects; i++) sink = (i & 3) == 0 ? new byte[i % 50] : new Object[] {i, new int[i & 7]};
+        for (int i = 0; i < objects; i++) {
+            sink = (i & 3) == 0 ? new byte[i % 50] : new Object[] {i, new int[i & 7]};
+        }
     }
 
     public static void main(String[] args) throws Exception {

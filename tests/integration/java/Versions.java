@@ -19,23 +19,29 @@ final class Versions {
     static byte[] compile(String name, String text) {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        JavaFileObject source = new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
+        JavaFileObject source = new SimpleJavaFileObject(URI.create("string:///" + name + ".java"),
+                JavaFileObject.Kind.SOURCE) {
             @Override public CharSequence getCharContent(boolean ignored) {
                 return text;
             }
         };
-        JavaFileObject result = new SimpleJavaFileObject(URI.create("bytes:///" + name + ".class"), JavaFileObject.Kind.CLASS) {
+        JavaFileObject result = new SimpleJavaFileObject(URI.create("bytes:///" + name + ".class"),
+                JavaFileObject.Kind.CLASS) {
             @Override public OutputStream openOutputStream() {
                 return bytes;
             }
         };
-        JavaFileManager files = new ForwardingJavaFileManager<>(compiler.getStandardFileManager(null, null, null)) {
-            @Override public JavaFileObject getJavaFileForOutput(Location where, String type, JavaFileObject.Kind kind, FileObject from) {
+        JavaFileManager files = new ForwardingJavaFileManager<>(
+                compiler.getStandardFileManager(null, null, null)) {
+            @Override public JavaFileObject getJavaFileForOutput(Location where, String type,
+                    JavaFileObject.Kind kind, FileObject from) {
                 return result;
             }
         };
         List<String> options = List.of("-g", "-cp", System.getProperty("java.class.path"));
-        if (!compiler.getTask(null, files, null, options, null, List.of(source)).call()) throw new IllegalStateException(text);
+        if (!compiler.getTask(null, files, null, options, null, List.of(source)).call()) {
+            throw new IllegalStateException(text);
+        }
         return bytes.toByteArray();
     }
 }

@@ -5,9 +5,9 @@ import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that each keep a window of the objects that they made, some for ever, and end one after the other while others go
- * on with theirs. Arguments: threads, objects that each makes, objects that each keeps, milliseconds between calls of
- * System.gc() by a thread of its own (0: none). The output is always the same.
+ * Threads that each keep a window of the objects that they made, some for ever, and end one after the other
+ * while others go on with theirs. Arguments: threads, objects that each makes, objects that each keeps,
+ * milliseconds between calls of System.gc() by a thread of its own (0: none). The output is always the same.
  */
 public final class Windows {
     static class Item {
@@ -52,7 +52,9 @@ public final class Windows {
         }
     }
 
-    /** Slots of low number are replaced often, those of high number hardly ever: all ages are there at any time. */
+    /**
+     * Slots of low number are replaced often, those of high number hardly ever: all ages are there at any time.
+     */
     private static void work(int color, int objects, Object[] window) {
         SplittableRandom random = new SplittableRandom(color);
         for (int i = 0; i < objects; i++) {
@@ -60,7 +62,8 @@ public final class Windows {
             double place = random.nextDouble();
             if (i < window.length) window[window.length - 1 - i] = made;
             else if ((i & 3) == 0) window[(int) (place * place * place * window.length)] = made;
-            if ((i & 0x1FF) == 0) LockSupport.parkNanos(1_000_000);  // no faster than a trace of some megabytes can keep up
+            // no faster than a trace of some megabytes can keep up
+            if ((i & 0x1FF) == 0) LockSupport.parkNanos(1_000_000);
         }
     }
 
@@ -80,7 +83,8 @@ public final class Windows {
     }
 
     public static void main(String[] args) throws Exception {
-        int count = Integer.parseInt(args[0]), objects = Integer.parseInt(args[1]), keep = Integer.parseInt(args[2]);
+        int count = Integer.parseInt(args[0]);
+        int objects = Integer.parseInt(args[1]), keep = Integer.parseInt(args[2]);
         int millis = args.length > 3 ? Integer.parseInt(args[3]) : 0;
         Thread collector = millis > 0 ? collector(millis) : null;
         List<Thread> threads = new ArrayList<>();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of attaching share: a program that runs without an agent, and what is asked of it from outside."""
+"""What the tests of attaching share: a program that runs without an agent,
+and what is asked of it from outside."""
 
 import json
 import os
@@ -148,7 +149,8 @@ def client(*arguments, code=0, cwd=None, before=()):
     done = run([*before, ANALYZER, *map(str, arguments), *library], cwd=cwd)
     expect(
         done.returncode == code,
-        f"anttracks {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}",
+        f"anttracks {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n"
+        f"{tail(done.stdout)}\n{tail(done.stderr)}",
     )
     return done
 

@@ -55,7 +55,8 @@ def sum_classes(objects):
 
 
 def dump_differences(objects, dump):
-    """Every object of the dump is rebuilt with its class, and nothing else, but for mirrors of unlinked classes."""
+    """Every object of the dump is rebuilt with its class, and nothing else,
+    but for mirrors of unlinked classes."""
     lines = []
     for address, (name, _) in dump.objects.items():
         mine = objects.get(address)
@@ -79,15 +80,16 @@ def _numbered(folder, pattern):
 
 
 def judge(folder, trace, keep=False):
-    """Compares every histogram and dump in the folder with the rebuilt heap of its collection; returns their number.
+    """Compares every histogram and dump in the folder with the rebuilt heap of its collection;
+    returns their number.
 
     keep: the files stay, otherwise those without a difference are removed."""
     return _judge(folder, trace, keep, of_all=True)
 
 
 def judge_rotated(folder, trace, keep=False):
-    """The same for those whose collection is in the data files that are left, behind the first complete sync point;
-    of many the last three histograms and dumps.
+    """The same for those whose collection is in the data files that are left, behind the first complete sync
+    point; of many the last three histograms and dumps.
 
     The trace must have its end, since what the JVM wrote down last belongs to the last collections."""
     return _judge(folder, trace, keep, of_all=False)
@@ -115,7 +117,8 @@ def _judge(folder, trace, keep, of_all):
             lines = compare(trace, gc["id"], path)
             if lines:
                 raise Failure(
-                    f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n{show(lines)}"
+                    f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n"
+                    f"{show(lines)}"
                 )
             compared += 1
             if not keep:

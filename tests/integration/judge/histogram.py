@@ -10,7 +10,8 @@ _TOTAL = re.compile(r"^Total\s+(\d+)\s+(\d+)\s*$")
 
 
 def parse(text):
-    """{class name as in Java source: (objects, bytes)}; classes of one name from several loaders are added up."""
+    """{class name as in Java source: (objects, bytes)}; classes of one name from several loaders are added
+    up."""
     classes, total = {}, None
     for line in text.splitlines():
         match = _LINE.match(line)

@@ -75,8 +75,8 @@ class _Version2:
 
 
 class MemoryLimit:
-    """A memory control group (v1, or v2 where it can be had) inside of that of this process; what runs in it has so many bytes,
-    and nothing of it is swapped out. None: no limit yet.
+    """A memory control group (v1, or v2 where it can be had) inside of that of this process; what runs in it
+    has so many bytes, and nothing of it is swapped out. None: no limit yet.
 
     command: words in front of a command that is to run in it."""
 
@@ -135,7 +135,8 @@ class MemoryLimit:
         return int(self._read(self.files.peak))
 
     def leave(self, room):
-        """From now on what runs in it may have so many bytes more than it has; files in memory go, if they must."""
+        """From now on what runs in it may have so many bytes more than it has; files in memory go,
+        if they must."""
         kernel = (
             int(self._read(self.files.kernel)) if self.files.kernel else self._number("memory.stat", "kernel")
         )
@@ -183,10 +184,11 @@ def in_system_call(tid):
 
 
 class StoppedThread:
-    """The threads of a process that have the name stand still, all others go on. To be used in one Python thread.
+    """The threads of a process that have the name stand still, all others go on.
+    To be used in one Python thread.
 
-    They stop in a system call if they make one within a second or so: what stands in the middle of its own code may hold a lock that no slow
-    disk would ever hold."""
+    They stop in a system call if they make one within a second or so: what stands in the middle of its own code
+    may hold a lock that no slow disk would ever hold."""
 
     TRIES = 300
 

@@ -26,8 +26,9 @@ _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 1
 
 
 class Dump:
-    """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs. stacks: serial
-    numbers of the stacks that are said to have allocated objects. elements: address of an array of references -> these.
+    """objects: address -> (class name as in Java source, length or None). mirrors: addresses of CLASS_DUMPs.
+    stacks: serial numbers of the stacks that are said to have allocated objects. elements: address of an array
+    of references -> these.
     """
 
     def __init__(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of rotated traces share: the files of a trace, their size at every moment, a program to act upon."""
+"""What the tests of rotated traces share: the files of a trace, their size at every moment,
+a program to act upon."""
 
 import os
 import re
@@ -26,8 +27,8 @@ def data_files(trace):
 def total_bytes(trace):
     """The size of all files whose name begins with the trace's, while the agent goes on.
 
-    Never more than the true size at some moment between begin and end: what may still grow (symbols, the newest file)
-    is looked at first, older files can only vanish until they are reached."""
+    Never more than the true size at some moment between begin and end: what may still grow (symbols, the newest
+    file) is looked at first, older files can only vanish until they are reached."""
     folder, name = os.path.split(trace)
     numbers = {}
     for entry in os.listdir(folder):
@@ -79,7 +80,8 @@ class SizeWatch:
 
 
 class Running:
-    """A traced program that runs while the test does something to it; a context manager that ends it at the latest.
+    """A traced program that runs while the test does something to it;
+    a context manager that ends it at the latest.
 
     before: words of a command in front of java's."""
 

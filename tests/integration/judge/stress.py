@@ -118,7 +118,8 @@ class Case:
     @property
     def name(self):
         how = ", rotated" if self.rotated else ""
-        return f"seed {self.seed}: {self.program.main}, {self.collector}, {' and '.join(m.name for m in self.modes)}{how}"
+        modes = " and ".join(m.name for m in self.modes)
+        return f"seed {self.seed}: {self.program.main}, {self.collector}, {modes}{how}"
 
 
 def choose(seed, debug):

@@ -133,7 +133,8 @@ def analyze(*arguments, code=0):
     done = run([ANALYZER, *arguments])
     expect(
         done.returncode == code,
-        f"anttracks {' '.join(arguments)} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n{tail(done.stderr)}",
+        f"anttracks {' '.join(arguments)} ended with {done.returncode}, not {code}\n{tail(done.stdout)}\n"
+        f"{tail(done.stderr)}",
     )
     return done.stdout
 
@@ -157,7 +158,10 @@ def verified(trace, clean_end=True):
 
 
 _prepared = threading.Lock()
-_MANIFEST = "Manifest-Version: 1.0\nPremain-Class: Instrument\nCan-Redefine-Classes: true\nCan-Retransform-Classes: true\n"
+_MANIFEST = (
+    "Manifest-Version: 1.0\nPremain-Class: Instrument\n"
+    "Can-Redefine-Classes: true\nCan-Retransform-Classes: true\n"
+)
 
 
 def _compile_native(source, library):

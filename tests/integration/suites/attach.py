@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attaching to a program that runs, and control of the agent from outside: what is recorded is as exact as from the start."""
+"""Attaching to a program that runs, and control of the agent from outside:
+what is recorded is as exact as from the start."""
 
 import json
 import os
@@ -67,7 +68,8 @@ each_collector("the heap is exact, and every live object has its site", exact_fr
 
 
 def listed_beside(t, collector):
-    """Traces of a program with a heap that is listed after the pause, until collections have come into two listings.
+    """Traces of a program with a heap that is listed after the pause,
+    until collections have come into two listings.
 
     The heap after the last collection, which the program dumps, is exact in each of them."""
     with Program(t, (*flags_of(collector, "400m"), "-Xmn4m"), threads=4, objects=700_000) as program:
@@ -315,7 +317,8 @@ def by_jcmd(t):
 
 
 @test(
-    "A stock JVM is sampled when it is attached to, with one line that says what is missing, stopped and started"
+    "A stock JVM is sampled when it is attached to, with one line that says what is missing, "
+    "stopped and started"
 )
 def stock(t):
     with Program(t, jdk=stock_java()) as program:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a process cannot be attached to: each reason by its own message and exit code, and the process is not touched."""
+"""Why a process cannot be attached to: each reason by its own message and exit code,
+and the process is not touched."""
 
 import os
 import signal
@@ -228,7 +229,8 @@ def other_user(t):
 
 
 @test(
-    "A JVM in other namespaces is attached to by root; a library that it cannot see is named, and where to put it"
+    "A JVM in other namespaces is attached to by root; a library that it cannot see is named, "
+    "and where to put it"
 )
 def other_namespace(t):
     only_root()

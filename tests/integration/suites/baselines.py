@@ -208,7 +208,8 @@ def drag(t):
 
 @test("Instrumentation collects on its own when asked to")
 def collects(t):
-    # The program allocates 44 KB, and collects once itself. How often 16 KB are seen to be full depends on the moment.
+    # The program allocates 44 KB, and collects once itself.
+    # How often 16 KB are seen to be full depends on the moment.
     for options, least, most in (("", 1, 1), (",gc=16K", 2, 3)):
         done = java(
             INSTRUMENT,

@@ -129,8 +129,9 @@ def intervals(t):
     found = bench_stats.estimate(noisy)
     expect(abs(found.middle - 1.05) < 1e-9, f"the median of ten is between the fifth and the sixth: {found}")
     expect(0.95 <= found.low <= 1.02 and 1.08 <= found.high <= 1.15, f"the interval: {found}")
-    # Of seven values the median of a draw is at most the k-th with the probability that a binomial variable (7, k/7) is at least 4:
-    # 0.010 for the first, 0.108 for the second, so 2.5 % of the draws end at the second value, and by symmetry 97.5 % at the sixth.
+    # Of seven values the median of a draw is at most the k-th with the probability that a binomial variable (7,
+    # k/7) is at least 4: 0.010 for the first, 0.108 for the second, so 2.5 % of the draws end at the second
+    # value, and by symmetry 97.5 % at the sixth.
     seven = bench_stats.estimate([1.0, 1.1, 1.3, 1.4, 1.6, 1.7, 1.9])
     expect(
         (seven.low, seven.middle, seven.high) == (1.1, 1.4, 1.7), f"the exact distribution of seven: {seven}"
@@ -285,7 +286,8 @@ def skips(t):
 
 
 @test(
-    "scripts/bench --page writes the page from the values that are kept; a workload measured again replaces only its own"
+    "scripts/bench --page writes the page from the values that are kept; "
+    "a workload measured again replaces only its own"
 )
 def in_part(t):
     data = made_up()
@@ -364,7 +366,8 @@ def compares(t):
         and rows[0].startswith("| cost | h2 | traced | wall_ms | 1.000 [")
         and rows[0].endswith("| +20.0 % | slower |")
         and rows[1]
-        == "| rotation | javac | wide | gc_ms | 1.000 [1.000 to 1.000] | 0.500 [0.500 to 0.500] | -50.0 % | faster |",
+        == "| rotation | javac | wide | gc_ms | 1.000 [1.000 to 1.000] | 0.500 [0.500 to 0.500] | -50.0 % | "
+        "faster |",
         "\n".join(rows),
     )
     expect("1 of " in done.stdout, done.stdout)
@@ -496,7 +499,8 @@ anttracks  90/90 13.400000:
 
 
 @test(
-    "What the patch and the agent cost is counted by second, in the process that has most samples and its folds, in parts"
+    "What the patch and the agent cost is counted by second, "
+    "in the process that has most samples and its folds, in parts"
 )
 def profile(_):
     counts, parts = profile_samples.count(PERF)

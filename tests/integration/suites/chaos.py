@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything at once (Chaos.java), with JFR, another JVM TI agent and a Java agent beside ours, on each collector, with and
-without rotation: the output is that of an untraced run, the trace has no error, the heap is the JVM's."""
+"""Everything at once (Chaos.java), with JFR, another JVM TI agent and a Java agent beside ours, on each
+collector, with and without rotation: the output is that of an untraced run, the trace has no error, the heap is
+the JVM's."""
 
 import threading
 
@@ -55,7 +56,8 @@ def chaos(collector, rotates):
 
     how = f"in a rotated trace of {BOUND.size // MB} MB" if rotates else "in one file"
     add(
-        f"Chaos with {collector}, JFR and two other agents changes no output and makes no error, and the heap is exact {how}",
+        f"Chaos with {collector}, JFR and two other agents changes no output and makes no error, "
+        f"and the heap is exact {how}",
         body,
     )
 

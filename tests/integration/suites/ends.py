@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a JVM ends by force, while threads allocate: its end is its own, and what was written until then is a trace."""
+"""How a JVM ends by force, while threads allocate: its end is its own,
+and what was written until then is a trace."""
 
 import json
 import os
@@ -29,7 +30,8 @@ CRASHED, EXITED, ENDED = "crashed", "exited", "ended"
 def check_front(trace, end):
     """What was written until the end has no error, and something is in it.
 
-    Of a process that exited without the JVM's end the trace says that threads had something left, and nothing else.
+    Of a process that exited without the JVM's end the trace says that threads had something left,
+    and nothing else.
     """
     done = run([ANALYZER, "verify", trace, "--json"])
     expect(done.returncode == (end == EXITED), f"verify ended with {done.returncode}: {tail(done.stdout, 40)}")
@@ -39,7 +41,8 @@ def check_front(trace, end):
         losses
         == (
             [
-                "0 segments with 0 bytes lost: the process exited without the end of the JVM while threads were running"
+                "0 segments with 0 bytes lost: the process exited without the end of the JVM while threads "
+                "were running"
             ]
             if end == EXITED
             else []
@@ -67,8 +70,8 @@ def check_error_file(path, is_expected):
 def forced(
     name, arguments, code, flags=(), end=CRASHED, report=False, collectors=COLLECTORS, runs=1, plain_runs=1
 ):
-    """report: the VM writes one, as of each crash that it notices. runs: with the agent, all of which must be right;
-    plain_runs: without it, of which one must, as the JVM's own end is not always what it should be."""
+    """report: the VM writes one, as of each crash that it notices. runs: with the agent, all of which must be
+    right; plain_runs: without it, of which one must, as the JVM's own end is not always what it should be."""
     for collector in collectors:
 
         def body(t, collector=collector):
@@ -103,7 +106,8 @@ def forced(
 
 forced("when System.exit comes in the middle of collections", ("exit", "gc"), 7, end=ENDED)
 forced("when Runtime.halt comes while threads allocate", ("halt",), 9, end=ENDED)
-# Without agent one exit in some hundreds crashes: a collection comes upon objects of the JVM that exit() has destroyed.
+# Without agent one exit in some hundreds crashes: a collection comes upon objects of the JVM that exit() has
+# destroyed.
 forced("when native code calls exit", ("native-exit",), 5, end=EXITED, runs=5, plain_runs=3)
 forced("when native code ends it without exit handlers", ("native-_exit",), 6, collectors=("G1",))
 forced("when native code aborts", ("abort", "gc"), -signal.SIGABRT, CRASHES, collectors=("Parallel",))
@@ -163,7 +167,8 @@ def filled(objects):
 
 
 def dump_of_no_memory(collector):
-    """The JVM makes no collection for this dump: it has what the last one left, and the little that was made since then."""
+    """The JVM makes no collection for this dump: it has what the last one left,
+    and the little that was made since then."""
 
     def body(t):
         path, trace = t.path("oom.hprof"), t.path("trace")

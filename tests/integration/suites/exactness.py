@@ -38,7 +38,8 @@ def exact(
     collectors=COLLECTORS,
     needs=None,
 ):
-    """log_says: what the GC log, of the tags in log, must say for the test to have tested something. needs raises Skip."""
+    """log_says: what the GC log, of the tags in log, must say for the test to have tested something.
+    needs raises Skip."""
     for collector in collectors:
         _exact(
             name if collector == COLLECTORS[0] else f"with {collector} {name}",

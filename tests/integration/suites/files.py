@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the agent makes or is to replace, and files that are none: what belongs to others is left alone."""
+"""Files that the agent makes or is to replace, and files that are none:
+what belongs to others is left alone."""
 
 import os
 import stat
@@ -16,7 +17,8 @@ def write(path, text):
 
 
 def refused(name, options, taken, kind, make=write):
-    """With overwrite=yes the program does not start, the message names file, kind and remedy, and what is there stays."""
+    """With overwrite=yes the program does not start, the message names file, kind and remedy,
+    and what is there stays."""
 
     def body(t):
         make(t.path(taken), "my diary")

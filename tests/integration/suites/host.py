@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs beside the agent, and around it: the program's output is unchanged, the heap and the sites are exact."""
+"""What runs beside the agent, and around it: the program's output is unchanged,
+the heap and the sites are exact."""
 
 import hashlib
 import os
@@ -140,7 +141,8 @@ def small_container(collector, flags, main="Locks"):
         expect(judge(t.folder, trace) > 0, "nothing was judged")
 
     add(
-        f"With one core, {LIMIT >> 20} MB of memory and {' '.join(flags) or 'default options'} the heap is exact",
+        f"With one core, {LIMIT >> 20} MB of memory and {' '.join(flags) or 'default options'} the heap is "
+        "exact",
         body,
     )
 

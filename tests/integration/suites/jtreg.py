@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/jtreg: a short subset of HotSpot's own tests, without and with the agent; and how results are judged and written."""
+"""scripts/jtreg: a short subset of HotSpot's own tests, without and with the agent;
+and how results are judged and written."""
 
 import json
 import os

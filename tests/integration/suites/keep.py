@@ -13,7 +13,8 @@ MB = 1 << 20
 
 
 class WholeTrace:
-    """Hard links of all data files of a trace that ever were, in a folder of their own; the symbols file at the end."""
+    """Hard links of all data files of a trace that ever were, in a folder of their own;
+    the symbols file at the end."""
 
     def __init__(self, trace, folder):
         self.trace, self.folder = trace, folder
@@ -80,12 +81,14 @@ def quality_of_gcs(trace):
 
 
 def unknown(row):
-    """Objects of which something is not known. Objects that are new since a collection are known, and change nothing."""
+    """Objects of which something is not known. Objects that are new since a collection are known,
+    and change nothing."""
     return {column: row["objects"] - row[column] for column in ("complete", "with_thread", "with_time")}
 
 
 def check_same_quality(whole, kept):
-    """At each collection that both know; at the first sync point as after the last collection before its end."""
+    """At each collection that both know; at the first sync point as after the last collection before its
+    end."""
     expected, found = quality_of_gcs(whole), quality_of_gcs(kept)
     expect(found, "no collection is known")
     for gc, row in found.items():
@@ -153,7 +156,8 @@ def keeps(name, main, arguments, flags, size, dev=0.1, slow=False, collector=PAR
     add("With keep=yes thread and time of live objects survive the files that knew them, " + name, body, slow)
 
 
-# A fold takes a tenth of a second, so a file must take longer to fill: the program rests, the old space is small.
+# A fold takes a tenth of a second, so a file must take longer to fill: the program rests,
+# the old space is small.
 WINDOWS = ("Windows", (6, 2_600_000, 20_000), ("-Xmx32m", "-Xmn4m"))
 keeps("for threads that keep windows of objects", *WINDOWS, 14 * MB)
 keeps("with G1, which moves old objects, too", *WINDOWS, 14 * MB, collector="-XX:+UseG1GC")

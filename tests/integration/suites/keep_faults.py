@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep=yes when folding goes wrong: the program does not notice, the bound holds, and nothing is left behind."""
+"""keep=yes when folding goes wrong: the program does not notice, the bound holds,
+and nothing is left behind."""
 
 import os
 import random
@@ -31,7 +32,8 @@ PROGRAM = ("FastAllocation", (4_000_000,), ("-XX:+UseParallelGC", "-Xmx24m", "-X
 
 
 def agent_with(t, script):
-    """A copy of the agent in a folder of its own, beside the script that stands for anttracks; None: beside nothing."""
+    """A copy of the agent in a folder of its own, beside the script that stands for anttracks; None:
+    beside nothing."""
     folder = t.path("agent")
     os.mkdir(folder)
     shutil.copyfile(AGENT, os.path.join(folder, "libanttracks.so"))
@@ -72,7 +74,8 @@ def no_program(t):
 
 
 def bad_fold(name, script, said):
-    """The program ends as without the agent; stderr has one line with the words, and the bound holds throughout."""
+    """The program ends as without the agent; stderr has one line with the words,
+    and the bound holds throughout."""
 
     @test("A fold that " + name + " costs what it would have kept, not the program, and leaves nothing")
     def body(t):
@@ -148,7 +151,8 @@ def folds_of(pid):
 
 
 @test(
-    "A fold goes before the program does: first where memory is short, last where time is, with bounds and without a core dump"
+    "A fold goes before the program does: first where memory is short, last where time is, "
+    "with bounds and without a core dump"
 )
 def lowered(t):
     with Running(
@@ -167,7 +171,8 @@ def lowered(t):
             time.sleep(0.0005)
         expect(
             seen == LOWERED,
-            f"the last fold that was seen: {seen}, the program: {running.process.poll()} {tail(running.stderr())}",
+            f"the last fold that was seen: {seen}, the program: {running.process.poll()} "
+            f"{tail(running.stderr())}",
         )
         expect(lowered_state(running.pid) not in (None, LOWERED), "the program itself is lowered")
 
@@ -213,7 +218,8 @@ def short_of_memory(t):
             code = running.finish()
             expect(
                 killed == 1,
-                f"the kernel killed {killed} processes in the time of the first fold; the program ended with {code}",
+                f"the kernel killed {killed} processes in the time of the first fold; "
+                f"the program ended with {code}",
             )
             expect(
                 (code, running.stdout()) == plain_output(*program),
@@ -225,9 +231,10 @@ def short_of_memory(t):
     verified(t.path("trace"))
 
 
-# Memory beyond what there is when the first fold begins. It takes 100 MB, the program 14 more until its end. Not less than the JVM
-# has of mapped files, 22 MB: another control group has paid for them, but the kernel counts them when it chooses whom to kill. And some for
-# the start of later folds, before they have told the kernel to choose them.
+# Memory beyond what there is when the first fold begins. It takes 100 MB, the program 14 more until its end.
+# Not less than the JVM has of mapped files, 22 MB: another control group has paid for them, but the kernel
+# counts them when it chooses whom to kill. And some for the start of later folds, before they have told the
+# kernel to choose them.
 ROOM = 36 * MB
 
 

@@ -88,7 +88,8 @@ def without_oldest(trace):
 def exact(
     name, main, arguments, flags, bound, options="", judged=2, cut_judged=0, slow=False, collector=PARALLEL
 ):
-    """judged, cut_judged: how many heaps of the JVM must be compared, before and after the older half is deleted."""
+    """judged, cut_judged: how many heaps of the JVM must be compared,
+    before and after the older half is deleted."""
 
     def body(test):
         trace, done, log = traced(test, bound, main, arguments, flags, options, collector)
@@ -104,8 +105,9 @@ def exact(
     add("The heap of a rotated trace is exact " + name, body, slow)
 
 
-# Undisturbed is a bound whose deviation has room for what the program makes between two collections, and while a sync
-# point is written: hence the small young generations. UNCOMPRESSED: for programs that make little that is new.
+# Undisturbed is a bound whose deviation has room for what the program makes between two collections, and while
+# a sync point is written: hence the small young generations. UNCOMPRESSED: for programs that make little that
+# is new.
 UNCOMPRESSED = ",compress=off"
 FAST = "for four threads that allocate as fast as they can, in "
 exact(
@@ -286,13 +288,15 @@ def tight(bound):
         check_quality(trace)
 
     add(
-        f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, and the size that would do is told",
+        f"A bound of {bound.size // KB} KB that no sync point fits holds all the same, "
+        "and the size that would do is told",
         body,
     )
 
 
 def lossy(name, bound, rotations):
-    """The bound holds although collections and sync points come too late in it; where the heap is known, it is exact."""
+    """The bound holds although collections and sync points come too late in it; where the heap is known,
+    it is exact."""
 
     def body(test):
         trace, _, _ = traced(test, bound, "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"))
@@ -360,7 +364,8 @@ def uncollectable(test):
     expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
     counters = analyze_json("info", trace)["counters"]
     expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
-    # Where the processors are busy, events may fill the next file, too, before its sync point is complete; that is told before it.
+    # Where the processors are busy, events may fill the next file, too, before its sync point is complete;
+    # that is told before it.
     *others, last = done.stderr.splitlines()
     expect(
         "dropped" in last and all("before the sync point" in line for line in others) and len(others) <= 1,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever happens to the files of a rotated trace, the program does not notice, and what was good stays readable."""
+"""Whatever happens to the files of a rotated trace, the program does not notice,
+and what was good stays readable."""
 
 import os
 import random
@@ -160,7 +161,8 @@ def stalled(t):
 
 
 @test(
-    "A writer that stands still for longer than threads wait loses events, not the program, and the heap is repaired",
+    "A writer that stands still for longer than threads wait loses events, not the program, "
+    "and the heap is repaired",
     slow=True,
 )
 def stalled_long(t):

@@ -36,7 +36,8 @@ def case(name, passed=True, end=True):
         *([] if passed else [FAILED]),
         *(
             [
-                f'<OverallResultsAsserts successes="1" failures="0" test_case_success="{str(passed).lower()}"/></TestCase>'
+                f'<OverallResultsAsserts successes="1" failures="0" test_case_success="{str(passed).lower()}'
+                '"/></TestCase>'
             ]
             if end
             else []

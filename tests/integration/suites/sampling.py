@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples by JVM TI: estimates agree with what was allocated, on any JVM and collector, and the program notices nothing."""
+"""Samples by JVM TI: estimates agree with what was allocated, on any JVM and collector,
+and the program notices nothing."""
 
 import json
 import math
@@ -116,7 +117,8 @@ for collector_ in COLLECTORS:
         check_known(sampled(t, "Sampled", ("known",), flags_of(collector)), 8 if collector == "Z" else 4)
 
     add(
-        f"Sampling: estimates agree with what was allocated, by class and line, with the {collector_} collector",
+        "Sampling: estimates agree with what was allocated, by class and line, "
+        f"with the {collector_} collector",
         known,
     )
 
@@ -126,7 +128,8 @@ for collector_ in ("Parallel", "G1"):
         check_known(sampled(t, "Sampled", ("known",), flags_of(collector), jdk=JDK))
 
     add(
-        f"Sampling: estimates on the patched JVM agree with what was allocated, with the {collector_} collector",
+        "Sampling: estimates on the patched JVM agree with what was allocated, "
+        f"with the {collector_} collector",
         known_patched,
     )
 
@@ -215,8 +218,9 @@ def change(t):
     sites = analyze_json("sites", trace)["sites"]
     found = {mark: sum(s["objects"] for s in sites if at(s["site"], mark)) for mark in ("small", "other")}
     check_estimate("objects after the last change", found["small"], 2_000_000, 24)
-    # The next sample point of a thread that was there before is one of 64K. With probability p it is within the 800 objects of
-    # 40 bytes: then it stands for 64K / 40 objects, and so many as follow it are known rather well. Otherwise the thread has none.
+    # The next sample point of a thread that was there before is one of 64K. With probability p it is within the
+    # 800 objects of 40 bytes: then it stands for 64K / 40 objects, and so many as follow it are known rather
+    # well. Otherwise the thread has none.
     each, p = 800, 1 - math.exp(-800 * 40 / (64 << 10))
     true, sigma = 1100 * each, math.sqrt(1000 * (1 - p) / p) * each
     expect(
@@ -238,7 +242,8 @@ def threads(t):
     expect(
         len({row["java_id"] for row in brief}) == len(brief) > 500, f"{len(brief)} brief threads with samples"
     )
-    # No estimate of these: HotSpot 17 draws the same numbers for threads that lie at the same place, one after the other.
+    # No estimate of these: HotSpot 17 draws the same numbers for threads that lie at the same place,
+    # one after the other.
     expect(all(row["objects"] > 0 and row["os_id"] > 0 for row in brief), f"{brief[:3]}")
 
 

@@ -14,7 +14,8 @@ SETUP = os.path.join(ROOT, "scripts", "setup-packages")
 def one_line(t):
     text = """
 # deb http://example.org/debian bookworm main
-deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian bookworm main contrib # x
+deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian \
+bookworm main contrib # x
 deb http://example.org/debian-security bookworm-security main
 deb-src http://example.org/debian-security bookworm-security main
 deb [signed-by=/etc/apt/keyrings/other.gpg] http://example.org/linux/debian bookworm main
@@ -24,7 +25,8 @@ deb http://example.org/linux/debian bookworm stable
     expect(
         found
         == [
-            "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian bookworm main contrib",
+            "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://example.org/debian "
+            "bookworm main contrib",
             "deb-src http://example.org/debian-security bookworm-security main",
         ],
         found,
@@ -56,7 +58,8 @@ Components: main
     expect(
         found
         == [
-            "Types: deb-src\nURIs: http://example.org/debian\nSuites: bookworm bookworm-updates\nComponents: main\n"
+            "Types: deb-src\nURIs: http://example.org/debian\nSuites: bookworm bookworm-updates\n"
+            "Components: main\n"
             "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg"
         ],
         found,
@@ -99,8 +102,10 @@ def hunk(t):
         "tree/configure": "exit 1\n",
         "tree/src/a.txt": "one\ntwo\nthree\n",
         "vmpatch/patches/series": "# comment\nfits.patch\nfails.patch\n",
-        "vmpatch/patches/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n three\n",
-        "vmpatch/patches/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n three\n",
+        "vmpatch/patches/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n"
+        " three\n",
+        "vmpatch/patches/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n"
+        " three\n",
     }
     for name, content in files.items():
         with open(t.path(name), "w", encoding="utf-8") as file:
@@ -115,7 +120,8 @@ def hunk(t):
 
 
 def bare_system(t, apt_get="exit 0"):
-    """Words in front of a command for which no package is installed; apt-get is this shell script, and its calls are written down."""
+    """Words in front of a command for which no package is installed; apt-get is this shell script,
+    and its calls are written down."""
     os.makedirs(t.path("bin"))
     for name, text in (
         ("dpkg-query", "exit 1"),
@@ -157,7 +163,10 @@ esac"""
 
 @test("setup-packages gives up at another error than a lock")
 def no_lock(t):
-    apt_get = "echo Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend.; echo E: no network >&2; exit 100"
+    apt_get = (
+        "echo Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend.; "
+        "echo E: no network >&2; exit 100"
+    )
     done = run([*bare_system(t, apt_get), "env", "-u", "ANTTRACKS_NO_INSTALL", SETUP, "--only", "a"])
     expect(
         done.returncode == 1 and "no network" in done.stderr and len(calls(t)) == 2,

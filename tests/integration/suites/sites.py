@@ -6,7 +6,8 @@ import re
 
 from judge.world import HERE, add, analyze_json, expect, run_traced, verified
 
-# Made by library or native code below the marked line: what the innermost frame may be instead of the line itself.
+# Made by library or native code below the marked line: what the innermost frame may be instead of the line
+# itself.
 _BELOW = {
     "copyOf": r"java\.util\.Arrays\.copyOf\(|java\.lang\.reflect\.Array\.new(Array|Instance)\(",
     "boxed": r"java\.lang\.Float\.valueOf\(",
@@ -38,7 +39,8 @@ def place(lines, name):
 
 
 def is_below(row, name, here):
-    """Library code allocates for the marked line; the chain of callers goes up to it as far as the tier inlined."""
+    """Library code allocates for the marked line; the chain of callers goes up to it as far as the tier
+    inlined."""
     if name not in _BELOW or not re.match(_BELOW[name], row["site"]):
         return False
     above = [c for c in row["callers"] if not re.match(_BELOW[name], c)]

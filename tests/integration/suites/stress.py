@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few runs under HotSpot's own stress; scripts/stress does as many as wanted, also with the VM's assertions."""
+"""A few runs under HotSpot's own stress; scripts/stress does as many as wanted,
+also with the VM's assertions."""
 
 import os
 import random
@@ -23,7 +24,8 @@ def stressed(collector):
             raise Failure(f"{e}\n{command_of(case)}") from e
 
     add(
-        f"With {collector} HotSpot's verification finds nothing wrong while monitors and safepoints come in masses",
+        f"With {collector} HotSpot's verification finds nothing wrong while monitors and safepoints come in "
+        "masses",
         body,
     )
 

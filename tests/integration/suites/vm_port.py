@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/vm-port-check: which hunks of the patch fail on another source, and whether the hook table is complete."""
+"""scripts/vm-port-check: which hunks of the patch fail on another source,
+and whether the hook table is complete."""
 
 import os
 
@@ -23,12 +24,16 @@ CODE = "int {0}(int a) {{\n  begin();\n  middle();\n  end();\n  return a;\n}}\n"
 
 def part(name, function="f", line=1):
     return (
-        f"--- a/src/hotspot/share/{name}\n+++ b/src/hotspot/share/{name}\n@@ -{line},6 +{line},7 @@\n int {function}(int a) {{\n   begin();\n   middle();\n"
+        f"--- a/src/hotspot/share/{name}\n+++ b/src/hotspot/share/{name}\n@@ -{line},6 +{line},7 @@\n"
+        f" int {function}(int a) {{\n   begin();\n   middle();\n"
         "+  hook();\n   end();\n   return a;\n }\n"
     )
 
 
-INCLUDE = '--- a/src/hotspot/share/differs.hpp\n+++ b/src/hotspot/share/differs.hpp\n@@ -1,2 +1,3 @@\n #include "a.hpp"\n+#include "ours.hpp"\n #include "b.hpp"\n'
+INCLUDE = (
+    "--- a/src/hotspot/share/differs.hpp\n+++ b/src/hotspot/share/differs.hpp\n"
+    '@@ -1,2 +1,3 @@\n #include "a.hpp"\n+#include "ours.hpp"\n #include "b.hpp"\n'
+)
 
 
 def doctored(t, files, page=PAGE):
@@ -58,7 +63,8 @@ OTHER = {
     "src/hotspot/share/differs.hpp": '#include "a.hpp"\n#include "c.hpp"\n',
     "src/hotspot/share/differs.cpp": CODE.format("renamed").replace("middle", "something_else"),
     "src/hotspot/share/new/moved.cpp": CODE.format("h"),
-    "make/conf/version-numbers.conf": "DEFAULT_VERSION_FEATURE=99\nDEFAULT_VERSION_INTERIM=0\nDEFAULT_VERSION_UPDATE=7\n",
+    "make/conf/version-numbers.conf": "DEFAULT_VERSION_FEATURE=99\nDEFAULT_VERSION_INTERIM=0\n"
+    "DEFAULT_VERSION_UPDATE=7\n",
 }
 SAYS = """OpenJDK 99.0.7
 0001-one.patch: 1 of 4 hunks apply
@@ -69,9 +75,11 @@ SAYS = """OpenJDK 99.0.7
   src/hotspot/share/gone.cpp, hunk 1 (line 1, f): the file is gone
       the reason of g (Serial)
 0002-two.patch: 0 of 1 hunks apply
-  src/hotspot/share/old/moved.cpp, hunk 1 (line 1, h): the file is now src/hotspot/share/new/moved.cpp, where it applies
+  src/hotspot/share/old/moved.cpp, hunk 1 (line 1, h): \
+the file is now src/hotspot/share/new/moved.cpp, where it applies
       the reason of h (G1)
-1 of 5 hunks apply, 1 of them with an offset; 4 fail: 3 in the code, 0 that add an #include, 1 because lines around them differ
+1 of 5 hunks apply, 1 of them with an offset; \
+4 fail: 3 in the code, 0 that add an #include, 1 because lines around them differ
 """
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that hangs or is slow makes the program wait for a bounded time only: at exit, in a pause, when it is attached to."""
+"""A disk that hangs or is slow makes the program wait for a bounded time only: at exit, in a pause,
+when it is attached to."""
 
 import fcntl
 import json
@@ -18,7 +19,8 @@ SAFEPOINT = re.compile(r"Reaching safepoint: +(\d+) ns.*Total: +(\d+) ns")
 
 
 class Fifo:
-    """A FIFO with a reader that takes so many bytes a second, or none, and keeps them; all of them once it may hurry.
+    """A FIFO with a reader that takes so many bytes a second, or none, and keeps them;
+    all of them once it may hurry.
 
     A context manager."""
 

@@ -18,9 +18,12 @@ public final class Options {
             int equals = part.indexOf('=');
             String name = equals < 0 ? part : part.substring(0, equals);
             if (!Arrays.asList(valid).contains(name)) {
-                throw new IllegalArgumentException("unknown option '" + name + "' (valid: " + String.join(", ", valid) + ")");
+                throw new IllegalArgumentException("unknown option '" + name + "' (valid: "
+                        + String.join(", ", valid) + ")");
             }
-            if (equals < 0 || equals == part.length() - 1) throw new IllegalArgumentException(name + "= has no value");
+            if (equals < 0 || equals == part.length() - 1) {
+                throw new IllegalArgumentException(name + "= has no value");
+            }
             if (values.put(name, part.substring(equals + 1)) != null) {
                 throw new IllegalArgumentException(name + "= is given twice");
             }
@@ -39,7 +42,8 @@ public final class Options {
     public String choice(String name, String... valid) {
         String value = values.getOrDefault(name, valid[0]);
         if (Arrays.asList(valid).contains(value)) return value;
-        throw new IllegalArgumentException(name + "=" + value + " is unknown (valid: " + String.join(", ", valid) + ")");
+        throw new IllegalArgumentException(name + "=" + value + " is unknown (valid: "
+                + String.join(", ", valid) + ")");
     }
 
     public boolean yes(String name, boolean otherwise) {
@@ -54,8 +58,8 @@ public final class Options {
         } catch (NumberFormatException e) {
             // told below, like a number that is out of range
         }
-        throw new IllegalArgumentException(name + "=" + values.get(name) + " is not a number (valid: " + least + " to "
-                + most + ")");
+        throw new IllegalArgumentException(name + "=" + values.get(name) + " is not a number (valid: " + least
+                + " to " + most + ")");
     }
 
     /** A number of bytes, which may end in K, M or G. */
@@ -70,7 +74,8 @@ public final class Options {
         } catch (NumberFormatException e) {
             // told below
         }
-        throw new IllegalArgumentException(name + "=" + value + " is not a size (valid: bytes, or a number with K, M or G)");
+        throw new IllegalArgumentException(name + "=" + value
+                + " is not a size (valid: bytes, or a number with K, M or G)");
     }
 
     /** Parts separated by colons, as in a class path. */
@@ -87,7 +92,8 @@ public final class Options {
         File file = new File(text(name, otherwise)).getAbsoluteFile();
         if (file.isDirectory()) throw new IllegalArgumentException(name + "=" + file + " is a directory");
         if (!file.getParentFile().isDirectory()) {
-            throw new IllegalArgumentException(name + "=" + file + ": " + file.getParent() + " is not a directory");
+            throw new IllegalArgumentException(name + "=" + file + ": " + file.getParent()
+                    + " is not a directory");
         }
         return file;
     }

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Objects and bytes of fields or elements by class, of a dump in the format HPROF 1.0.2. The dump does not tell how large
- * objects are in the heap.
+ * Objects and bytes of fields or elements by class, of a dump in the format HPROF 1.0.2. The dump does not tell
+ * how large objects are in the heap.
  */
 final class Histogram {
     private static final int STRING = 0x01;
@@ -41,7 +41,8 @@ final class Histogram {
     }
 
     Map<String, long[]> read() throws IOException {
-        try (DataInputStream stream = new DataInputStream(new BufferedInputStream(new FileInputStream(file), 1 << 18))) {
+        try (DataInputStream stream = new DataInputStream(
+                new BufferedInputStream(new FileInputStream(file), 1 << 18))) {
             in = stream;
             while (in.readByte() != 0) {}
             if (in.readInt() != IDENTIFIER) throw new IOException(file + ": identifiers are not of 8 bytes");
@@ -98,9 +99,11 @@ final class Histogram {
     private void object() throws IOException {
         int tag = u1();
         switch (tag) {
-            case 0xff: case 0x05: case 0x07: skip(IDENTIFIER); break;  // root unknown, sticky class, monitor used
+            // root unknown, sticky class, monitor used
+            case 0xff: case 0x05: case 0x07: skip(IDENTIFIER); break;
             case 0x01: skip(2 * IDENTIFIER); break;  // JNI global
-            case 0x02: case 0x03: case 0x08: skip(IDENTIFIER + 8); break;  // JNI local, Java frame, thread object
+            // JNI local, Java frame, thread object
+            case 0x02: case 0x03: case 0x08: skip(IDENTIFIER + 8); break;
             case 0x04: case 0x06: skip(IDENTIFIER + 4); break;  // native stack, thread block
             case 0x20: classDump(); break;
             case 0x21: instance(); break;

@@ -25,7 +25,8 @@ final class Sampler {
     }
 
     private final long started = System.nanoTime();
-    private final HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+    private final HotSpotDiagnosticMXBean bean = ManagementFactory.getPlatformMXBean(
+            HotSpotDiagnosticMXBean.class);
     private final Trigger trigger;
     private final int count;
     private final File out;
@@ -44,7 +45,9 @@ final class Sampler {
         keep = options.yes("keep", false);
         wantsHistogram = options.yes("histogram", true);
         live = options.yes("live", true);
-        if (keep && !options.given("dir")) throw new IllegalArgumentException("keep=yes wants dir=, a folder for the dumps");
+        if (keep && !options.given("dir")) {
+            throw new IllegalArgumentException("keep=yes wants dir=, a folder for the dumps");
+        }
         folder = new File(options.text("dir", System.getProperty("java.io.tmpdir"))).getAbsoluteFile();
         if (!folder.isDirectory()) throw new IllegalArgumentException("dir=" + folder + " is not a directory");
         trigger = new Trigger(options.text("every", "1gc"));

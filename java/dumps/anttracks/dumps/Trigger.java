@@ -7,7 +7,10 @@ import java.lang.management.ManagementFactory;
 import javax.management.NotificationEmitter;
 import javax.management.openmbean.CompositeData;
 
-/** Waits for the next moment to take a dump: after every N collections (`2gc`) or N milliseconds (`500ms`, `5s`). */
+/**
+ * Waits for the next moment to take a dump: after every N collections (`2gc`) or N milliseconds (`500ms`,
+ * `5s`).
+ */
 final class Trigger {
     private final boolean collections;
     private final long every;
@@ -23,7 +26,8 @@ final class Trigger {
             if (digits.matches("[0-9]{1,9}")) number = Long.parseLong(digits);
         }
         if (number == 0) {
-            throw new IllegalArgumentException("every=" + text + " is unknown (valid: collections as 1gc, time as 500ms or 5s)");
+            throw new IllegalArgumentException("every=" + text
+                    + " is unknown (valid: collections as 1gc, time as 500ms or 5s)");
         }
         every = seconds ? number * 1000 : number;
         if (collections) listen();

@@ -11,9 +11,9 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * Orders and payments in an SQL database in memory, by four clients at once, as TPC-C has them. Clients share the
- * stock, so they wait for each other; what they do to it commutes, so the rows at the end are the same for every order
- * of events, and for every database. Fixed seed.
+ * Orders and payments in an SQL database in memory, by four clients at once, as TPC-C has them. Clients share
+ * the stock, so they wait for each other; what they do to it commutes, so the rows at the end are the same for
+ * every order of events, and for every database. Fixed seed.
  */
 public final class Bank extends Workload {
     private static final int CLIENTS = 4;
@@ -65,20 +65,26 @@ public final class Bank extends Workload {
 
     private void fill(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(30), price INT, quantity INT, sold INT)");
+            statement.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(30), price INT, "
+                    + "quantity INT, sold INT)");
             statement.execute("CREATE TABLE customer (client INT, id INT, name VARCHAR(30), balance INT,"
                     + " PRIMARY KEY (client, id))");
-            statement.execute("CREATE TABLE orders (client INT, id INT, customer INT, total INT, PRIMARY KEY (client, id))");
+            statement.execute("CREATE TABLE orders (client INT, id INT, customer INT, total INT, "
+                    + "PRIMARY KEY (client, id))");
             statement.execute("CREATE TABLE line (client INT, orders INT, number INT, item INT, amount INT,"
                     + " PRIMARY KEY (client, orders, number))");
             statement.execute("CREATE INDEX customer_orders ON orders (client, customer)");
         }
         SplittableRandom random = new SplittableRandom(1);
-        try (PreparedStatement item = connection.prepareStatement("INSERT INTO item VALUES (?, ?, ?, 100000, 0)");
-                PreparedStatement customer = connection.prepareStatement("INSERT INTO customer VALUES (?, ?, ?, 0)")) {
+        try (PreparedStatement item = connection.prepareStatement(
+                "INSERT INTO item VALUES (?, ?, ?, 100000, 0)");
+                PreparedStatement customer = connection.prepareStatement(
+                        "INSERT INTO customer VALUES (?, ?, ?, 0)")) {
             for (int i = 0; i < ITEMS; i++) set(item, i, "item " + i, random.nextInt(1, 100)).executeUpdate();
             for (int c = 0; c < CLIENTS; c++) {
-                for (int i = 0; i < CUSTOMERS; i++) set(customer, c, i, "customer " + random.nextInt(1000)).executeUpdate();
+                for (int i = 0; i < CUSTOMERS; i++) {
+                    set(customer, c, i, "customer " + random.nextInt(1000)).executeUpdate();
+                }
             }
         }
         connection.commit();
@@ -95,14 +101,16 @@ public final class Bank extends Workload {
         }
     }
 
-    private static void order(Connection c, int client, int number, SplittableRandom random) throws SQLException {
+    private static void order(Connection c, int client, int number, SplittableRandom random)
+            throws SQLException {
         TreeMap<Integer, Integer> wanted = new TreeMap<>();
         for (int i = 0; i < 5; i++) wanted.put(random.nextInt(ITEMS), random.nextInt(1, 10));
         int customer = random.nextInt(CUSTOMERS);
         int total = 0;
         int lines = 0;
         try (PreparedStatement price = c.prepareStatement("SELECT price FROM item WHERE id = ?");
-                PreparedStatement take = c.prepareStatement("UPDATE item SET quantity = quantity - ?, sold = sold + 1"
+                PreparedStatement take = c.prepareStatement(
+                        "UPDATE item SET quantity = quantity - ?, sold = sold + 1"
                         + " WHERE id = ?");
                 PreparedStatement line = c.prepareStatement("INSERT INTO line VALUES (?, ?, ?, ?, ?)");
                 PreparedStatement order = c.prepareStatement("INSERT INTO orders VALUES (?, ?, ?, ?)")) {
@@ -125,7 +133,8 @@ public final class Bank extends Workload {
     }
 
     private static int history(Connection c, int client, SplittableRandom random) throws SQLException {
-        try (PreparedStatement query = c.prepareStatement("SELECT COUNT(*) FROM orders o JOIN line l ON l.client = o.client"
+        try (PreparedStatement query = c.prepareStatement(
+                "SELECT COUNT(*) FROM orders o JOIN line l ON l.client = o.client"
                 + " AND l.orders = o.id WHERE o.client = ? AND o.customer = ? AND l.amount > ?")) {
             return first(set(query, client, random.nextInt(CUSTOMERS), random.nextInt(9)));
         }
@@ -173,8 +182,8 @@ public final class Bank extends Workload {
     private static long rows(Connection connection) throws SQLException {
         long sum = 0;
         try (Statement statement = connection.createStatement()) {
-            for (String table : new String[] {"item ORDER BY id", "customer ORDER BY client, id", "orders ORDER BY client, id",
-                "line ORDER BY client, orders, number"}) {
+            for (String table : new String[] {"item ORDER BY id", "customer ORDER BY client, id",
+                "orders ORDER BY client, id", "line ORDER BY client, orders, number"}) {
                 try (ResultSet rows = statement.executeQuery("SELECT * FROM " + table)) {
                     int columns = rows.getMetaData().getColumnCount();
                     while (rows.next()) {

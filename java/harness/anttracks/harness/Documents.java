@@ -39,7 +39,9 @@ final class Documents {
 
     private static String declaration(String text, int from) {
         int end = from;
-        while (end < text.length() && end < from + 300 && text.charAt(end) != '{' && text.charAt(end) != ';') end++;
+        while (end < text.length() && end < from + 300 && text.charAt(end) != '{' && text.charAt(end) != ';') {
+            end++;
+        }
         return plain(text.substring(from, end).strip());
     }
 
@@ -77,18 +79,22 @@ final class Documents {
     }
 
     private String docbook(String root, String id) {
-        StringBuilder out = new StringBuilder("<?xml version=\"1.0\"?>\n").append(root).append("<title>Comments</title>\n");
+        StringBuilder out = new StringBuilder("<?xml version=\"1.0\"?>\n").append(root)
+                .append("<title>Comments</title>\n");
         int number = 0;
         for (Chapter chapter : chapters) {
             out.append(String.format("<chapter %s='c%d'><title>%s</title>%n", id, number++, chapter.title()));
             for (Section section : chapter.sections()) {
-                out.append(String.format("<section %s='s%d'><title>%s</title>%n", id, number++, section.title()));
-                for (String paragraph : section.paragraphs()) out.append("<para>").append(paragraph).append("</para>\n");
+                out.append(String.format("<section %s='s%d'><title>%s</title>%n", id, number++,
+                        section.title()));
+                for (String paragraph : section.paragraphs()) {
+                    out.append("<para>").append(paragraph).append("</para>\n");
+                }
                 if (!section.tags().isEmpty()) {
                     out.append("<variablelist>\n");
                     for (Tag tag : section.tags()) {
-                        out.append("<varlistentry><term>").append(tag.name()).append("</term><listitem><para>").append(tag.text())
-                                .append("</para></listitem></varlistentry>\n");
+                        out.append("<varlistentry><term>").append(tag.name()).append("</term><listitem><para>")
+                                .append(tag.text()).append("</para></listitem></varlistentry>\n");
                     }
                     out.append("</variablelist>\n");
                 }
@@ -111,7 +117,8 @@ final class Documents {
             out.append("<fo:page-sequence master-reference=\"page\">")
                     .append("<fo:static-content flow-name=\"xsl-region-before\"><fo:block>")
                     .append(chapter.title()).append(", page <fo:page-number/></fo:block></fo:static-content>\n")
-                    .append("<fo:flow flow-name=\"xsl-region-body\" font-family=\"Times\" font-size=\"9pt\">\n");
+                    .append("<fo:flow flow-name=\"xsl-region-body\" "
+                            + "font-family=\"Times\" font-size=\"9pt\">\n");
             for (Section section : chapter.sections()) appendBlocks(out, section);
             out.append("</fo:flow></fo:page-sequence>\n");
         }
@@ -119,13 +126,15 @@ final class Documents {
     }
 
     private static void appendBlocks(StringBuilder out, Section section) {
-        out.append("<fo:block font-weight=\"bold\" space-before=\"8pt\" keep-with-next=\"always\">").append(section.title())
-                .append("</fo:block>\n");
+        out.append("<fo:block font-weight=\"bold\" space-before=\"8pt\" keep-with-next=\"always\">")
+                .append(section.title()).append("</fo:block>\n");
         for (String paragraph : section.paragraphs()) {
-            out.append("<fo:block text-align=\"justify\" space-before=\"4pt\">").append(paragraph).append("</fo:block>\n");
+            out.append("<fo:block text-align=\"justify\" space-before=\"4pt\">").append(paragraph)
+                    .append("</fo:block>\n");
         }
         if (!section.tags().isEmpty()) {
-            out.append("<fo:table table-layout=\"fixed\" width=\"100%\"><fo:table-column column-width=\"25mm\"/>")
+            out.append(
+                    "<fo:table table-layout=\"fixed\" width=\"100%\"><fo:table-column column-width=\"25mm\"/>")
                     .append("<fo:table-column column-width=\"100mm\"/><fo:table-body>\n");
             for (Tag tag : section.tags()) {
                 out.append("<fo:table-row><fo:table-cell><fo:block font-style=\"italic\">").append(tag.name())
@@ -134,6 +143,7 @@ final class Documents {
             }
             out.append("</fo:table-body></fo:table>\n");
         }
-        out.append("<fo:block font-family=\"Courier\" font-size=\"7pt\">").append(section.code()).append("</fo:block>\n");
+        out.append("<fo:block font-family=\"Courier\" font-size=\"7pt\">").append(section.code())
+                .append("</fo:block>\n");
     }
 }

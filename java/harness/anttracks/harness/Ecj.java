@@ -16,7 +16,9 @@ import org.eclipse.jdt.internal.compiler.ClassFile;
 import org.eclipse.jdt.internal.compiler.CompilationResult;
 import org.eclipse.jdt.internal.compiler.batch.Main;
 
-/** Eclipse's batch compiler on the sources of a module of the JDK; a checksum of the classes, which go nowhere. */
+/**
+ * Eclipse's batch compiler on the sources of a module of the JDK; a checksum of the classes, which go nowhere.
+ */
 public final class Ecj extends Workload {
     private static final class Compiler extends Main {
         final AtomicLong sum = new AtomicLong();

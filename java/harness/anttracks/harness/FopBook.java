@@ -15,7 +15,10 @@ import org.apache.fop.apps.Fop;
 import org.apache.fop.apps.FopFactory;
 import org.apache.fop.apps.MimeConstants;
 
-/** FOP formats a book with running heads, justified text and tables as PDF; a checksum of the file without its dates. */
+/**
+ * FOP formats a book with running heads, justified text and tables as PDF;
+ * a checksum of the file without its dates.
+ */
 public final class FopBook extends Workload {
     private final String document;
     private final FopFactory factory = FopFactory.newInstance(URI.create("file:///"));
@@ -31,8 +34,8 @@ public final class FopBook extends Workload {
         agent.getEventBroadcaster().addEventListener(event -> {});
         ByteArrayOutputStream pdf = new ByteArrayOutputStream();
         Fop fop = factory.newFop(MimeConstants.MIME_PDF, agent, pdf);
-        TransformerFactory.newDefaultInstance().newTransformer().transform(new StreamSource(new StringReader(document)),
-                new SAXResult(fop.getDefaultHandler()));
+        TransformerFactory.newDefaultInstance().newTransformer().transform(
+                new StreamSource(new StringReader(document)), new SAXResult(fop.getDefaultHandler()));
         String text = pdf.toString(StandardCharsets.ISO_8859_1)
                 .replaceAll("<xmp:MetadataDate>[^<]*</xmp:MetadataDate>|/ID \\[[^\\]]*\\]", "");
         CRC32 crc = new CRC32();

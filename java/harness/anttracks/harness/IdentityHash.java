@@ -5,8 +5,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Objects with identity hashes in a HashSet, and as many look-ups, of which half hit. The worst case for tracers that
- * keep the allocation site in the hash code, and so make it less random.
+ * Objects with identity hashes in a HashSet, and as many look-ups, of which half hit. The worst case for
+ * tracers that keep the allocation site in the hash code, and so make it less random.
  */
 public final class IdentityHash extends Workload {
     private final int count;

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
-/** What the workloads work on: the JDK's own sources, a body of real text that is the same wherever the package is. */
+/**
+ * What the workloads work on: the JDK's own sources, a body of real text that is the same wherever the package
+ * is.
+ */
 final class Inputs {
     record Text(String name, String content) {}
 
@@ -26,7 +29,8 @@ final class Inputs {
         List<Text> texts = new ArrayList<>();
         try (ZipFile zip = new ZipFile(archive)) {
             List<ZipEntry> entries = new ArrayList<>();
-            zip.stream().filter(e -> e.getName().startsWith(prefix) && e.getName().endsWith(".java")).forEach(entries::add);
+            zip.stream().filter(e -> e.getName().startsWith(prefix) && e.getName().endsWith(".java"))
+                    .forEach(entries::add);
             entries.sort(Comparator.comparing(ZipEntry::getName));
             for (ZipEntry entry : entries) {
                 try (InputStream in = zip.getInputStream(entry)) {

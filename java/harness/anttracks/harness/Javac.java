@@ -52,8 +52,8 @@ public final class Javac extends Workload {
             super(delegate);
         }
 
-        @Override public JavaFileObject getJavaFileForOutput(Location location, String name, JavaFileObject.Kind kind,
-                FileObject sibling) {
+        @Override public JavaFileObject getJavaFileForOutput(Location location, String name,
+                JavaFileObject.Kind kind, FileObject sibling) {
             Output output = new Output(name);
             classes.put(name, output);
             return output;
@@ -67,7 +67,9 @@ public final class Javac extends Workload {
     private Javac(String archive, String module) throws IOException {
         this.archive = archive;
         this.module = module;
-        for (Inputs.Text text : Inputs.sources(archive, module + "/")) sources.add(new Source(text.name(), text.content()));
+        for (Inputs.Text text : Inputs.sources(archive, module + "/")) {
+            sources.add(new Source(text.name(), text.content()));
+        }
     }
 
     @Override long iterate() throws IOException {
@@ -90,7 +92,8 @@ public final class Javac extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        String module = small(args) ? option(args, "--small-module", "jdk.jshell") : option(args, "--module", "jdk.compiler");
+        String module = small(args) ? option(args, "--small-module", "jdk.jshell")
+                : option(args, "--module", "jdk.compiler");
         new Javac(Inputs.archive(args), module).measure(args);
     }
 }

@@ -39,7 +39,8 @@ public final class Jython extends Workload {
                 return node[1] + weight(node[0]) + weight(node[2]) if node else 1
 
             def documents(count):
-                data = [dict(id=i, name="name %d" % i, tags=["t%d" % (i * k % 13) for k in range(6)], half=i / 2.0)
+                data = [dict(id=i, name="name %d" % i, tags=["t%d" % (i * k % 13) for k in range(6)], \
+            half=i / 2.0)
                         for i in range(count)]
                 text = json.dumps(data, sort_keys=True)
                 return text, len(json.loads(text))
@@ -51,7 +52,8 @@ public final class Jython extends Workload {
                 return sorted(counts.items())[:40], re.sub(r"(\\d)(\\d)", r"\\2\\1", text)[:60]
 
             def syntax(count):
-                source = "\\n".join("def f%d(a, b=%d):\\n    return [x * a + b for x in range(%d) if x != b]" % (i, i, i)
+                source = "\\n".join("def f%d(a, b=%d):\\n    return [x * a + b for x in range(%d) \
+            if x != b]" % (i, i, i)
                                    for i in range(count))
                 parsed = ast.parse(source)
                 return sum(1 for _ in ast.walk(parsed)), len(ast.dump(parsed))
@@ -59,11 +61,13 @@ public final class Jython extends Workload {
             def differences(count):
                 old = ["line %d of %d" % (i, i * 7 % 11) for i in range(count)]
                 new = [line for i, line in enumerate(old) if i % 9] + ["more %d" % i for i in range(5)]
-                return len(list(difflib.unified_diff(old, new))), difflib.get_close_matches("line 7 of 3", old[:60])
+                return len(list(difflib.unified_diff(old, new))), difflib.get_close_matches("line 7 of 3", \
+            old[:60])
 
             def everything(n):
                 text, count = documents(20 * n)
-                return repr((stones(2000 * n), weight(tree(min(15, 8 + n // 5))), count, words(text), syntax(8 * n),
+                return repr((stones(2000 * n), weight(tree(min(15, 8 + n // 5))), count, words(text), \
+            syntax(8 * n),
                              differences(30 * n)))
             """;
 

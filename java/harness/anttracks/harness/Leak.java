@@ -8,8 +8,9 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * A server with a leak: each request makes many objects that die with it, and a session that is never taken out of the
- * table again. What the analyzer should name is the site in {@link #open}. Fixed seed; an iteration begins afresh.
+ * A server with a leak: each request makes many objects that die with it, and a session that is never taken out
+ * of the table again. What the analyzer should name is the site in {@link #open}. Fixed seed;
+ * an iteration begins afresh.
  */
 public final class Leak extends Workload {
     private static final class Session {
@@ -50,7 +51,8 @@ public final class Leak extends Workload {
         long sum = 0;
         for (int i = 0; i < requests; i++) {
             // One request in ten opens a session; the others use one that is there.
-            Session session = i % 10 == 0 ? open(i, random) : sessions.get((long) random.nextInt(i / 10 + 1) * 10);
+            Session session = i % 10 == 0 ? open(i, random)
+                    : sessions.get((long) random.nextInt(i / 10 + 1) * 10);
             sum = sum * 31 + answer(session, random);
         }
         return sum * 31 + sessions.size();

@@ -42,7 +42,8 @@ public final class Lucene extends Workload {
         queries = small ? 150 : 1000;
         if (!searches) return;
         for (Inputs.Text text : texts) {
-            for (String word : text.content().substring(0, Math.min(20_000, text.content().length())).split("[^A-Za-z]+")) {
+            String beginning = text.content().substring(0, Math.min(20_000, text.content().length()));
+            for (String word : beginning.split("[^A-Za-z]+")) {
                 // No shorter ones: NOT and its like would be operators.
                 if (word.length() > 3) words.add(word);
             }
@@ -54,7 +55,8 @@ public final class Lucene extends Workload {
 
     private void fill(Directory directory) throws IOException {
         // Merging in the writing thread makes the segments, and so the order of hits, the same every time.
-        IndexWriterConfig config = new IndexWriterConfig(new StandardAnalyzer()).setMergeScheduler(new SerialMergeScheduler())
+        IndexWriterConfig config = new IndexWriterConfig(new StandardAnalyzer())
+                .setMergeScheduler(new SerialMergeScheduler())
                 .setMaxBufferedDocs(100).setRAMBufferSizeMB(IndexWriterConfig.DISABLE_AUTO_FLUSH);
         try (IndexWriter writer = new IndexWriter(directory, config)) {
             for (Inputs.Text text : texts) {
@@ -102,7 +104,9 @@ public final class Lucene extends Workload {
                 Terms terms = leaf.reader().terms("text");
                 TermsEnum each = terms.iterator();
                 // The hash code of a BytesRef is seeded by the process; that of the string is not.
-                while (each.next() != null) sum += each.term().utf8ToString().hashCode() * 31L + each.totalTermFreq();
+                while (each.next() != null) {
+                    sum += each.term().utf8ToString().hashCode() * 31L + each.totalTermFreq();
+                }
             }
             return sum * 31 + reader.numDocs();
         }
@@ -113,6 +117,7 @@ public final class Lucene extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new Lucene(option(args, "--do", "search").equals("search"), Inputs.archive(args), small(args)).measure(args);
+        new Lucene(option(args, "--do", "search").equals("search"), Inputs.archive(args), small(args))
+                .measure(args);
     }
 }

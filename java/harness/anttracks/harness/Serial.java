@@ -16,7 +16,10 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.zip.CRC32;
 
-/** Java serialization: a graph with shared references is written, read, and written again, on two threads. Fixed seed. */
+/**
+ * Java serialization: a graph with shared references is written, read, and written again, on two threads.
+ * Fixed seed.
+ */
 public final class Serial extends Workload {
     private enum Role { DEVELOPER, TESTER, WRITER, MANAGER }
 
@@ -65,8 +68,8 @@ public final class Serial extends Workload {
 
         long hash() {
             // An enum's own hash code is its identity.
-            return (name.hashCode() * 31L + born) * 31 + role.ordinal() + address.hashCode() + Arrays.hashCode(hours)
-                    + colleagues.size();
+            return (name.hashCode() * 31L + born) * 31 + role.ordinal() + address.hashCode()
+                    + Arrays.hashCode(hours) + colleagues.size();
         }
     }
 
@@ -95,7 +98,9 @@ public final class Serial extends Workload {
             Person person = new Person("Person " + i, random, addresses);
             // Only to recent ones: a chain through the whole staff would be as deep on the stack as it is long.
             int oldest = Math.max(0, i - 20);
-            for (int c = 0; c < 4 && i > 0; c++) person.colleagues.add(all.get(oldest + random.nextInt(i - oldest)));
+            for (int c = 0; c < 4 && i > 0; c++) {
+                person.colleagues.add(all.get(oldest + random.nextInt(i - oldest)));
+            }
             all.add(person);
             company.staff.put(person.name, person);
         }
@@ -117,7 +122,9 @@ public final class Serial extends Workload {
             copy = (Company) in.readObject();
         }
         byte[] second = write(copy);
-        if (!Arrays.equals(first, second)) throw new IllegalStateException("what was read is not what was written");
+        if (!Arrays.equals(first, second)) {
+            throw new IllegalStateException("what was read is not what was written");
+        }
         CRC32 crc = new CRC32();
         crc.update(second);
         long sum = crc.getValue();

@@ -20,13 +20,17 @@ public final class Sunflow extends Workload {
         pixels.setAccessible(true);
     }
 
-    /** The benchmark does not start without a reference picture on the class path, and Debian's package has none. */
+    /**
+     * The benchmark does not start without a reference picture on the class path,
+     * and Debian's package has none.
+     */
     private static void makeReference(int resolution) throws Exception {
         Path classes = Path.of(Sunflow.class.getProtectionDomain().getCodeSource().getLocation().toURI());
         Path picture = classes.resolve(String.format("resources/golden_%04X.png", resolution));
         if (Files.exists(picture)) return;
         Files.createDirectories(picture.getParent());
-        ImageIO.write(new BufferedImage(resolution, resolution, BufferedImage.TYPE_INT_RGB), "png", picture.toFile());
+        ImageIO.write(new BufferedImage(resolution, resolution, BufferedImage.TYPE_INT_RGB), "png",
+                picture.toFile());
     }
 
     @Override long iterate() throws Exception {

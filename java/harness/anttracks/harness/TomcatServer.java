@@ -19,7 +19,10 @@ import java.util.zip.CRC32;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
-/** Tomcat on the loopback interface serves JSPs, a servlet with sessions, and a file to 16 clients; a checksum of the answers. */
+/**
+ * Tomcat on the loopback interface serves JSPs, a servlet with sessions, and a file to 16 clients;
+ * a checksum of the answers.
+ */
 public final class TomcatServer extends Workload {
     private static final int CLIENTS = 16;
     private static final String PAGE = """
@@ -35,13 +38,16 @@ public final class TomcatServer extends Workload {
     private static final class Basket extends HttpServlet {
         private static final long serialVersionUID = 1;
 
-        @Override protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        @Override protected void doGet(HttpServletRequest request, HttpServletResponse response)
+                throws IOException {
             HttpSession session = request.getSession();
             Object before = session.getAttribute("basket");
             String basket = (before == null ? "" : before + ",") + request.getParameter("item");
             session.setAttribute("basket", basket.length() > 500 ? "" : basket);
             response.setContentType("text/plain");
-            for (String item : basket.split(",")) response.getWriter().println("item " + item + " of " + basket.length());
+            for (String item : basket.split(",")) {
+                response.getWriter().println("item " + item + " of " + basket.length());
+            }
         }
     }
 

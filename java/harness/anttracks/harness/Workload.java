@@ -10,8 +10,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Something that runs again and again in one process with the same result each time. Prints one line an iteration:
- * `iteration NUMBER MS wall_ms GC gc_ms CHECKSUM`, after a number of iterations that are not printed.
+ * Something that runs again and again in one process with the same result each time. Prints one line an
+ * iteration: `iteration NUMBER MS wall_ms GC gc_ms CHECKSUM`,
+ * after a number of iterations that are not printed.
  */
 abstract class Workload {
     /** Does the work once; returns a checksum, which must be the same every time. */
@@ -24,10 +25,15 @@ abstract class Workload {
         return otherwise;
     }
 
-    /** Whether the size asked for is the small one, for tests; otherwise it is the one that figures are taken with. */
+    /**
+     * Whether the size asked for is the small one, for tests;
+     * otherwise it is the one that figures are taken with.
+     */
     static boolean small(String[] args) {
         String size = option(args, "--size", "large");
-        if (!size.equals("small") && !size.equals("large")) throw new IllegalArgumentException("--size is small or large");
+        if (!size.equals("small") && !size.equals("large")) {
+            throw new IllegalArgumentException("--size is small or large");
+        }
         return size.equals("small");
     }
 
@@ -66,7 +72,9 @@ abstract class Workload {
         }
     }
 
-    /** command: run between warm-up and the first iteration that counts, words separated by blanks; empty: none. */
+    /**
+     * command: run between warm-up and the first iteration that counts, words separated by blanks; empty: none.
+     */
     private void repeat(int warmup, int iterations, String command) throws Exception {
         Long checksum = null;
         for (int i = 0; i < warmup + iterations; i++) {
@@ -78,19 +86,25 @@ abstract class Workload {
             if (checksum != null && checksum != result) throw new IllegalStateException("the checksum changed");
             checksum = result;
             if (i >= warmup) {
-                System.out.printf("iteration %d %.3f wall_ms %d gc_ms %016x%n", i - warmup, millis, gcMillis() - gc, result);
+                System.out.printf("iteration %d %.3f wall_ms %d gc_ms %016x%n", i - warmup, millis,
+                        gcMillis() - gc, result);
             }
         }
     }
 
     private static void run(String command) throws Exception {
-        Process process = new ProcessBuilder(command.split(" ")).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-        if (process.waitFor() != 0) throw new IllegalStateException(command + " ended with " + process.exitValue());
+        Process process = new ProcessBuilder(command.split(" ")).redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        if (process.waitFor() != 0) {
+            throw new IllegalStateException(command + " ended with " + process.exitValue());
+        }
     }
 
     private static long gcMillis() {
         long sum = 0;
-        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) sum += bean.getCollectionTime();
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            sum += bean.getCollectionTime();
+        }
         return sum;
     }
 }

@@ -51,7 +51,8 @@ public final class Xalan extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        String stylesheet = option(args, "--stylesheet", "/usr/share/xml/docbook/stylesheet/docbook-xsl/html/docbook.xsl");
+        String stylesheet = option(args, "--stylesheet",
+                "/usr/share/xml/docbook/stylesheet/docbook-xsl/html/docbook.xsl");
         new Xalan(Inputs.archive(args), stylesheet, small(args) ? 30_000 : 400_000).measure(args);
     }
 }

@@ -45,7 +45,9 @@ public final class XmlValidation extends Workload {
 
     private static long nodes(Node node) {
         long sum = node.getNodeName().hashCode();
-        for (Node child = node.getFirstChild(); child != null; child = child.getNextSibling()) sum += nodes(child);
+        for (Node child = node.getFirstChild(); child != null; child = child.getNextSibling()) {
+            sum += nodes(child);
+        }
         return sum;
     }
 
@@ -64,7 +66,9 @@ public final class XmlValidation extends Workload {
             Validator validator = schema.newValidator();
             validator.setErrorHandler(counter);
             validator.validate(new DOMSource(tree));
-            if ((counter.errors > 0) != (thread == 1)) throw new IllegalStateException(counter.errors + " errors");
+            if ((counter.errors > 0) != (thread == 1)) {
+                throw new IllegalStateException(counter.errors + " errors");
+            }
             sum = sum * 31 + nodes(tree) + counter.errors;
         }
         return sum;

@@ -18,8 +18,8 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * The only class on the application's class path. The recorder's classes belong to the boot loader, where instrumented
- * code of every loader finds them; the weaver and ASM get a class loader of their own.
+ * The only class on the application's class path. The recorder's classes belong to the boot loader, where
+ * instrumented code of every loader finds them; the weaver and ASM get a class loader of their own.
  */
 public final class Premain {
     public static void premain(String options, Instrumentation instrumentation) throws Exception {
@@ -28,8 +28,10 @@ public final class Premain {
         try {
             defineAll(new File(parts, "recorder.jar"), instrumentation);
             URL[] weaver = {new File(parts, "weaver.jar").toURI().toURL()};
-            new URLClassLoader("anttracks-instrument", weaver, null).loadClass("anttracks.instrument.weaver.Start")
-                    .getMethod("start", String.class, Instrumentation.class).invoke(null, options, instrumentation);
+            new URLClassLoader("anttracks-instrument", weaver, null)
+                    .loadClass("anttracks.instrument.weaver.Start")
+                    .getMethod("start", String.class, Instrumentation.class)
+                    .invoke(null, options, instrumentation);
         } catch (InvocationTargetException e) {
             refuse(e.getCause());
         } catch (ReflectiveOperationException | IOException | LinkageError e) {
@@ -44,17 +46,18 @@ public final class Premain {
     }
 
     /**
-     * Defines the classes of a jar in the boot loader. Appending the jar to the boot class path would be simpler, but
-     * switches class-data sharing off in part, and the JVM says so in the application's output.
+     * Defines the classes of a jar in the boot loader. Appending the jar to the boot class path would be
+     * simpler, but switches class-data sharing off in part, and the JVM says so in the application's output.
      */
-    private static void defineAll(File file, Instrumentation instrumentation) throws IOException, ReflectiveOperationException {
+    private static void defineAll(File file, Instrumentation instrumentation)
+            throws IOException, ReflectiveOperationException {
         Module base = Object.class.getModule();
-        instrumentation.redefineModule(base, Set.of(), Map.of("jdk.internal.misc", Set.of(Premain.class.getModule())),
-                Map.of(), Set.of(), Map.of());
+        instrumentation.redefineModule(base, Set.of(),
+                Map.of("jdk.internal.misc", Set.of(Premain.class.getModule())), Map.of(), Set.of(), Map.of());
         Class<?> unsafe = Class.forName("jdk.internal.misc.Unsafe");
         Object instance = unsafe.getMethod("getUnsafe").invoke(null);
-        Method define = unsafe.getMethod("defineClass", String.class, byte[].class, int.class, int.class, ClassLoader.class,
-                ProtectionDomain.class);
+        Method define = unsafe.getMethod("defineClass", String.class, byte[].class, int.class, int.class,
+                ClassLoader.class, ProtectionDomain.class);
         List<byte[]> classes = read(file);
         while (!classes.isEmpty()) {
             List<byte[]> later = new ArrayList<>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled with -XDstringConcat=inline, so that few classes are loaded: two threads that make nodes, arrays and strings. Some nodes stay for a while, and every
-// few rounds the program asks for a collection.
+// Compiled with -XDstringConcat=inline, so that few classes are loaded: two threads that make nodes, arrays and
+// strings. Some nodes stay for a while, and every few rounds the program asks for a collection.
 import java.util.ArrayList;
 import java.util.List;
 

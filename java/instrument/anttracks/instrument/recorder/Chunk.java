@@ -4,8 +4,8 @@ package anttracks.instrument.recorder;
 import java.util.function.Consumer;
 
 /**
- * Keeps the references of a thread's objects reachable until these have died. Filled by its thread without a lock, and
- * emptied by the reaper, which drops it when all of its objects are dead.
+ * Keeps the references of a thread's objects reachable until these have died. Filled by its thread without a
+ * lock, and emptied by the reaper, which drops it when all of its objects are dead.
  */
 final class Chunk {
     private static final int SIZE = 512;

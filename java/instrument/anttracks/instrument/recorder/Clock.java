@@ -4,8 +4,9 @@ package anttracks.instrument.recorder;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Time in bytes allocated and in milliseconds. A thread tells the others its bytes in portions, so that they do not
- * fight for one counter: a program of one thread sees exact bytes, others lag by at most UNIT for each other thread.
+ * Time in bytes allocated and in milliseconds. A thread tells the others its bytes in portions, so that they do
+ * not fight for one counter: a program of one thread sees exact bytes,
+ * others lag by at most UNIT for each other thread.
  */
 final class Clock {
     private static final int UNIT = 4096;

@@ -49,7 +49,8 @@ final class Contexts {
         }
 
         @Override public boolean equals(Object other) {
-            return other instanceof Key && site == ((Key) other).site && Arrays.equals(parts, ((Key) other).parts);
+            return other instanceof Key && site == ((Key) other).site
+                    && Arrays.equals(parts, ((Key) other).parts);
         }
     }
 
@@ -66,7 +67,8 @@ final class Contexts {
     /** Of the allocation at SITE in the method that called the recorder. */
     static int of(int site) {
         if (depth == 1) return site;
-        List<StackFrame> callers = WALKER.walk(frames -> frames.dropWhile(frame -> frame.getClassName().startsWith(OWN))
+        List<StackFrame> callers = WALKER.walk(
+                frames -> frames.dropWhile(frame -> frame.getClassName().startsWith(OWN))
                 .skip(1).limit(depth - 1).collect(Collectors.toList()));
         Key key = new Key(site, callers);
         Integer known = NUMBERS.get(key);

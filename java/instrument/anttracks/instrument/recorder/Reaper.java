@@ -43,8 +43,9 @@ final class Reaper {
     }
 
     /**
-     * Holds the application back while a scan takes long: else references pile up faster than they can be freed. Yields
-     * instead of waiting, because the latter would use up interrupts or permits that belong to the application.
+     * Holds the application back while a scan takes long: else references pile up faster than they can be
+     * freed. Yields instead of waiting, because the latter would use up interrupts or permits that belong to
+     * the application.
      */
     static void waitIfBehind() {
         long since = scanning;

@@ -4,8 +4,8 @@ package anttracks.instrument.recorder;
 import java.lang.instrument.Instrumentation;
 
 /**
- * What instrumented code calls. Nothing is thrown into the application: an object that cannot be recorded is counted as
- * lost. Calls that the recorder itself or the weaver causes are ignored by the thread's `busy` flag.
+ * What instrumented code calls. Nothing is thrown into the application: an object that cannot be recorded is
+ * counted as lost. Calls that the recorder itself or the weaver causes are ignored by the thread's `busy` flag.
  */
 public final class Recorder {
     private static boolean tracking;
@@ -22,7 +22,8 @@ public final class Recorder {
             Reaper.begin(drag);
             Ticker.begin(settings.collectEvery);
         }
-        Runtime.getRuntime().addShutdownHook(new Thread(null, () -> Report.write(settings), "anttracks-instrument report"));
+        Runtime.getRuntime().addShutdownHook(
+                new Thread(null, () -> Report.write(settings), "anttracks-instrument report"));
     }
 
     /** Whether the thread was busy already; to be given to `leave`. */
@@ -62,7 +63,10 @@ public final class Recorder {
         if (!state.busy) record(state, site, Sites.arraySize(array, site));
     }
 
-    /** Any mode: an array of arrays was made, of which the first DIMENSIONS are filled; their sites follow each other. */
+    /**
+     * Any mode: an array of arrays was made, of which the first DIMENSIONS are filled;
+     * their sites follow each other.
+     */
     public static void multi(Object array, int dimensions, int site) {
         if (tracking) allocatedArray(array, site);
         else countClone(array, site);

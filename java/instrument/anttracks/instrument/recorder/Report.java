@@ -94,7 +94,8 @@ final class Report {
             List<String> stack = new ArrayList<>();
             stack.add(site.frame);
             stack.addAll(Contexts.callers(context));
-            rows.computeIfAbsent(List.of(site.type, stack, site.bci), key -> new Row(site.type, stack, site.bci))
+            rows.computeIfAbsent(List.of(site.type, stack, site.bci),
+                    key -> new Row(site.type, stack, site.bci))
                     .add(context, sum, died, live);
         }
         List<Row> sorted = new ArrayList<>(rows.values());

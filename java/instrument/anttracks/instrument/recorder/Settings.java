@@ -23,7 +23,9 @@ public final class Settings {
         out = options.file("out", "instrument.json");
         depth = options.number("depth", 1, 1, 256);
         collectEvery = options.size("gc", 0);
-        if (collectEvery > 0 && mode == Mode.COUNT) throw new IllegalArgumentException("gc= wants mode=deaths or mode=drag");
+        if (collectEvery > 0 && mode == Mode.COUNT) {
+            throw new IllegalArgumentException("gc= wants mode=deaths or mode=drag");
+        }
         boot = options.yes("boot", false);
         include = options.list("include");
         exclude = options.list("exclude");

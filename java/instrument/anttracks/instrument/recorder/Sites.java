@@ -9,8 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The allocation sites that the weaver has seen, and the sizes of what they allocate. Added to under the class's lock;
- * read without: a site's number reaches other threads only in code that is loaded after the site was added.
+ * The allocation sites that the weaver has seen, and the sizes of what they allocate. Added to under the
+ * class's lock; read without: a site's number reaches other threads only in code that is loaded after the site
+ * was added.
  */
 public final class Sites {
     /** What a site allocates: its size is fixed, follows from the length, or must be asked for each time. */
@@ -50,7 +51,8 @@ public final class Sites {
         while (given.getObjectSize(new byte[fits + 1]) == empty) fits++;
         arrayHeader = (int) empty - fits;
         alignment = (int) (given.getObjectSize(new byte[fits + 1]) - empty);
-        referenceSize = (int) (given.getObjectSize(new Object[1 << 12]) - given.getObjectSize(new Object[0])) >> 12;
+        long references = given.getObjectSize(new Object[1 << 12]) - given.getObjectSize(new Object[0]);
+        referenceSize = (int) references >> 12;
     }
 
     /** FRAME is `Class.method(File:line)`; TYPE as in the source, `java.lang.String[]`. */
@@ -98,8 +100,8 @@ public final class Sites {
     }
 
     /**
-     * In mode=count no instance reaches the recorder, so that escape analysis may still remove it: the size is that of
-     * an instance made now, without a constructor. 0 when that is not possible.
+     * In mode=count no instance reaches the recorder, so that escape analysis may still remove it: the size is
+     * that of an instance made now, without a constructor. 0 when that is not possible.
      */
     static long instanceSize(int number) {
         Site site = get(number);

@@ -5,8 +5,9 @@ import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
 /**
- * What one thread has recorded. Written by its thread only, without locks; folded into the totals by another thread once
- * that thread has ended. What is called before `busy` is known (ThreadLocal, Reference) is never instrumented.
+ * What one thread has recorded. Written by its thread only, without locks; folded into the totals by another
+ * thread once that thread has ended. What is called before `busy` is known (ThreadLocal,
+ * Reference) is never instrumented.
  */
 final class State {
     private static final ThreadLocal<State> CURRENT = new ThreadLocal<>();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package anttracks.instrument.recorder;
 
-/** The recorder's own threads: daemons in the system's group, out of the way of whoever lists the application's. */
+/**
+ * The recorder's own threads: daemons in the system's group, out of the way of whoever lists the application's.
+ */
 final class Threads {
     interface Body {
         void run() throws InterruptedException;

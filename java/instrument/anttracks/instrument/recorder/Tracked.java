@@ -4,8 +4,9 @@ package anttracks.instrument.recorder;
 import java.lang.ref.PhantomReference;
 
 /**
- * One object whose death is awaited. Without a queue: the collector clears the reference, and the reaper sees that when
- * it looks through all of them after a collection, which costs a fraction of a locked queue's work an object.
+ * One object whose death is awaited. Without a queue: the collector clears the reference, and the reaper sees
+ * that when it looks through all of them after a collection,
+ * which costs a fraction of a locked queue's work an object.
  */
 class Tracked extends PhantomReference<Object> {
     // The final fields also make a reference safe to read that another thread found without a lock.

@@ -6,9 +6,9 @@ import java.lang.invoke.VarHandle;
 import java.util.function.Consumer;
 
 /**
- * Finds the entry of an object: a hash table by identity hash code, which is not unique, so that the reference itself
- * decides. Changed under one lock a segment, searched without; a search that finds nothing while the segment grows is
- * repeated under the lock.
+ * Finds the entry of an object: a hash table by identity hash code, which is not unique, so that the reference
+ * itself decides. Changed under one lock a segment, searched without; a search that finds nothing while the
+ * segment grows is repeated under the lock.
  */
 final class UseTable {
     private static final VarHandle BUCKETS = MethodHandles.arrayElementVarHandle(Used[].class);

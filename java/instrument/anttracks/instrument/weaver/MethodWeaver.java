@@ -13,8 +13,9 @@ import org.objectweb.asm.Type;
 import org.objectweb.asm.commons.AnalyzerAdapter;
 
 /**
- * Inserts the calls of the recorder into one method. They go to `mv` directly: they leave stack and locals as they find
- * them, so that what the analyzer knows stays true. Nothing is inserted ahead of a `new`, whose address frames name.
+ * Inserts the calls of the recorder into one method. They go to `mv` directly: they leave stack and locals as
+ * they find them, so that what the analyzer knows stays true. Nothing is inserted ahead of a `new`,
+ * whose address frames name.
  */
 final class MethodWeaver extends AnalyzerAdapter {
     private static final String RECORDER = "anttracks/instrument/recorder/Recorder";
@@ -24,10 +25,13 @@ final class MethodWeaver extends AnalyzerAdapter {
     private final SiteMaker sites;
     private final boolean constructor;
     private final int freeLocal;
-    /** The site of each object that is not constructed yet, by the label that the verifier's types name it by. */
+    /**
+     * The site of each object that is not constructed yet, by the label that the verifier's types name it by.
+     */
     private final Map<Object, Integer> constructing = new IdentityHashMap<>();
 
-    MethodWeaver(Mode mode, SiteMaker sites, int access, String name, String descriptor, MethodVisitor out, int freeLocal) {
+    MethodWeaver(Mode mode, SiteMaker sites, int access, String name, String descriptor, MethodVisitor out,
+            int freeLocal) {
         super(Weaver.API, "java/lang/Object", access, name, descriptor, out);
         this.mode = mode;
         this.sites = sites;
@@ -69,7 +73,9 @@ final class MethodWeaver extends AnalyzerAdapter {
         tell(mode == Mode.COUNT ? "countObject" : "allocated", site);
     }
 
-    /** The stack's entry so many slots below the top; null when it is not known, as in classes without frames. */
+    /**
+     * The stack's entry so many slots below the top; null when it is not known, as in classes without frames.
+     */
     private Object below(int slots) {
         return stack == null || stack.size() <= slots ? null : stack.get(stack.size() - 1 - slots);
     }
@@ -101,7 +107,8 @@ final class MethodWeaver extends AnalyzerAdapter {
 
     @Override public void visitTypeInsn(int opcode, String type) {
         if (opcode == Opcodes.ANEWARRAY) {
-            makeArray(Type.getType("[" + Type.getObjectType(type).getDescriptor()), () -> super.visitTypeInsn(opcode, type));
+            makeArray(Type.getType("[" + Type.getObjectType(type).getDescriptor()),
+                    () -> super.visitTypeInsn(opcode, type));
             return;
         }
         super.visitTypeInsn(opcode, type);
@@ -146,7 +153,8 @@ final class MethodWeaver extends AnalyzerAdapter {
         callRecorder("multi", "(Ljava/lang/Object;II)V");
     }
 
-    @Override public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean inInterface) {
+    @Override public void visitMethodInsn(int opcode, String owner, String name, String descriptor,
+            boolean inInterface) {
         Type[] arguments = Type.getArgumentTypes(descriptor);
         if (name.equals("<init>")) {
             construct(arguments, () -> super.visitMethodInsn(opcode, owner, name, descriptor, inInterface));
@@ -182,8 +190,12 @@ final class MethodWeaver extends AnalyzerAdapter {
         }
     }
 
-    /** A lambda that captures something is a new object each time; its class is hidden and has no code to instrument. */
-    @Override public void visitInvokeDynamicInsn(String name, String descriptor, Handle bootstrap, Object... arguments) {
+    /**
+     * A lambda that captures something is a new object each time;
+     * its class is hidden and has no code to instrument.
+     */
+    @Override public void visitInvokeDynamicInsn(String name, String descriptor, Handle bootstrap,
+            Object... arguments) {
         super.visitInvokeDynamicInsn(name, descriptor, bootstrap, arguments);
         boolean lambda = bootstrap.getOwner().equals("java/lang/invoke/LambdaMetafactory");
         if (lambda && !descriptor.startsWith("()")) {
@@ -202,8 +214,8 @@ final class MethodWeaver extends AnalyzerAdapter {
             case Opcodes.ARRAYLENGTH: case Opcodes.MONITORENTER: case Opcodes.MONITOREXIT: case Opcodes.ATHROW:
                 use();
                 break;
-            case Opcodes.IALOAD: case Opcodes.LALOAD: case Opcodes.FALOAD: case Opcodes.DALOAD: case Opcodes.AALOAD:
-            case Opcodes.BALOAD: case Opcodes.CALOAD: case Opcodes.SALOAD:
+            case Opcodes.IALOAD: case Opcodes.LALOAD: case Opcodes.FALOAD: case Opcodes.DALOAD:
+            case Opcodes.AALOAD: case Opcodes.BALOAD: case Opcodes.CALOAD: case Opcodes.SALOAD:
                 use(Type.INT_TYPE);
                 break;
             case Opcodes.IASTORE: case Opcodes.BASTORE: case Opcodes.CASTORE: case Opcodes.SASTORE:

@@ -23,13 +23,13 @@ final class Weaver implements ClassFileTransformer {
     static final int API = Opcodes.ASM9;
 
     /**
-     * Classes that stay as they are: the agent itself; what the recorder calls before it knows that it is running; what
-     * links the recorder's own method handles; accessors that the JDK generates for reflection after a number of calls,
-     * which would be counted from then on only.
+     * Classes that stay as they are: the agent itself; what the recorder calls before it knows that it is
+     * running; what links the recorder's own method handles; accessors that the JDK generates for reflection
+     * after a number of calls, which would be counted from then on only.
      */
-    private static final List<String> NEVER = List.of("anttracks.instrument.", "anttracks.common.", "java.lang.Object",
-            "java.lang.ThreadLocal", "java.lang.ref.", "java.lang.invoke.", "java.util.concurrent.atomic.",
-            "jdk.internal.reflect.", "jdk.internal.ref.", "sun.instrument.");
+    private static final List<String> NEVER = List.of("anttracks.instrument.", "anttracks.common.",
+            "java.lang.Object", "java.lang.ThreadLocal", "java.lang.ref.", "java.lang.invoke.",
+            "java.util.concurrent.atomic.", "jdk.internal.reflect.", "jdk.internal.ref.", "sun.instrument.");
 
     /** A label at each bytecode: ASM does not tell the bci otherwise. */
     static final class BciLabel extends Label {
@@ -62,8 +62,8 @@ final class Weaver implements ClassFileTransformer {
     }
 
     /**
-     * Loads what weaving needs: a class of the JDK that were loaded for the first time while it is being woven could not
-     * be woven itself.
+     * Loads what weaving needs: a class of the JDK that were loaded for the first time while it is being woven
+     * could not be woven itself.
      */
     void warmUp() throws IOException {
         for (Class<?> own : List.of(Weaver.class, MethodWeaver.class, SiteMaker.class)) {
@@ -78,8 +78,8 @@ final class Weaver implements ClassFileTransformer {
                 && settings.accepts(className, loader);
     }
 
-    @Override public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
-            byte[] bytes) {
+    @Override public byte[] transform(ClassLoader loader, String name, Class<?> redefined,
+            ProtectionDomain domain, byte[] bytes) {
         if (name == null) return null;
         boolean before = Recorder.enter();
         try {
@@ -107,8 +107,8 @@ final class Weaver implements ClassFileTransformer {
                 super.visitSource(source, debug);
             }
 
-            @Override public MethodVisitor visitMethod(int access, String name, String descriptor, String signature,
-                    String[] exceptions) {
+            @Override public MethodVisitor visitMethod(int access, String name, String descriptor,
+                    String signature, String[] exceptions) {
                 MethodVisitor out = super.visitMethod(access, name, descriptor, signature, exceptions);
                 Integer free = locals.get(name + descriptor);
                 if (free == null) return out;
@@ -123,8 +123,8 @@ final class Weaver implements ClassFileTransformer {
     private static Map<String, Integer> maxLocals(ClassReader reader) {
         Map<String, Integer> result = new HashMap<>();
         reader.accept(new ClassVisitor(API) {
-            @Override public MethodVisitor visitMethod(int access, String name, String descriptor, String signature,
-                    String[] exceptions) {
+            @Override public MethodVisitor visitMethod(int access, String name, String descriptor,
+                    String signature, String[] exceptions) {
                 return new MethodVisitor(API) {
                     @Override public void visitMaxs(int stack, int locals) {
                         result.put(name + descriptor, locals);
