@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunks of a trace, in order, one at a time: read as they are asked for (TraceReader) or ahead of that (ReadAhead).
+// The chunks of a trace, in order, one at a time: read as they are asked for (TraceReader) or ahead of that
+// (ReadAhead).
 //
-// Thread safety: none. Ownership: a chunk's payload belongs to the source and is valid until the next call of Next or Rewind.
+// Thread safety: none. Ownership: a chunk's payload belongs to the source and is valid until the next call of
+// Next or Rewind.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ namespace anttracks::trace {
 
 struct Chunk {
   uint16_t type = 0;
-  uint32_t file = 0;  // position in files()
+  uint32_t file = 0;    // position in files()
   uint64_t offset = 0;  // of the chunk's header in its file
   uint64_t sequence = 0;
   uint32_t stored_bytes = 0;
@@ -49,8 +51,8 @@ class ChunkSource {
   // Starts again. wanted: which of files() are read; empty: all.
   virtual void Rewind(std::vector<bool> wanted) = 0;
 
-  // In the order in which they are read: the definitions file, if there is one, then data files by their index. What was cut off
-  // of them is known when all are read.
+  // In the order in which they are read: the definitions file, if there is one, then data files by their index.
+  // What was cut off of them is known when all are read.
   virtual const std::vector<FileInfo>& files() const = 0;
   virtual uint64_t total_bytes() const = 0;
   // Bytes of all files up to the end of what Next returned last.

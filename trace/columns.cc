@@ -20,8 +20,8 @@ void Room(ByteBuffer* buffer, size_t bytes) {
 }  // namespace
 
 std::array<std::span<const uint8_t>, ColumnSplitter::kParts> ColumnSplitter::parts() const {
-  return {rest_.span(), bits_.span().first((objects_ + 7) / 8), ids_.span().first(missed_ids_ * sizeof(uint16_t)),
-          lengths_.span()};
+  return {rest_.span(), bits_.span().first((objects_ + 7) / 8),
+          ids_.span().first(missed_ids_ * sizeof(uint16_t)), lengths_.span()};
 }
 
 bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
@@ -64,8 +64,8 @@ bool ColumnSplitter::Runs(WireReader& in) {
   return in.ok();
 }
 
-// Without a branch on what an object is or whether it was foreseen. What changes with each object is in locals: stores of
-// bytes may alias every member.
+// Without a branch on what an object is or whether it was foreseen. What changes with each object is in locals:
+// stores of bytes may alias every member.
 void ColumnSplitter::Run(const uint8_t* ids, size_t objects, const uint8_t* lengths) {
   static constexpr uint8_t kZero[sizeof(uint32_t)] = {};
   Predictor::State state = predictor_.state();
@@ -176,22 +176,24 @@ bool JoinRuns(Joining& j, Predictor& predictor, size_t left_after) {
   while (j.left > left_after) {
     const uint8_t* const begin = j.rest.next();
     RunHead head;
-    if (!ReadRunHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || !JoinRun(j, predictor, head)) return false;
+    if (!ReadRunHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || !JoinRun(j, predictor, head))
+      return false;
   }
   return j.left == left_after;
 }
 
 }  // namespace
 
-Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplitter::kParts>& parts, size_t raw_bytes,
-                          uint8_t* out) {
+Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplitter::kParts>& parts,
+                          size_t raw_bytes, uint8_t* out) {
   const Status broken = Status::Error("columns of a chunk do not fit together");
   predictor_.Reset();
   Joining j{WireReader(parts[0]), parts[1], WireReader(parts[2]), WireReader(parts[3]), out, raw_bytes};
   while (!j.rest.AtEnd()) {
     const uint8_t* const begin = j.rest.next();
     SegmentHead head;
-    if (!ReadSegmentHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || head.length > j.left) return broken;
+    if (!ReadSegmentHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || head.length > j.left)
+      return broken;
     if (!InfoOf(head.kind).runs) {
       if (!j.Copy(j.rest.Take(head.length)) || !j.rest.ok()) return broken;
       continue;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compressed form of a chunk with objects: its columns apart, and only what a predictor does not foresee.
 //
-//     payload --SplitColumns--> parts --Snappy, each--> file;  file --> parts --JoinColumns--> payload, byte for byte
+//     payload --SplitColumns--> parts --Snappy, each--> file;  file --> parts --JoinColumns--> payload, byte
+//     for byte
 //
-// The parts are: everything that is no column (segments' heads and other segments); one bit an object, whether it came as
-// foreseen; the ids of the others; their lengths. docs/trace-format.md, "Columns", is the specification.
+// The parts are: everything that is no column (segments' heads and other segments); one bit an object, whether
+// it came as foreseen; the ids of the others; their lengths. docs/trace-format.md, "Columns", is the
+// specification.
 //
-// The predictor foresees id and length of an object from the ids of the two before it, whatever thread and run they are
-// of. It begins anew with each chunk, so that chunks can be decoded by themselves.
+// The predictor foresees id and length of an object from the ids of the two before it, whatever thread and run
+// they are of. It begins anew with each chunk, so that chunks can be decoded by themselves.
 //
-// Thread safety: none. Ownership: a codec owns its parts until its next call; use it again, to use its memory again.
-// Failure: may throw std::bad_alloc.
+// Thread safety: none. Ownership: a codec owns its parts until its next call; use it again, to use its memory
+// again. Failure: may throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -75,7 +77,8 @@ class ColumnSplitter {
 class ColumnJoiner {
  public:
   // Into exactly raw_bytes at out. The error says what does not fit together; out's bytes are lost then.
-  Status Join(const std::array<std::span<const uint8_t>, ColumnSplitter::kParts>& parts, size_t raw_bytes, uint8_t* out);
+  Status Join(const std::array<std::span<const uint8_t>, ColumnSplitter::kParts>& parts, size_t raw_bytes,
+              uint8_t* out);
 
  private:
   Predictor predictor_;

@@ -59,8 +59,8 @@ Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
   return {};
 }
 
-// exists: false only if there is no such file. Never waits: what is a FIFO or a device is not even opened, unless it comes
-// into the file's place just then.
+// exists: false only if there is no such file. Never waits: what is a FIFO or a device is not even opened,
+// unless it comes into the file's place just then.
 Status OpenOne(const std::string& path, TraceFile* out, bool* exists) {
   *exists = true;
   out->info.path = path;
@@ -108,7 +108,8 @@ Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& definit
   return found;
 }
 
-// Adds the data files of the definitions file. vanished: a file was listed but was gone when it was to be opened.
+// Adds the data files of the definitions file. vanished: a file was listed but was gone when it was to be
+// opened.
 Status AddDataFiles(const FileInfo& definitions, FileSet* set, bool* vanished) {
   auto listed = ListDataFiles(definitions.path);
   if (!listed.ok()) return Status::Error(listed.message());
@@ -123,7 +124,8 @@ Status AddDataFiles(const FileInfo& definitions, FileSet* set, bool* vanished) {
     } else if (!status.ok()) {
       set->warnings.push_back(status.message() + " (file left out)");
     } else if (!data.info.is_data() || data.info.trace_id != definitions.trace_id) {
-      set->warnings.push_back(path + ": is no data file of the trace of " + definitions.path + " (file left out)");
+      set->warnings.push_back(path + ": is no data file of the trace of " + definitions.path +
+                              " (file left out)");
     } else {
       set->files.push_back(std::move(data));
     }
@@ -143,8 +145,9 @@ Status FindDataFiles(FileSet* set) {
     if (!vanished) break;
   }
   if (set->files.size() > 1) return {};
-  std::string what = path + ": is the definitions file of a rotated trace, but there is no data file beside it (" + path +
-                     ".0, " + path + ".1, ...): it holds no events";
+  std::string what = path +
+                     ": is the definitions file of a rotated trace, but there is no data file beside it (" +
+                     path + ".0, " + path + ".1, ...): it holds no events";
   for (const std::string& warning : set->warnings) what += "\n  " + warning;
   return Status::Error(what);
 }
@@ -174,7 +177,8 @@ void AddOrigins(FileSet* set) {
   if (!exists) return;
   if (!status.ok()) {
     set->warnings.push_back(status.message() + " (file left out)");
-  } else if (!origins.info.is_origins() || origins.info.trace_id != data.trace_id || origins.info.index != data.index) {
+  } else if (!origins.info.is_origins() || origins.info.trace_id != data.trace_id ||
+             origins.info.index != data.index) {
     set->warnings.push_back(origins.info.path + ": does not belong to " + data.path + " (file left out)");
   } else {
     set->files.insert(set->files.begin() + static_cast<ptrdiff_t>(at), std::move(origins));
@@ -202,7 +206,8 @@ InputFile::~InputFile() { ::close(descriptor_); }
 ssize_t InputFile::ReadAt(uint64_t offset, std::span<uint8_t> out) const {
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t n = ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
     if (n == 0) break;
@@ -222,7 +227,8 @@ bool InputFile::Size(uint64_t* bytes) const {
 
 bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index) {
   const size_t dot = path.rfind('.');
-  if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits) return false;
+  if (dot == std::string::npos || dot + 1 == path.size() || path.size() - dot - 1 > kMaxIndexDigits)
+    return false;
   const std::string digits = path.substr(dot + 1);
   if (digits.find_first_not_of("0123456789") != std::string::npos) return false;
   *definitions = path.substr(0, dot);
@@ -240,7 +246,8 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   if (set.files.empty()) return Status::Error("no trace file given");
   for (const TraceFile& file : set.files) {
     if (file.info.is_origins()) {
-      return Status::Error(file.info.path + ": holds origins for a data file; name that one, or the definitions file");
+      return Status::Error(file.info.path +
+                           ": holds origins for a data file; name that one, or the definitions file");
     }
     if (set.files.size() > 1 && !file.info.is_definitions() && !file.info.is_data()) {
       return Status::Error(file.info.path + ": is a whole trace by itself; name one trace at a time");
@@ -259,8 +266,8 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
   AddOrigins(&set);
-  // Of a running program: what defines a definition was written before what uses it, so the definitions file's size is
-  // taken after those of the data files.
+  // Of a running program: what defines a definition was written before what uses it, so the definitions file's
+  // size is taken after those of the data files.
   FileInfo& first = set.files[0].info;
   if (first.is_definitions() && !set.files[0].file->Size(&first.bytes)) {
     return Status::Error(first.path + ": " + std::strerror(errno));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files a trace consists of: opens those that the user named and finds the others of a rotated trace.
 //
-// A definitions file stands for all its data files: they are found by listing its folder. A data file that is named
-// without its definitions file finds it by its name. Files that are named are taken as they are named. The first data
-// file brings its file of origins with it, if there is one; those of the others say nothing that the events do not.
+// A definitions file stands for all its data files: they are found by listing its folder. A data file that is
+// named without its definitions file finds it by its name. Files that are named are taken as they are named.
+// The first data file brings its file of origins with it, if there is one; those of the others say nothing that
+// the events do not.
 //
 // Thread safety: none. Ownership: a FileSet owns its open files, so that a file which the agent deletes later
 // can still be read.
@@ -63,8 +64,8 @@ struct TraceFile {
 };
 
 struct FileSet {
-  // The definitions file first if there is one, then the first data file's origins if there are any, then data files by
-  // their index. Never empty.
+  // The definitions file first if there is one, then the first data file's origins if there are any, then data
+  // files by their index. Never empty.
   std::vector<TraceFile> files;
   // Files beside a definitions file that have the name of a data file and were left out, and why.
   std::vector<std::string> warnings;
@@ -73,7 +74,8 @@ struct FileSet {
 // The error says what a file is when it is no trace, or which file of a rotated trace is missing.
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths);
 
-// Takes the path of a data file apart: that of its definitions file, and the index. False if it does not end in a number.
+// Takes the path of a data file apart: that of its definitions file, and the index. False if it does not end in
+// a number.
 bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index);
 
 }  // namespace anttracks::trace

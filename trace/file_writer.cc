@@ -36,7 +36,8 @@ uint8_t* Room(ByteBuffer* out, size_t bytes) {
 
 size_t Snappy(std::span<const uint8_t> bytes, uint8_t* out) {
   size_t stored = 0;
-  snappy::RawCompress(reinterpret_cast<const char*>(bytes.data()), bytes.size(), reinterpret_cast<char*>(out), &stored);
+  snappy::RawCompress(reinterpret_cast<const char*>(bytes.data()), bytes.size(), reinterpret_cast<char*>(out),
+                      &stored);
   return stored;
 }
 
@@ -65,8 +66,8 @@ size_t ChunkEncoder::CompressColumns(std::span<const uint8_t> payload) {
   return at - kChunkHeaderBytes < payload.size() ? at - kChunkHeaderBytes : 0;
 }
 
-Result<std::span<const uint8_t>> ChunkEncoder::Encode(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload,
-                                                      bool compress) {
+Result<std::span<const uint8_t>> ChunkEncoder::Encode(ChunkType type, uint64_t sequence,
+                                                      std::span<const uint8_t> payload, bool compress) {
   namespace at = chunk_header;
   if (payload.size() > kMaxChunkRawBytes) return Status::Error("chunk is longer than the format allows");
   size_t stored = 0;

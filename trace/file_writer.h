@@ -2,8 +2,8 @@
 // Encodes file headers and chunks into memory. Where the bytes go, and what happens if they cannot go there,
 // is the caller's business.
 //
-// Thread safety: none; threads may encode at the same time, each with an encoder of its own. Ownership: the bytes that
-// they return lie in the encoder until its next call.
+// Thread safety: none; threads may encode at the same time, each with an encoder of its own. Ownership: the
+// bytes that they return lie in the encoder until its next call.
 #pragma once
 
 #include <array>
@@ -29,9 +29,10 @@ std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header)
 
 class ChunkEncoder {
  public:
-  // Header and payload; compress: with Snappy if that makes it shorter, objects' columns apart. Memory grows as needed and
-  // never shrinks. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
-  Result<std::span<const uint8_t>> Encode(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload, bool compress);
+  // Header and payload; compress: with Snappy if that makes it shorter, objects' columns apart. Memory grows as
+  // needed and never shrinks. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
+  Result<std::span<const uint8_t>> Encode(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload,
+                                          bool compress);
 
  private:
   // To out_, behind the header; the bytes that were stored. 0: not shorter.

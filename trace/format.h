@@ -88,8 +88,8 @@ constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind
 constexpr bool YoungMayTake(SpaceKind kind) { return IsYoung(kind) || kind == SpaceKind::kHumongous; }
 enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2, kRemark = 3, kMixed = 4 };
 inline constexpr size_t kGcKinds = 5;
-// Of a space. kOptional in GC_BEGIN: GC_END says whether it was collected; there: it was, all of [bottom, end) of then.
-// In SYNC_BEGIN: objects that are known to be dead are left out.
+// Of a space. kOptional in GC_BEGIN: GC_END says whether it was collected; there: it was, all of [bottom, end)
+// of then. In SYNC_BEGIN: objects that are known to be dead are left out.
 enum class Collected : uint8_t { kNo = 0, kYes = 1, kOptional = 2 };
 enum class SyncReason : uint8_t { kStart = 0, kAttach = 1, kRotation = 2 };
 

@@ -67,7 +67,8 @@ class FoundEncoder {
 
   void Reset() { move_.Reset(); }
 
-  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t site_class, uint32_t length) {
+  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t site_class,
+                 uint32_t length) {
     p = move_.Move(p, from, to, old, words);
     p = PutUv(p, site_class);
     return PutUv(p, length);

@@ -10,7 +10,8 @@
 
 namespace anttracks::trace {
 
-// Whether no bracket lies within more than that many others. Deep values would be copied and printed by recursion.
+// Whether no bracket lies within more than that many others. Deep values would be copied and printed by
+// recursion.
 inline bool IsShallow(std::string_view json, size_t most = 32) {
   size_t depth = 0;
   bool in_string = false;

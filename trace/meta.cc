@@ -47,8 +47,7 @@ std::string EncodeMeta(const Meta& meta) {
 }
 
 Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
-  const auto json =
-      ParseJson<nlohmann::json>({reinterpret_cast<const char*>(payload.data()), payload.size()});
+  const auto json = ParseJson<nlohmann::json>({reinterpret_cast<const char*>(payload.data()), payload.size()});
   if (!json.is_object()) return Status::Error("META is no JSON object");
   Meta meta;
   for (const auto& [key, text] : kTexts) meta.*text = Text(json, key);
@@ -67,8 +66,8 @@ Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
       meta.object_alignment > 256) {
     return Status::Error("META has an impossible object_alignment");
   }
-  if (meta.heap_end < meta.heap_start || meta.heap_end % kWordBytes != 0 ||
-      meta.heap_start % kWordBytes != 0 || (meta.heap_end - meta.heap_start) / kWordBytes > kMaxHeapWords) {
+  if (meta.heap_end < meta.heap_start || meta.heap_end % kWordBytes != 0 || meta.heap_start % kWordBytes != 0 ||
+      (meta.heap_end - meta.heap_start) / kWordBytes > kMaxHeapWords) {
     return Status::Error("META has an impossible range of the heap");
   }
   return meta;

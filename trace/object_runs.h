@@ -5,8 +5,9 @@
 //
 // A skipped run has no columns: its objects were not read. In ALLOC a head precedes the runs.
 //
-// An id is the site-class pair in its lower 15 bits; kHasLength says that the object has an entry in the column of lengths. A site-class pair that
-// has no room in 15 bits is an id of site-class pair 0 and an entry of its own in that column, ahead of the length.
+// An id is the site-class pair in its lower 15 bits; kHasLength says that the object has an entry in the column
+// of lengths. A site-class pair that has no room in 15 bits is an id of site-class pair 0 and an entry of its
+// own in that column, ahead of the length.
 //
 // Thread safety: none. Ownership: RunReader borrows the bytes. Units: words.
 #pragma once
@@ -86,7 +87,8 @@ inline uint8_t* PutRunHead(uint8_t* p, const RunHead& head) {
 }
 
 // The run whole; at most kMaxRunHeadBytes and its columns. objects and lengths of head are those of the spans.
-inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids, std::span<const uint32_t> lengths) {
+inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids,
+                       std::span<const uint32_t> lengths) {
   head.objects = ids.size();
   head.lengths = lengths.size();
   p = PutRunHead(p, head);
@@ -110,7 +112,8 @@ inline bool ReadRunHead(WireReader& in, RunHead* head) {
 inline bool ReadRun(WireReader& in, RunHead* head, const uint8_t** columns) {
   if (!ReadRunHead(in, head)) return false;
   // Neither is so large then that column_bytes() is not their sum.
-  if (head->how != How::kSkipped && (head->objects > in.remaining() || head->lengths > in.remaining())) return false;
+  if (head->how != How::kSkipped && (head->objects > in.remaining() || head->lengths > in.remaining()))
+    return false;
   *columns = in.Take(head->column_bytes()).data();
   return in.ok();
 }

@@ -35,7 +35,9 @@ constexpr KnownFormat kKnownFormats[] = {
     {"\x1F\x8B", "a gzip archive"},
     {"\x28\xB5\x2F\xFD", "a zstd archive"},
     {"PK\x03\x04", "a zip or jar archive"},
-    {"\x7F" "ELF", "an ELF binary"},
+    {"\x7F"
+     "ELF",
+     "an ELF binary"},
     {"\xCA\xFE\xBA\xBE", "a Java class file"},
 };
 
@@ -45,16 +47,24 @@ std::string_view Text(std::span<const uint8_t> bytes) {
 
 std::string KindOf(mode_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFREG: return "";
-    case S_IFLNK: return "a symbolic link";
-    case S_IFDIR: return "a folder";
-    case S_IFIFO: return "a FIFO";
-    case S_IFSOCK: return "a socket";
-    default: return "a device";
+    case S_IFREG:
+      return "";
+    case S_IFLNK:
+      return "a symbolic link";
+    case S_IFDIR:
+      return "a folder";
+    case S_IFIFO:
+      return "a FIFO";
+    case S_IFSOCK:
+      return "a socket";
+    default:
+      return "a device";
   }
 }
 
-std::string Unreadable(int error) { return "a file that cannot be read (" + std::generic_category().message(error) + ")"; }
+std::string Unreadable(int error) {
+  return "a file that cannot be read (" + std::generic_category().message(error) + ")";
+}
 
 std::string UnfinishedName(const std::string& path) {
   uint64_t number = 0;
@@ -110,7 +120,8 @@ std::string WhyNotReplaced(const std::string& path, bool (*ours)(std::span<const
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0) return errno == ENOENT ? "" : Unreadable(errno);
   std::array<uint8_t, kFileHeaderBytes> start{};
-  const ssize_t n = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? pread(fd, start.data(), start.size(), 0) : -1;
+  const ssize_t n =
+      fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? pread(fd, start.data(), start.size(), 0) : -1;
   const int error = errno;
   close(fd);
   if (n < 0) return Unreadable(error);
@@ -148,7 +159,8 @@ void RemoveUnfinished(const std::string& path) {
   fs::directory_iterator at(whole.has_parent_path() ? whole.parent_path() : fs::path("."), error);
   for (const fs::directory_iterator end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (name.compare(0, prefix.size(), prefix) != 0 || !IsUnfinishedSuffix(name.substr(prefix.size()))) continue;
+    if (name.compare(0, prefix.size(), prefix) != 0 || !IsUnfinishedSuffix(name.substr(prefix.size())))
+      continue;
     std::error_code ignored;
     if (fs::is_regular_file(at->symlink_status(ignored))) fs::remove(at->path(), ignored);
   }

@@ -6,7 +6,8 @@
 
 namespace anttracks::trace {
 
-ReadAhead::ReadAhead(std::unique_ptr<TraceReader> reader) : reader_(std::move(reader)), files_(reader_->files()) {
+ReadAhead::ReadAhead(std::unique_ptr<TraceReader> reader)
+    : reader_(std::move(reader)), files_(reader_->files()) {
   Rewind({});
 }
 
@@ -50,7 +51,8 @@ ChunkSource::Item ReadAhead::Next() {
 void ReadAhead::TellCutOff(const Slot& slot) {
   if (slot.last()) return;
   const size_t file = slot.item == Item::kChunk ? slot.chunk.file : slot.damage.file;
-  for (; told_files_ < file; told_files_++) files_[told_files_].truncated_bytes = reader_->files()[told_files_].truncated_bytes;
+  for (; told_files_ < file; told_files_++)
+    files_[told_files_].truncated_bytes = reader_->files()[told_files_].truncated_bytes;
 }
 
 void ReadAhead::Begin() {

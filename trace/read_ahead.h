@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads chunks in a thread of its own, ahead of the one that takes them: while that one rebuilds the heap, the next chunks are
-// read, checked and decompressed.
+// Reads chunks in a thread of its own, ahead of the one that takes them: while that one rebuilds the heap, the
+// next chunks are read, checked and decompressed.
 //
 //     TraceReader --(its thread)--> kSlots items --Next--> who asks
 //

@@ -79,7 +79,8 @@ void TraceReader::Rewind(std::vector<bool> wanted) {
 }
 
 void TraceReader::FindWanted() {
-  for (; current_ < files_.size() && !wanted_[current_]; current_++) bytes_before_file_ += files_[current_].bytes;
+  for (; current_ < files_.size() && !wanted_[current_]; current_++)
+    bytes_before_file_ += files_[current_].bytes;
   offset_ = current_ == files_.size() ? 0 : files_[current_].header_bytes;
 }
 
@@ -94,8 +95,8 @@ TraceReader::Item TraceReader::Broken(uint64_t end, std::string what) {
   return Item::kDamage;
 }
 
-// The current file's bytes from the offset on, a chunk header or more, unless fewer are left. Damage comes in many small
-// pieces: the bytes are not read again for each.
+// The current file's bytes from the offset on, a chunk header or more, unless fewer are left. Damage comes in
+// many small pieces: the bytes are not read again for each.
 std::span<const uint8_t> TraceReader::SearchBlock(uint64_t offset) {
   const bool held = search_file_ == current_ && offset >= search_offset_ &&
                     offset + kChunkHeaderBytes <= search_offset_ + search_.size();

@@ -5,8 +5,8 @@
 // chunk is reported and skipped; after a damaged header the next one is searched.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
-// Memory: at most one chunk, stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file says. Time: a few times the file's
-// size, however many of its bytes are damaged.
+// Memory: at most one chunk, stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file
+// says. Time: a few times the file's size, however many of its bytes are damaged.
 #pragma once
 
 #include <array>
@@ -36,7 +36,9 @@ class TraceReader final : public ChunkSource {
   const Damage& damage() const override { return damage_; }
   const Status& error() const override { return error_; }
   // Gives the memory in which the chunk's payload is away, and takes another one for what follows.
-  void SwapPayload(std::vector<uint8_t>* other) { other->swap(chunk_.payload.data() == raw_.data() ? raw_ : stored_); }
+  void SwapPayload(std::vector<uint8_t>* other) {
+    other->swap(chunk_.payload.data() == raw_.data() ? raw_ : stored_);
+  }
 
   void Rewind(std::vector<bool> wanted = {}) override;
 

@@ -20,7 +20,8 @@ struct SampleEvent {
 class SampleEncoder {
  public:
   // Samples of a segment have one interval and consecutive numbers; time never goes back.
-  void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t site_class, uint64_t words) {
+  void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t site_class,
+              uint64_t words) {
     if (payload_.empty()) {
       payload_.Uv(interval);
       payload_.Uv(number);

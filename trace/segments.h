@@ -58,12 +58,14 @@ inline constexpr std::array<SegmentInfo, 20> kSegments = {{
 constexpr const SegmentInfo& InfoOf(uint8_t kind) { return kSegments[kind < kSegments.size() ? kind : 0]; }
 constexpr const SegmentInfo& InfoOf(SegmentKind kind) { return InfoOf(static_cast<uint8_t>(kind)); }
 
-static_assert([] {
-  for (size_t i = 0; i < kSegments.size(); i++) {
-    if (static_cast<size_t>(kSegments[i].kind) != i) return false;
-  }
-  return true;
-}(), "the table is in the order of the kinds");
+static_assert(
+    [] {
+      for (size_t i = 0; i < kSegments.size(); i++) {
+        if (static_cast<size_t>(kSegments[i].kind) != i) return false;
+      }
+      return true;
+    }(),
+    "the table is in the order of the kinds");
 
 struct SegmentHead {
   uint8_t kind = 0;

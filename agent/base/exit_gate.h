@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps collections away from the end of the process. Native code's exit() destroys the JVM's own objects while its
-// threads go on: a collection that touches them then crashes (HotSpot 17 and 25, Parallel and Serial; also without an
-// agent). The end of a trace takes its time within exit(), which must not make that likelier; and it gets a processor
-// when threads stop for a collection, so that exit() would go on just when one begins.
+// Keeps collections away from the end of the process. Native code's exit() destroys the JVM's own objects while
+// its threads go on: a collection that touches them then crashes (HotSpot 17 and 25, Parallel and Serial; also
+// without an agent). The end of a trace takes its time within exit(), which must not make that likelier; and it
+// gets a processor when threads stop for a collection, so that exit() would go on just when one begins.
 //
 // Thread safety: full.
 #pragma once
@@ -26,8 +26,8 @@ class ExitGate {
   // The VM thread, at a collection's begin and end.
   void CollectionBegins();
   void CollectionEnds();
-  // The thread that exits, last. Waits for the VM thread to be where a collection begins or has ended, and makes it stay
-  // there until the process is gone. Past the limits everything goes on as if there were no gate.
+  // The thread that exits, last. Waits for the VM thread to be where a collection begins or has ended, and
+  // makes it stay there until the process is gone. Past the limits everything goes on as if there were no gate.
   void ProcessExits(const Limits& limits);
 
  private:

@@ -15,8 +15,8 @@ struct Known {
 };
 
 constexpr Known kKnown[] = {
-    {"attach", Command::kAttach, true}, {"start", Command::kStart, true},   {"stop", Command::kStop},
-    {"rotate", Command::kRotate},       {"set", Command::kSet, true},       {"status", Command::kStatus},
+    {"attach", Command::kAttach, true},  {"start", Command::kStart, true}, {"stop", Command::kStop},
+    {"rotate", Command::kRotate},        {"set", Command::kSet, true},     {"status", Command::kStatus},
     {"dump-stats", Command::kDumpStats},
 };
 

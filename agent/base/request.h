@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that attached asks of the agent (`anttracks attach` and `ctl`): the option text of a load of the
-// library that begins with "request=".
+// What a process that attached asks of the agent (`anttracks attach` and `ctl`): the option text of a load of
+// the library that begins with "request=".
 //
 //     request=COMMAND[,reply=PATH][,OPTIONS of a trace]
 //

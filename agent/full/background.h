@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent does in a thread of its own that the VM knows: the walk of the old space after a sync point's
-// collection or an attach, and collections on request. There is one such thread; it is made for traces that rotate and for
-// those that are attached.
+// collection or an attach, and collections on request. There is one such thread; it is made for traces that
+// rotate and for those that are attached.
 //
 //     Loop (the thread) <-- Start(task), RequestCollection, Stop
 //

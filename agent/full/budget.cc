@@ -32,7 +32,8 @@ void Budget::Adjust(const Costs& costs) {
   }
   const auto scaled = static_cast<double>(costs.scaled_ns - sums_.last.scaled_ns);
   const auto fixed = static_cast<double>(costs.fixed_ns - sums_.last.fixed_ns);
-  const double rest = std::max(0.0, static_cast<double>(costs.process_ns - sums_.last.process_ns) - scaled - fixed);
+  const double rest =
+      std::max(0.0, static_cast<double>(costs.process_ns - sums_.last.process_ns) - scaled - fixed);
   sums_.last = costs;
   sums_.scaled = kMemory * sums_.scaled + scaled;
   sums_.fixed = kMemory * sums_.fixed + fixed;
@@ -42,7 +43,8 @@ void Budget::Adjust(const Costs& costs) {
   sums_.overspent = std::max(0.0, sums_.overspent + scaled + fixed - kAim * part * rest);
   if (sums_.all_rest > 0) spent_percent_.store(100 * sums_.all_own / sums_.all_rest, std::memory_order_relaxed);
   const double allowed = kAim * part * sums_.rest - sums_.fixed - kPayBack * sums_.overspent;
-  const double factor = sums_.scaled > 0 ? std::clamp(allowed / sums_.scaled, kFastestFall, kFastestRise) : kFastestRise;
+  const double factor =
+      sums_.scaled > 0 ? std::clamp(allowed / sums_.scaled, kFastestFall, kFastestRise) : kFastestRise;
   const double next = std::clamp(share() * factor, double{kLeastShare}, double{trace::kWholeShare});
   share_.store(static_cast<uint32_t>(next), std::memory_order_relaxed);
 }

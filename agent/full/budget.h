@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many of the TLAB stretches are read, so that tracing takes no more than its share of the processors' time.
+// How many of the TLAB stretches are read, so that tracing takes no more than its share of the processors'
+// time.
 //
-// A stretch is read by chance, with a probability that does not depend on what is in it. The probability, the share, follows from what
-// tracing has cost so far: what grows with the share (reading, compressing, writing) gets what the budget leaves beside what does
-// not (moves, reports of stretches). What was spent beyond the budget is saved later, so that the promise is one for the whole run.
+// A stretch is read by chance, with a probability that does not depend on what is in it. The probability, the
+// share, follows from what tracing has cost so far: what grows with the share (reading, compressing, writing)
+// gets what the budget leaves beside what does not (moves, reports of stretches). What was spent beyond the
+// budget is saved later, so that the promise is one for the whole run.
 //
-// Thread safety: share, percent and Choose by any thread; SetPercent and Fix by one at a time, Adjust by the writer.
-// Units: shares in parts of kWholeShare; times are ns of CPU time since the process began.
+// Thread safety: share, percent and Choose by any thread; SetPercent and Fix by one at a time, Adjust by the
+// writer. Units: shares in parts of kWholeShare; times are ns of CPU time since the process began.
 #pragma once
 
 #include <atomic>

@@ -8,8 +8,9 @@
 namespace anttracks::core {
 namespace {
 
-// What the VM orders and ThreadSanitizer cannot see: a collection comes after what threads have done until its safepoint, and they
-// go on after its end; what is said of one worker is said in turn. One thread's callback is not ordered after another one's.
+// What the VM orders and ThreadSanitizer cannot see: a collection comes after what threads have done until its
+// safepoint, and they go on after its end; what is said of one worker is said in turn. One thread's callback is
+// not ordered after another one's.
 #ifdef __SANITIZE_THREAD__
 constexpr size_t kWorkers = 32;
 char* Place(Session& session, size_t number) { return reinterpret_cast<char*>(&session) + 8 * number; }
@@ -19,8 +20,12 @@ void BeginOfCollection(Session& session) {
 }
 void EndOfCollection(Session& session) { __tsan_release(Place(session, 1)); }
 void BeginOfThreadsCallback(Session& session) { __tsan_acquire(Place(session, 1)); }
-void BeginOfWorkersCallback(Session& session, uint32_t worker) { __tsan_acquire(Place(session, 2 + worker % kWorkers)); }
-void EndOfWorkersCallback(Session& session, uint32_t worker) { __tsan_release(Place(session, 2 + worker % kWorkers)); }
+void BeginOfWorkersCallback(Session& session, uint32_t worker) {
+  __tsan_acquire(Place(session, 2 + worker % kWorkers));
+}
+void EndOfWorkersCallback(Session& session, uint32_t worker) {
+  __tsan_release(Place(session, 2 + worker % kWorkers));
+}
 static_assert(sizeof(Session) > 8 * (kWorkers + 2));
 #else
 void EndOfThreadsCallback(Session&) {}
@@ -70,7 +75,8 @@ void SyncObjects(void* context, uint32_t space, const uint64_t* addresses, uint3
 void SyncEnd(void* context) noexcept {
   IfActive(context, [](Session& s) { s.sync_points().FirstEdenEnd(); });
 }
-void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint) noexcept {
+void Tlab(void* context, void* thread, void** slot, uint64_t start, uint64_t top,
+          int32_t at_safepoint) noexcept {
   Session& session = *static_cast<Session*>(context);
   if (!session.failure().active()) return;
   const Moment moment = at_safepoint != 0 ? Moment::kSafepoint : Moment::kRunning;
@@ -87,8 +93,8 @@ void ThreadExit(void* context, void* thread, void** slot) noexcept {
   if (*slot == nullptr) return;
   InThread(context, [&](Session& s) { s.mutators().ThreadExit(thread, slot); });
 }
-// At the return objects move. If all went well nobody is where they do; if not, and when tracing is off, the agent has
-// to leave the whole heap.
+// At the return objects move. If all went well nobody is where they do; if not, and when tracing is off, the
+// agent has to leave the whole heap.
 void GcBegin(void* context, const AntTracksGC* gc) noexcept {
   Session& session = *static_cast<Session*>(context);
   BeginOfCollection(session);

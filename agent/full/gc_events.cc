@@ -45,8 +45,9 @@ void GcEvents::Moves(uint32_t number, std::span<const AntTracksMove> moves) {
     if (!worker.moves.Room(outlet_.queue, number, &wait_)) [[unlikely]]
       return;
     uint8_t*& out = worker.moves.out();
-    out = worker.moves.encoder.Move(out, move.from / trace::kWordBytes, (move.to & ~kOldBit) / trace::kWordBytes,
-                                    (move.to & kOldBit) != 0, move.words);
+    out =
+        worker.moves.encoder.Move(out, move.from / trace::kWordBytes, (move.to & ~kOldBit) / trace::kWordBytes,
+                                  (move.to & kOldBit) != 0, move.words);
   }
   worker.move_count.Add(moves.size());
   if (reckons) worker.hook_ns.Add(Clock::Monotonic() - begin);
@@ -64,13 +65,15 @@ void GcEvents::Slides(uint32_t number, std::span<const AntTracksSlide> slides) {
     if (!worker.slides.Room(outlet_.queue, number, &wait_)) [[unlikely]]
       return;
     uint8_t*& out = worker.slides.out();
-    out = worker.slides.encoder.Slide(out, slide.from / trace::kWordBytes, slide.to / trace::kWordBytes, slide.words);
+    out = worker.slides.encoder.Slide(out, slide.from / trace::kWordBytes, slide.to / trace::kWordBytes,
+                                      slide.words);
   }
   worker.slide_count.Add(slides.size());
 }
 
-// An object that a collection has copied, or left where it is, out of a stretch that was skipped. Its header is that of the
-// copy; but G1 counts in the length of the copy of an array what it has scanned of it, and leaves that of the original alone.
+// An object that a collection has copied, or left where it is, out of a stretch that was skipped. Its header is
+// that of the copy; but G1 counts in the length of the copy of an array what it has scanned of it, and leaves
+// that of the original alone.
 bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
   Worker& worker = workers_[number];
   if (!worker.found.Room(outlet_.queue, number, &wait_)) return false;
@@ -82,13 +85,13 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
     header.words = header.site_class.layout.array_words(header.length, vm_.object_alignment);
   }
   if (header.words != move.words) {
-    outlet_.failure.Fail(
-        fmt::format("internal error: object found at {:#x} has {} words instead of {}", move.from, header.words, move.words));
+    outlet_.failure.Fail(fmt::format("internal error: object found at {:#x} has {} words instead of {}",
+                                     move.from, header.words, move.words));
     return false;
   }
   uint8_t*& out = worker.found.out();
-  out = worker.found.encoder.Found(out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, old, move.words,
-                                   header.site_class.id, header.length);
+  out = worker.found.encoder.Found(out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, old,
+                                   move.words, header.site_class.id, header.length);
   worker.found_count.Add(1);
   return true;
 }
@@ -112,12 +115,13 @@ void GcEvents::Fillers(uint32_t number, std::span<const AntTracksFiller> fillers
     if (!worker.fillers.Room(outlet_.queue, number, &wait_)) return;
     if (!reader_.ReadHeader(filler.address, &header)) return;
     if (header.words != filler.words) {
-      outlet_.failure.Fail(fmt::format("internal error: filler at {:#x} has {} words instead of {}", filler.address,
-                                       header.words, filler.words));
+      outlet_.failure.Fail(fmt::format("internal error: filler at {:#x} has {} words instead of {}",
+                                       filler.address, header.words, filler.words));
       return;
     }
     uint8_t*& out = worker.fillers.out();
-    out = worker.fillers.encoder.Filler(out, filler.address / trace::kWordBytes, header.site_class.id, header.length, header.words);
+    out = worker.fillers.encoder.Filler(out, filler.address / trace::kWordBytes, header.site_class.id,
+                                        header.length, header.words);
   }
   worker.filler_count.Add(fillers.size());
 }

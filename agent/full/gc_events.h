@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GC workers report of a collection: objects that move, stay, or are found in what was skipped, and fillers. Each worker
-// has a stream of each.
+// What GC workers report of a collection: objects that move, stay, or are found in what was skipped, and
+// fillers. Each worker has a stream of each.
 //
-// Thread safety: Moves, Slides and Fillers by GC workers, each with its own number; the rest in the VM thread when none runs,
-// counts by any. Ownership: owns the streams; borrows the rest.
+// Thread safety: Moves, Slides and Fillers by GC workers, each with its own number; the rest in the VM thread
+// when none runs, counts by any. Ownership: owns the streams; borrows the rest.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct GcCounts {
 
 class GcEvents {
  public:
-  GcEvents(const AntTracksVM& vm, ObjectReader& reader, const Budget& budget, const Skipped& skipped, const Outlet& outlet)
+  GcEvents(const AntTracksVM& vm, ObjectReader& reader, const Budget& budget, const Skipped& skipped,
+           const Outlet& outlet)
       : vm_(vm), reader_(reader), budget_(budget), skipped_(skipped), outlet_(outlet) {}
   ~GcEvents();
   GcEvents(const GcEvents&) = delete;

@@ -19,8 +19,8 @@ double WaitedOfThisThread() {
 
 }  // namespace
 
-Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
-                   const Config& config)
+Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
+                   const Outlet& outlet, const Config& config)
     : definitions_(definitions),
       reader_(reader),
       budget_(budget),
@@ -29,7 +29,8 @@ Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget&
       report_limit_(config.report_limit),
       walker_count_(config.walkers),
       walkers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
-               [this] { return outlet_.queue.fill() < 1; }, config.walker_waited ? config.walker_waited : &WaitedOfThisThread) {}
+               [this] { return outlet_.queue.fill() < 1; },
+               config.walker_waited ? config.walker_waited : &WaitedOfThisThread) {}
 
 Mutators::~Mutators() {
   walkers_.Stop();
@@ -69,8 +70,8 @@ void Mutators::WriteOutside(ThreadState& state, uint64_t address, const Header& 
   uint32_t lengths[2];
   Columns columns{&id, lengths};
   columns.Put(header.site_class.id, header.length, header.has_length);
-  WriteRun(state, {address, address + header.words * trace::kWordBytes}, trace::How::kOutside, 0, {&id, 1}, {lengths, columns.lengths},
-           mode);
+  WriteRun(state, {address, address + header.words * trace::kWordBytes}, trace::How::kOutside, 0, {&id, 1},
+           {lengths, columns.lengths}, mode);
   state.counts.outside.Add(1);
 }
 
@@ -91,17 +92,20 @@ bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, Loo
 }
 
 // The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
-bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode) {
+bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch,
+                         PushMode mode) {
   Stretch block[kLanes];
   block[0] = {stretch->start, stretch->start + kMostOfRun};
   if (!reader_.ReadStretches(state.site_classes, block, scratch, Lookup::kAskVm)) return false;
   block[0].top = scratch.ends[0];
-  WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(), mode);
+  WriteRun(state, block[0], batch.how, batch.share, scratch.lanes[0].id_span(), scratch.lanes[0].length_span(),
+           mode);
   stretch->start = block[0].top;
   return true;
 }
 
-// Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has failed.
+// Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has
+// failed.
 bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup) {
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
@@ -110,7 +114,8 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
   std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
   bool read = true;
   for (Stretch& stretch : stretches) {  // none that walkers have is so long
-    while (read && stretch.start + kMostOfRun < stretch.top) read = ReadBlock(state, batch, &stretch, *scratch, mode);
+    while (read && stretch.start + kMostOfRun < stretch.top)
+      read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
   read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, lookup) &&
          ReadOutside(batch, &outside, lookup);
@@ -119,9 +124,11 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
       outlet_.failure.Fail("internal error: the objects of a TLAB do not end where it ends");
       break;
     }
-    WriteRun(state, stretches[i], batch.how, batch.share, scratch->lanes[i].id_span(), scratch->lanes[i].length_span(), mode);
+    WriteRun(state, stretches[i], batch.how, batch.share, scratch->lanes[i].id_span(),
+             scratch->lanes[i].length_span(), mode);
   }
-  for (size_t i = 0; read && i < batch.outside.size(); i++) WriteOutside(state, batch.outside[i], outside[i], mode);
+  for (size_t i = 0; read && i < batch.outside.size(); i++)
+    WriteOutside(state, batch.outside[i], outside[i], mode);
   {
     const std::lock_guard lock(scratch_mutex_);
     scratch_.push_back(std::move(scratch));
@@ -160,8 +167,8 @@ void Mutators::HandBatch(ThreadState& state) {
   }
 }
 
-// Read when there are as many as can be read side by side, or when all threads together keep more than a pause may have to
-// read: until the next collection they stay where they are.
+// Read when there are as many as can be read side by side, or when all threads together keep more than a pause
+// may have to read: until the next collection they stay where they are.
 void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Moment moment) {
   if (start == top) return;
   ThreadState* const known = State(thread, slot);
@@ -306,7 +313,8 @@ void Mutators::LastWords(ThreadState& state, void* thread) {
   trace::ByteBuffer last;
   const bool copied = Staging::Copy(state.stream, trace::SegmentKind::kAlloc, state.id, &last);
   if (!copied && state.stream.open()) {
-    (void)state.stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, PushMode::kBounded, &state.wait);
+    (void)state.stream.Close(outlet_.queue, trace::SegmentKind::kAlloc, state.id, PushMode::kBounded,
+                             &state.wait);
   }
   trace::AppendThreadEnd(&last, state.id);
   (void)outlet_.queue.PushSegments(last.span(), PushMode::kBounded, ChunkAfter::kGoesOn, &state.wait);

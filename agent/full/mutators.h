@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What application threads report: stretches of their TLABs, objects outside, their end. A thread's stretches are read when
-// there are some, by the thread itself or by walkers, and written to the thread's stream.
+// What application threads report: stretches of their TLABs, objects outside, their end. A thread's stretches
+// are read when there are some, by the thread itself or by walkers, and written to the thread's stream.
 //
-// Thread safety: Alloc, Object and ThreadExit in application threads, each with its own state; WalkAll, HandOverAll and
-// ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest in any. The registry has a mutex, which is
-// never held while anything waits. Ownership: owns the states, which the VM's slots point to; borrows the rest.
+// Thread safety: Alloc, Object and ThreadExit in application threads, each with its own state; WalkAll,
+// HandOverAll and ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest in any.
+// The registry has a mutex, which is never held while anything waits. Ownership: owns the states, which the
+// VM's slots point to; borrows the rest.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,11 @@
 #include <vector>
 
 #include "agent/full/budget.h"
-#include "agent/full/walkers.h"
 #include "agent/full/skipped.h"
 #include "agent/full/thread_state.h"
-#include "agent/heap/object_reader.h"
+#include "agent/full/walkers.h"
 #include "agent/heap/definitions.h"
+#include "agent/heap/object_reader.h"
 #include "agent/stream/outlet.h"
 
 namespace anttracks::core {
@@ -38,8 +39,8 @@ class Mutators {
     Walkers::Waited walker_waited = {};  // for tests
   };
 
-  Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped, const Outlet& outlet,
-           const Config& config);
+  Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
+           const Outlet& outlet, const Config& config);
   ~Mutators();
   Mutators(const Mutators&) = delete;
 
@@ -76,8 +77,8 @@ class Mutators {
   void LastWords(ThreadState& state, void* thread);
 
   bool RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode);
-  void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share, std::span<const uint16_t> ids,
-                std::span<const uint32_t> lengths, PushMode mode);
+  void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share,
+                std::span<const uint16_t> ids, std::span<const uint32_t> lengths, PushMode mode);
   void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
   bool ReadOutside(const Batch& batch, std::vector<Header>* headers, Lookup lookup);
   bool ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode);

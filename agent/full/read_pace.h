@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast objects are read, as measured while the program runs: what may wait to be read until a collection's pause is
-// bounded in time, not in bytes. Where objects are small a megabyte takes ten times as long as where they are large.
+// How fast objects are read, as measured while the program runs: what may wait to be read until a collection's
+// pause is bounded in time, not in bytes. Where objects are small a megabyte takes ten times as long as where
+// they are large.
 //
 // Thread safety: full; of two measurements at the same moment one may be lost.
 #pragma once
@@ -13,8 +14,8 @@ namespace anttracks::core {
 
 class ReadPace {
  public:
-  // What the pause may have to read of what threads have kept, and of what was given to walkers. In the pause it takes
-  // somewhat longer than measured: it is read by one thread, from another processor's cache.
+  // What the pause may have to read of what threads have kept, and of what was given to walkers. In the pause
+  // it takes somewhat longer than measured: it is read by one thread, from another processor's cache.
   static constexpr uint64_t kMostKeptNs = 300'000, kMostGivenNs = 200'000;
 
   // So many bytes of the heap were read in that processor time.

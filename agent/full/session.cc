@@ -25,7 +25,8 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       budget_percent_(config.budget_percent),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
       sync_points_(vm, reader_, outlet_, {config.first_sight_limit, config.most_in_pause}),
-      mutators_(definitions_, reader_, budget_, skipped_, outlet_, {config.report_limit, config.walkers, config.walker_waited}) {
+      mutators_(definitions_, reader_, budget_, skipped_, outlet_,
+                {config.report_limit, config.walkers, config.walker_waited}) {
   budget_.Fix(config.share);
 }
 
@@ -126,8 +127,8 @@ void Session::ClassUnload(uint64_t klass) {
   outlet_.PushFrame(segment);
 }
 
-// No application thread is in a callback, the workers' last events are here, and classes are unloaded only by collections
-// that have ended the walk of the background thread and what walkers had been given.
+// No application thread is in a callback, the workers' last events are here, and classes are unloaded only by
+// collections that have ended the walk of the background thread and what walkers had been given.
 void Session::ForgetSiteClasses() {
   classes_unloaded_ = false;
   mutators_.ForgetSiteClasses();
@@ -145,7 +146,8 @@ Budget::Costs Session::CostsSoFar() const {
   AllocCounts alloc;
   mutators_.AddCounts(&alloc);
   return {.process_ns = Clock::ProcessCpu(),
-          .scaled_ns = alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
+          .scaled_ns =
+              alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
           .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs};
 }
 

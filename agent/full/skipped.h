@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretches that are not read: with a budget, or a share. What lives in them is found by the young collection that moves it;
-// before a collection that has to know all objects they are read after all.
+// Stretches that are not read: with a budget, or a share. What lives in them is found by the young collection
+// that moves it; before a collection that has to know all objects they are read after all.
 //
 // Thread safety: may_skip, Mark and Contains full; the rest at a safepoint. Ownership: owns the map.
 #pragma once
@@ -27,7 +27,9 @@ class Skipped {
   // It was read after all.
   void Clear(const Stretch& stretch) { map_.Clear(stretch); }
   // Those are not read by the time a collection begins.
-  void Stand(const std::vector<Stretch>& stretches) { standing_.insert(standing_.end(), stretches.begin(), stretches.end()); }
+  void Stand(const std::vector<Stretch>& stretches) {
+    standing_.insert(standing_.end(), stretches.begin(), stretches.end());
+  }
   // In a collection.
   bool any_stand() const { return !standing_.empty(); }
   bool Contains(uint64_t address) const { return map_.Contains(address); }

@@ -12,8 +12,8 @@ SkippedMap::~SkippedMap() {
 bool SkippedMap::Make(uint64_t start, uint64_t end) {
   constexpr uint64_t kBytesPerWord = 64 * kBytesPerBit;
   const uint64_t words = (end - start + kBytesPerWord - 1) / kBytesPerWord;
-  void* const memory =
-      mmap(nullptr, words * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, words * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   start_ = start;
   bits_ = words * 64;
@@ -39,7 +39,8 @@ void SkippedMap::Mark(const Stretch& stretch) {
 }
 
 void SkippedMap::Clear(const Stretch& stretch) {
-  Fill(stretch, 0, [](std::atomic<uint64_t>& word, uint64_t mask) { word.fetch_and(~mask, std::memory_order_relaxed); });
+  Fill(stretch, 0,
+       [](std::atomic<uint64_t>& word, uint64_t mask) { word.fetch_and(~mask, std::memory_order_relaxed); });
 }
 
 }  // namespace anttracks::core

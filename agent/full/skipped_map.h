@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which places of the heap lie in stretches that were skipped: asked for each object that a young collection moves.
+// Which places of the heap lie in stretches that were skipped: asked for each object that a young collection
+// moves.
 //
-// A bit for every 16 bytes of the reserved heap, in memory that the system gives when it is touched. No two objects begin in the
-// same 16 bytes, so that the bit of an object's first byte says it for objects at the edges of a stretch, too.
+// A bit for every 16 bytes of the reserved heap, in memory that the system gives when it is touched. No two
+// objects begin in the same 16 bytes, so that the bit of an object's first byte says it for objects at the
+// edges of a stretch, too.
 //
-// Thread safety: Mark by many threads at a time, of disjoint stretches; Contains and Clear only while no thread marks (at a
-// safepoint). Ownership: owns its memory. Units: bytes, addresses as numbers; stretches are half open.
+// Thread safety: Mark by many threads at a time, of disjoint stretches; Contains and Clear only while no thread
+// marks (at a safepoint). Ownership: owns its memory. Units: bytes, addresses as numbers; stretches are half
+// open.
 #pragma once
 
 #include <atomic>
@@ -21,7 +24,8 @@ class SkippedMap {
   ~SkippedMap();
   SkippedMap(const SkippedMap&) = delete;
 
-  // For the reserved heap [start, end); once. False: the system has no address space for it, and nothing can be skipped.
+  // For the reserved heap [start, end); once. False: the system has no address space for it, and nothing can be
+  // skipped.
   bool Make(uint64_t start, uint64_t end);
   bool made() const { return words_ != nullptr; }
 

@@ -14,7 +14,8 @@ uint64_t Words(const AntTracksSpace& space) { return (space.top - space.bottom) 
 
 }  // namespace
 
-void SpaceLister::Begin(std::span<const AntTracksSpace> spaces, PushMode mode, std::chrono::milliseconds limit) {
+void SpaceLister::Begin(std::span<const AntTracksSpace> spaces, PushMode mode,
+                        std::chrono::milliseconds limit) {
   spaces_.assign(spaces.begin(), spaces.end());
   mode_ = mode;
   wait_.Refill(limit);

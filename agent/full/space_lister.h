@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes SYNC_OBJECTS: the objects of a sync point's spaces, space by space.
 //
-// Spaces are read in bulk, as objects lie in them one behind the other (ICPE'16, section 3.3); with G1 the VM tells where in
-// them objects are. Objects that the VM hands over one by one can be listed, too.
+// Spaces are read in bulk, as objects lie in them one behind the other (ICPE'16, section 3.3); with G1 the VM
+// tells where in them objects are. Objects that the VM hands over one by one can be listed, too.
 //
-// Thread safety: none, it belongs to one thread at a time; EstimatedBytes may be called by any. Ownership: owns what is
-// written until it is queued; borrows the rest. Units: bytes unless a name says words.
+// Thread safety: none, it belongs to one thread at a time; EstimatedBytes may be called by any. Ownership: owns
+// what is written until it is queued; borrows the rest. Units: bytes unless a name says words.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "agent/heap/site_class_table.h"
 #include "agent/heap/object_reader.h"
+#include "agent/heap/site_class_table.h"
 #include "agent/stream/outlet.h"
 #include "agent/stream/segment_stream.h"
 #include "agent/stream/wait_budget.h"
@@ -25,11 +25,13 @@ namespace anttracks::core {
 
 class SpaceLister {
  public:
-  SpaceLister(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet) : vm_(vm), reader_(reader), outlet_(outlet) {}
+  SpaceLister(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet)
+      : vm_(vm), reader_(reader), outlet_(outlet) {}
   ~SpaceLister() { Release(); }
   SpaceLister(const SpaceLister&) = delete;
 
-  // A sync point of these spaces. mode: what happens when the queue is full; limit: how long it may be waited for in all.
+  // A sync point of these spaces. mode: what happens when the queue is full; limit: how long it may be waited
+  // for in all.
   void Begin(std::span<const AntTracksSpace> spaces, PushMode mode, std::chrono::milliseconds limit);
   const std::vector<AntTracksSpace>& spaces() const { return spaces_; }
 
@@ -60,7 +62,8 @@ class SpaceLister {
 
   uint64_t ListOne(uint32_t space, uint64_t address);
   bool WriteListed(uint32_t space);
-  bool WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids, std::span<const uint32_t> lengths);
+  bool WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
+                std::span<const uint32_t> lengths);
   uint64_t ListBlock(uint32_t space, const Stretch& run);
   uint64_t ListArchive(uint32_t space, const Stretch& run);
   bool IsArchive(uint32_t space) const;

@@ -22,7 +22,8 @@ std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
   std::vector<trace::Space> words;
   for (const AntTracksSpace& space : spaces) {
     words.push_back({static_cast<trace::SpaceKind>(space.kind), static_cast<trace::Collected>(space.collected),
-                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes, space.end / trace::kWordBytes});
+                     space.bottom / trace::kWordBytes, space.top / trace::kWordBytes,
+                     space.end / trace::kWordBytes});
   }
   return words;
 }
@@ -128,12 +129,13 @@ void SyncPoints::Abandon(std::string_view reason) {
   due_.store(true);
 }
 
-// Waits while the queue is rather full. Of the first one not for ever: somebody waits for it, and must hear that it cannot be
-// written.
+// Waits while the queue is rather full. Of the first one not for ever: somebody waits for it, and must hear
+// that it cannot be written.
 void SyncPoints::Pace() {
   if (impatient_) return;
   const auto begin = std::chrono::steady_clock::now();
-  while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() && outlet_.queue.fill() > kFillForWalk) {
+  while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() &&
+         outlet_.queue.fill() > kFillForWalk) {
     impatient_ = first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sight_limit;
     if (impatient_) return;
     std::this_thread::sleep_for(kPause);
@@ -170,8 +172,8 @@ void SyncPoints::ListInPause() {
   young&& ListSpaces(Part::kRest, Where::kInPause) ? Complete() : Lose();
 }
 
-// A collection that waits for the young spaces goes on when they are listed, or when this is over: then it sees by open_ what
-// has become of the sync point.
+// A collection that waits for the young spaces goes on when they are listed, or when this is over: then it sees
+// by open_ what has become of the sync point.
 void SyncPoints::ListInBackground() {
   outlet_.failure.Guard([this] {
     bool whole = young_done_.load() || ListSpaces(Part::kYoung, Where::kBesideProgram);
@@ -196,9 +198,9 @@ void SyncPoints::CollectionBegins(uint32_t gc_kind) {
   } else {
     Finish();
   }
-  // Nothing of a collection may come between the objects of a sync point. One is open without a walk when tracing is about to
-  // end and threads that are still ahead of that collect. busy() is asked first: a walk that ends between the two questions has
-  // closed its sync point.
+  // Nothing of a collection may come between the objects of a sync point. One is open without a walk when
+  // tracing is about to end and threads that are still ahead of that collect. busy() is asked first: a walk
+  // that ends between the two questions has closed its sync point.
   if (!background_.busy() && open_.load()) Abandon("tracing is ending");
   pause_ns_.Add(Clock::Monotonic() - begin);
 }
@@ -222,7 +224,8 @@ void SyncPoints::FinishYoung() {
   hurry_.compare_exchange_strong(young, Hurry::kNot);
 }
 
-// Before a collection takes old regions, or classes are unloaded; of the first one before any but a young collection.
+// Before a collection takes old regions, or classes are unloaded; of the first one before any but a young
+// collection.
 void SyncPoints::Finish() {
   if (!background_.busy()) return;
   if (background_.Withdraw()) return ListInPause();

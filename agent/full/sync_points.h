@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sync points: the heap as it stands, object for object. The first one is of the moment when tracing starts, those of a
-// rotation follow a collection. What is in the young spaces is listed first, then the rest, by the agent's thread, while the
-// program runs: nothing in them moves before the next collection.
+// Sync points: the heap as it stands, object for object. The first one is of the moment when tracing starts,
+// those of a rotation follow a collection. What is in the young spaces is listed first, then the rest, by the
+// agent's thread, while the program runs: nothing in them moves before the next collection.
 //
 //     none --First, Begin--> open, listed in the background --all listed--> none, SYNC_END
 //              young collection: waits for the young spaces |
 //              mixed, remark (and full, of the first one):  |
 //                                           waits for all   |
-//              full collection, the end of tracing (not of the first one), a full queue --> none, SYNC_ABANDONED, due again
+//              full collection, the end of tracing (not of the first one), a full queue --> none,
+//              SYNC_ABANDONED, due again
 //
-// The first one is never abandoned: what cannot be written then fails the session, as a heap that is known in part only is
-// worth nothing. Of it the VM lists eden, which has fillers between the objects; a collection leaves eden empty.
+// The first one is never abandoned: what cannot be written then fails the session, as a heap that is known in
+// part only is worth nothing. Of it the VM lists eden, which has fillers between the objects; a collection
+// leaves eden empty.
 //
-// Thread safety: First*, Begin, Collection* in the VM thread at a safepoint; the rest says so. Ownership: borrows what it is
-// made with, owns the background's tasks.
+// Thread safety: First*, Begin, Collection* in the VM thread at a safepoint; the rest says so. Ownership:
+// borrows what it is made with, owns the background's tasks.
 #pragma once
 
 #include <atomic>
@@ -52,8 +54,8 @@ class SyncPoints {
   // Until the first one is over; in no thread of the VM that is in VM state. False: it was not after that time.
   bool WaitForFirst(std::chrono::milliseconds limit) const;
 
-  // Whether one may follow a collection of the kind. stayed: a young one left objects where they were; dead ones lie between
-  // them.
+  // Whether one may follow a collection of the kind. stayed: a young one left objects where they were; dead
+  // ones lie between them.
   bool MayFollow(uint32_t gc_kind, bool stayed) const;
   // At the end of a collection.
   void Begin(std::span<const AntTracksSpace> spaces);
@@ -105,16 +107,16 @@ class SyncPoints {
   const Config config_;
   Background background_;
 
-  // Belongs to the VM thread during a pause, then to the background thread until it is idle again; the atomics are what the
-  // two say to each other.
+  // Belongs to the VM thread during a pause, then to the background thread until it is idle again; the atomics
+  // are what the two say to each other.
   SpaceLister lister_;
-  bool impatient_ = false;               // waits no more for a queue that is less full
-  std::atomic<bool> stop_{false};        // the walk shall end
+  bool impatient_ = false;         // waits no more for a queue that is less full
+  std::atomic<bool> stop_{false};  // the walk shall end
   std::atomic<Hurry> hurry_{Hurry::kNot};
-  std::atomic<bool> young_done_{true};   // the young spaces are listed
-  std::atomic<bool> open_{false};        // it was begun, and neither completed nor abandoned
+  std::atomic<bool> young_done_{true};  // the young spaces are listed
+  std::atomic<bool> open_{false};       // it was begun, and neither completed nor abandoned
   std::atomic<bool> due_{false};
-  std::atomic<bool> first_{false};       // not of a rotation
+  std::atomic<bool> first_{false};  // not of a rotation
 
   // Of the VM thread.
   bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the agent keeps for a thread of the VM: its stream of objects, and what it has not read yet.
 //
-// Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a safepoint.
-// The stream belongs to whoever Walkers gave it to. prev and next belong to Mutators' registry and its mutex.
-// Ownership: Mutators owns the state.
+// Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a
+// safepoint. The stream belongs to whoever Walkers gave it to. prev and next belong to Mutators' registry and
+// its mutex. Ownership: Mutators owns the state.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ struct alignas(64) ThreadState {
   RunStream stream;
   uint32_t id;
   uint32_t share = 0;  // of the open segment
-  AllocCounts counts;       // tlabs is the thread's own
+  AllocCounts counts;  // tlabs is the thread's own
   SiteClassCache site_classes;
 
   // The thread's own.
   WaitBudget wait;  // of the report that is under way
-  Batch batch;  // reported, neither read nor given to a walker
+  Batch batch;      // reported, neither read nor given to a walker
   ReadQueue unread;
   std::vector<Stretch> skipped;  // since the last collection
   uint32_t random;               // never 0

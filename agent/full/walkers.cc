@@ -75,8 +75,8 @@ void Walkers::Run() {
   }
 }
 
-// What is given and not read yet its thread finds with the next batch, or a collection does. Each rest that follows
-// another one is longer.
+// What is given and not read yet its thread finds with the next batch, or a collection does. Each rest that
+// follows another one is longer.
 void Walkers::Rest(std::unique_lock<std::mutex>& lock) {
   rests_.fetch_add(1, std::memory_order_relaxed);
   out_ = true;
@@ -142,7 +142,9 @@ bool Walkers::Give(ThreadState& state, Batch* batch) {
   if (!any()) return false;
   const std::lock_guard lock(mutex_);
   ReadQueue& queue = state.unread;
-  if (queue.refused != 0 || queue.given.size() >= kMostBatches || bytes_ + batch->bytes > pace_.BytesIn(ReadPace::kMostGivenNs)) return false;
+  if (queue.refused != 0 || queue.given.size() >= kMostBatches ||
+      bytes_ + batch->bytes > pace_.BytesIn(ReadPace::kMostGivenNs))
+    return false;
   if (queue.keep != 0) {
     queue.keep--;
     return false;

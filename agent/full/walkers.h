@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of the agent that read what application threads have allocated, so that those need not: until the next
-// collection objects stay where they are, and a core that is idle costs the application nothing.
+// Threads of the agent that read what application threads have allocated, so that those need not: until the
+// next collection objects stay where they are, and a core that is idle costs the application nothing.
 //
-// A batch (some stretches, some objects outside TLABs) is given to the walkers, or stays with its thread: when the
-// walkers are behind, or cannot read it (a site-class pair that nobody has seen yet: only a thread that the VM knows may ask the VM).
+// A batch (some stretches, some objects outside TLABs) is given to the walkers, or stays with its thread: when
+// the walkers are behind, or cannot read it (a site-class pair that nobody has seen yet: only a thread that the
+// VM knows may ask the VM).
 //
 //     thread --Give--> given --walker--> read
 //       ^                |       `--cannot--> refused --+
@@ -15,9 +16,9 @@
 // The stream of a thread (buffer) belongs to one at a time: the walker that has one of its batches, or who
 // claimed it.
 //
-// Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Walkers run with all
-// signals blocked but those of faults, which the VM's SafeFetch needs. Ownership: borrows all; a state must be claimed
-// for good (Forget) before it goes.
+// Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Walkers
+// run with all signals blocked but those of faults, which the VM's SafeFetch needs. Ownership: borrows all; a
+// state must be claimed for good (Forget) before it goes.
 #pragma once
 
 #include <pthread.h>
@@ -40,11 +41,11 @@ struct ThreadState;
 
 struct Batch {
   Stretch stretches[kLanes];
-  unsigned count = 0;                // of stretches
-  uint32_t share = 0;                // with which they were chosen
+  unsigned count = 0;  // of stretches
+  uint32_t share = 0;  // with which they were chosen
   trace::How how = trace::How::kTlab;
-  std::vector<uint64_t> outside;     // addresses of objects outside TLABs
-  uint64_t bytes = 0;                // of the stretches
+  std::vector<uint64_t> outside;  // addresses of objects outside TLABs
+  uint64_t bytes = 0;             // of the stretches
 
   void Add(const Stretch& stretch) {
     stretches[count++] = stretch;
@@ -61,11 +62,11 @@ struct Batch {
 
 // Of a ThreadState; guarded by the walkers' mutex.
 struct ReadQueue {
-  std::deque<Batch> given;           // oldest first
-  size_t refused = 0;                // of these, at the front: only the thread can read them
-  bool claimed = false;              // the stream belongs to somebody
-  bool listed = false;               // the walkers know that there is something
-  uint32_t keep = 0;                 // so many batches stay with the thread, since walkers refused
+  std::deque<Batch> given;  // oldest first
+  size_t refused = 0;       // of these, at the front: only the thread can read them
+  bool claimed = false;     // the stream belongs to somebody
+  bool listed = false;      // the walkers know that there is something
+  uint32_t keep = 0;        // so many batches stay with the thread, since walkers refused
   uint32_t keep_next = 1;
 };
 
@@ -79,7 +80,8 @@ class Walkers {
   // In a walker: the part of its time in which it waited for a processor since it was asked last.
   using Waited = std::function<double()>;
 
-  Walkers(Read read, Ready ready, Waited waited) : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
+  Walkers(Read read, Ready ready, Waited waited)
+      : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
   ~Walkers() { Stop(); }
   Walkers(const Walkers&) = delete;
 

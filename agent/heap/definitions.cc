@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <new>
 
-#include "trace/format.h"
 #include "trace/definition_records.h"
+#include "trace/format.h"
 
 namespace anttracks::core {
 namespace {
@@ -101,8 +101,8 @@ Definitions::Class* Definitions::DefineClass(uint64_t klass) {
   definition.id = made.id;
   definition.name = Text(described.name);
   definition.flags = (described.is_array ? trace::kClassArray : 0) |
-                 (described.is_mirror ? trace::kClassVariableSize : 0) |
-                 (described.is_hidden ? trace::kClassHidden : 0);
+                     (described.is_mirror ? trace::kClassVariableSize : 0) |
+                     (described.is_hidden ? trace::kClassHidden : 0);
   definition.loader = described.loader;
   definition.loader_name = Text(described.loader_name);
   if (described.is_array) {
@@ -142,8 +142,9 @@ bool Definitions::DefineMethod(uint32_t method) {
       })) {
     return false;
   }
-  trace::AppendDefinition(Block(), trace::MethodDefinition{method, Text(described.class_name), Text(described.name),
-                                                   Text(described.signature), Text(described.source_file)});
+  trace::AppendDefinition(Block(),
+                          trace::MethodDefinition{method, Text(described.class_name), Text(described.name),
+                                                  Text(described.signature), Text(described.source_file)});
   Add(&methods_, method);
   counts_.methods++;
   return true;
@@ -266,7 +267,8 @@ DefinitionCounts Definitions::counts() const {
   const std::lock_guard lock(mutex_);
   DefinitionCounts counts = counts_;
   counts.table_bytes = site_classes_.MemoryBytes() + classes_.bucket_count() * sizeof(void*) +
-                       classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) + counts_.live_site_classes * sizeof(uint32_t) +
+                       classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) +
+                       counts_.live_site_classes * sizeof(uint32_t) +
                        (sites_.capacity() + methods_.capacity()) / 8;
   return counts;
 }

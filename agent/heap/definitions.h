@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knows which classes, methods, sites, site-class pairs and threads are defined in the trace, asks the VM about new ones,
-// and keeps the records until the writer takes them.
+// Knows which classes, methods, sites, site-class pairs and threads are defined in the trace, asks the VM about
+// new ones, and keeps the records until the writer takes them.
 //
 // Includes the VM interface's plain C structs: a mirror of them would only add conversions.
 //
@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "agent/heap/site_class_table.h"
 #include "agent/heap/layout_table.h"
+#include "agent/heap/site_class_table.h"
 #include "trace/format.h"
 #include "trace/wire.h"
 #include "vmpatch/abi/anttracks_abi.h"
@@ -28,8 +28,8 @@ namespace anttracks::core {
 
 struct DefinitionCounts {
   uint64_t classes = 0, sites = 0, methods = 0, site_classes = 0, threads = 0, unknown_sites = 0;
-  uint64_t live_site_classes = 0;   // of classes that are loaded
-  uint64_t table_bytes = 0;  // about what the tables take
+  uint64_t live_site_classes = 0;  // of classes that are loaded
+  uint64_t table_bytes = 0;        // about what the tables take
 };
 
 class Definitions {
@@ -55,7 +55,9 @@ class Definitions {
   void Shrink();
 
   // An id was wanted and there was none left.
-  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }  // by the same thread, or stays true
+  bool exhausted() const {
+    return exhausted_.load(std::memory_order_relaxed);
+  }  // by the same thread, or stays true
   std::string ExhaustedText() const;
 
   // The writer's side: everything defined since the last call, in blocks of records.

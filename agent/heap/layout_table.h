@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an allocation site to the layout of what it allocates: one load for each object that is read, whatever thread
-// reads it.
+// From an allocation site to the layout of what it allocates: one load for each object that is read, whatever
+// thread reads it.
 //
-// A site nearly always makes one class. The first one that was seen of a site is here, with the id that stands for both
-// in the trace; who meets another class of the site asks SiteClassTable. Only classes of 4 bytes in the header, site-class pairs whose
-// id has room in a column of ids (trace/object_runs.h), no classes of variable size, and sites below kSites.
+// A site nearly always makes one class. The first one that was seen of a site is here, with the id that stands
+// for both in the trace; who meets another class of the site asks SiteClassTable. Only classes of 4 bytes in
+// the header, site-class pairs whose id has room in a column of ids (trace/object_runs.h), no classes of
+// variable size, and sites below kSites.
 //
-// Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An entry's klass is stored last and
-// loaded first; an entry that is in use never changes.
-// Ownership: owns 16 MiB of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
+// Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An
+// entry's klass is stored last and loaded first; an entry that is in use never changes. Ownership: owns 16 MiB
+// of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,8 +33,8 @@ class LayoutTable {
     uint16_t id = 0;                 // for the column
     uint8_t log2 = 0;                // of an element's bytes
     uint8_t is_array = 0;
-    uint32_t base_bytes = 0;         // of an object of length 0, before alignment
-    uint32_t length_mask = 0;        // all ones of arrays
+    uint32_t base_bytes = 0;   // of an object of length 0, before alignment
+    uint32_t length_mask = 0;  // all ones of arrays
 
     bool Is(uint32_t narrow_klass) const { return klass.load(std::memory_order_acquire) == narrow_klass; }
   };
@@ -56,7 +57,9 @@ class LayoutTable {
   uint32_t sites() const { return sites_; }
 
   void Put(uint32_t site, uint32_t klass, SiteClass site_class) {
-    if (site == 0 || site >= sites_ || site_class.id > trace::kSiteClassMask || site_class.layout.how() == ObjectLayout::kVariable) return;
+    if (site == 0 || site >= sites_ || site_class.id > trace::kSiteClassMask ||
+        site_class.layout.how() == ObjectLayout::kVariable)
+      return;
     Entry& entry = entries_[site];
     uint32_t none = 0;
     if (!entry.klass.compare_exchange_strong(none, kBeingMade, std::memory_order_relaxed)) return;

@@ -37,7 +37,8 @@ bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   header->length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask;
   header->has_length = entry.is_array != 0;
   const uint64_t bytes = entry.base_bytes + (uint64_t{header->length} << entry.log2);
-  header->words = ((bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1}) / trace::kWordBytes;
+  header->words =
+      ((bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1}) / trace::kWordBytes;
   header->locked = false;
   return true;
 }
@@ -49,8 +50,8 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
   header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
   header->locked = (mark & kMarkBits) != kUnlocked;
   if (header->locked) {
-    // A heap walk of JVM TI holds the world and must not be waited for; and what the stack of a lock's owner holds may be
-    // another object's header by the time it is read.
+    // A heap walk of JVM TI holds the world and must not be waited for; and what the stack of a lock's owner
+    // holds may be another object's header by the time it is read.
     if (lookup == Lookup::kTablesOnly && (mark & kMarkBits) != kInflated) return false;
     header->site = vm_.object_site(address);
     if (header->site == ANTTRACKS_SITE_CANNOT_TELL) {

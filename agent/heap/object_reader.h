@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads objects where they lie: one header, or stretches of objects that lie one behind the other.
 //
-// What a walk meets for the first time is asked of the VM and gets an id (Definitions); later it is found in tables.
+// What a walk meets for the first time is asked of the VM and gets an id (Definitions); later it is found in
+// tables.
 //
-// Thread safety: full; scratch memory and caches of site-class pairs are the caller's. Objects must stay where they are meanwhile.
-// Failure: an object that makes no sense fails the session. Ownership: borrows all.
-// Units: addresses and lengths are bytes unless a name says words.
+// Thread safety: full; scratch memory and caches of site-class pairs are the caller's. Objects must stay where
+// they are meanwhile. Failure: an object that makes no sense fails the session. Ownership: borrows all. Units:
+// addresses and lengths are bytes unless a name says words.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +49,19 @@ enum class Lookup : bool { kTablesOnly, kAskVm };
 
 class ObjectReader {
  public:
-  ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure) : vm_(vm), definitions_(definitions), failure_(failure) {}
+  ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure)
+      : vm_(vm), definitions_(definitions), failure_(failure) {}
 
   // False: only the VM could tell, or tracing has failed.
   bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
-  // Most objects, by one look into the table of layouts; without the site-class pair's layout. False: it takes ReadHeader.
+  // Most objects, by one look into the table of layouts; without the site-class pair's layout. False: it takes
+  // ReadHeader.
   bool ReadPlain(uint64_t address, Header* header) const;
   // The objects that begin in each of the stretches. False: as above, and scratch means nothing.
   bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                      Lookup lookup);
-  // The site-class pair of objects of that class (as in their header) that were made at that site; the address is for the message.
+  // The site-class pair of objects of that class (as in their header) that were made at that site; the address
+  // is for the message.
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:

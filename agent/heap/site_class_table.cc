@@ -27,7 +27,8 @@ SiteClassTable::HashEntry* SiteClassTable::Locate(const Hash& hash, uint32_t sit
 
 SiteClass SiteClassTable::FindHashed(uint32_t site, uint64_t klass) const {
   const HashEntry* entry = Locate(*hash_.load(std::memory_order_acquire), site, klass);
-  return entry == nullptr ? SiteClass() : Unpack(entry->site_class.load(std::memory_order_relaxed));  // ordered by klass
+  return entry == nullptr ? SiteClass()
+                          : Unpack(entry->site_class.load(std::memory_order_relaxed));  // ordered by klass
 }
 
 void SiteClassTable::Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t site_class) {
@@ -49,7 +50,8 @@ std::unique_ptr<SiteClassTable::Hash> SiteClassTable::Copy(const Hash& hash) {
     const HashEntry& entry = hash.entries[i];
     const uint64_t klass = entry.klass.load(std::memory_order_relaxed);  // single writer, as in Put
     if (klass == 0 || klass == kRemoved) continue;
-    Put(*copy, entry.site.load(std::memory_order_relaxed), klass, entry.site_class.load(std::memory_order_relaxed));
+    Put(*copy, entry.site.load(std::memory_order_relaxed), klass,
+        entry.site_class.load(std::memory_order_relaxed));
   }
   return copy;
 }
@@ -122,7 +124,8 @@ void SiteClassTable::Shrink() noexcept {
 }
 
 size_t SiteClassTable::MemoryBytes() const {
-  size_t bytes = sizeof *this + kPages * sizeof(std::atomic<Entry*>) + page_count_ * kPageEntries * sizeof(Entry);
+  size_t bytes =
+      sizeof *this + kPages * sizeof(std::atomic<Entry*>) + page_count_ * kPageEntries * sizeof(Entry);
   for (const auto& hash : outgrown_) bytes += hash->bytes();
   return bytes + current_->bytes();
 }

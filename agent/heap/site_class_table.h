@@ -6,11 +6,11 @@
 //
 // klass is the value as the object's header has it: 4 bytes zero extended, or 8.
 //
-// Thread safety: Find at any time but during Shrink. Insert, Remove and Shrink under the caller's mutex; Remove at a
-// safepoint, so that nobody looks for the klass that it removes; Shrink where nobody looks for anything. An entry's
-// klass is stored last and loaded first.
-// Ownership: hashes that were outgrown, and pages that have become empty, live until Shrink, for readers that are
-// still in them. After it memory follows the pairs that are in the table, not those that ever were.
+// Thread safety: Find at any time but during Shrink. Insert, Remove and Shrink under the caller's mutex; Remove
+// at a safepoint, so that nobody looks for the klass that it removes; Shrink where nobody looks for anything.
+// An entry's klass is stored last and loaded first. Ownership: hashes that were outgrown, and pages that have
+// become empty, live until Shrink, for readers that are still in them. After it memory follows the pairs that
+// are in the table, not those that ever were.
 #pragma once
 
 #include <algorithm>
@@ -117,7 +117,9 @@ class SiteClassTable {
   };
   static constexpr size_t kSmallestHash = 1 << 10;
 
-  static uint64_t Pack(SiteClass site_class) { return uint64_t{site_class.id} << 32 | site_class.layout.bits(); }
+  static uint64_t Pack(SiteClass site_class) {
+    return uint64_t{site_class.id} << 32 | site_class.layout.bits();
+  }
   static SiteClass Unpack(uint64_t bits) {
     return {static_cast<uint32_t>(bits >> 32), ObjectLayout(static_cast<uint32_t>(bits))};
   }
@@ -136,16 +138,16 @@ class SiteClassTable {
   const std::unique_ptr<std::atomic<Entry*>[]> pages_;
   std::atomic<Hash*> hash_;
   // The writer's side.
-  std::array<uint16_t, kPages> in_page_{};     // entries in use
-  std::unique_ptr<Hash> current_;              // what hash_ points to
+  std::array<uint16_t, kPages> in_page_{};       // entries in use
+  std::unique_ptr<Hash> current_;                // what hash_ points to
   std::vector<std::unique_ptr<Hash>> outgrown_;  // since the last Shrink
   size_t page_count_ = 0;
   bool removed_ = false;  // since the last Shrink
 };
 
 // A thread's own small cache in front of the table: one load instead of several from further away. 16 KiB. It
-// holds what an object's size is computed from without a branch. Only classes of 4 bytes in the header are in it,
-// and no site-class pairs of variable size.
+// holds what an object's size is computed from without a branch. Only classes of 4 bytes in the header are in
+// it, and no site-class pairs of variable size.
 //
 // Thread safety: none. Must be cleared when the VM unloads classes: another class may get the klass's value.
 class SiteClassCache {
@@ -178,13 +180,17 @@ class SiteClassCache {
   };
 
   const Entry& At(uint32_t site, uint32_t klass) const { return entries_[Slot(site, klass)]; }
-  void Put(uint32_t site, uint32_t klass, SiteClass site_class) { entries_[Slot(site, klass)] = Entry(site, klass, site_class); }
+  void Put(uint32_t site, uint32_t klass, SiteClass site_class) {
+    entries_[Slot(site, klass)] = Entry(site, klass, site_class);
+  }
   void Clear() { entries_.fill(Entry()); }
 
  private:
   static constexpr unsigned kSlotBits = 10;
   // Some sites make many classes, and sites that are used together may differ in any bit.
-  static size_t Slot(uint32_t site, uint32_t klass) { return ((site ^ klass << 9) * 0x9E3779B1u) >> (32 - kSlotBits); }
+  static size_t Slot(uint32_t site, uint32_t klass) {
+    return ((site ^ klass << 9) * 0x9E3779B1u) >> (32 - kSlotBits);
+  }
   std::array<Entry, size_t{1} << kSlotBits> entries_{};
 };
 

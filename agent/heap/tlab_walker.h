@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads stretches of TLABs into columns: the headers of objects that lie one behind the other, several stretches side by
-// side.
+// Reads stretches of TLABs into columns: the headers of objects that lie one behind the other, several
+// stretches side by side.
 //
 // Where the next object lies is known only when the header of the one before it has been read and its size
-// looked up, so one stretch is a chain of dependent loads. Several independent chains keep the processor busy: a quarter of
-// the time an object (docs/decisions). No branch depends on what an object is: a length is masked, and the columns advance by
-// what the object has.
+// looked up, so one stretch is a chain of dependent loads. Several independent chains keep the processor busy:
+// a quarter of the time an object (docs/decisions). No branch depends on what an object is: a length is masked,
+// and the columns advance by what the object has.
 //
-// Thread safety: none; one walker belongs to one call. Ownership: borrows all. Units: bytes, addresses as numbers.
+// Thread safety: none; one walker belongs to one call. Ownership: borrows all. Units: bytes, addresses as
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct Columns {
 
 inline constexpr unsigned kLanes = 4;
 
-// Entries that the columns of a stretch need room for: an object takes 16 bytes or more. One more length is written than
-// there are.
+// Entries that the columns of a stretch need room for: an object takes 16 bytes or more. One more length is
+// written than there are.
 constexpr size_t MostIds(const Stretch& stretch) { return (stretch.top - stretch.start) / 16 + 1; }
 constexpr size_t MostLengths(const Stretch& stretch) { return 2 * MostIds(stretch) + 1; }
 
@@ -47,18 +48,20 @@ inline T LoadAt(uint64_t address) {
   return value;
 }
 
-// Other threads lock, unlock and inflate the object meanwhile. What makes the rest of it visible is that it was reported.
+// Other threads lock, unlock and inflate the object meanwhile. What makes the rest of it visible is that it was
+// reported.
 inline uint64_t LoadMark(uint64_t address) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_RELAXED);
 }
 
 // Classes have 4 bytes in the header, lengths of arrays follow them, and objects are aligned to 8 bytes.
 inline bool PlainHeaders(const AntTracksVM& vm) {
-  return vm.klass_bytes == 4 && vm.klass_offset == 8 && vm.array_length_offset == 12 && vm.object_alignment == 8;
+  return vm.klass_bytes == 4 && vm.klass_offset == 8 && vm.array_length_offset == 12 &&
+         vm.object_alignment == 8;
 }
 
-// Resolver: uint64_t(uint64_t address, Columns*), for what the table does not know. It puts the object into the columns and
-// gives its bytes, or 0 to give up.
+// Resolver: uint64_t(uint64_t address, Columns*), for what the table does not know. It puts the object into the
+// columns and gives its bytes, or 0 to give up.
 //
 // kPlain: see PlainHeaders; without it everything is left to the resolver.
 template <bool kPlain, class Resolver>
@@ -67,8 +70,8 @@ class TlabWalker {
   TlabWalker(const LayoutTable& layouts, Resolver resolver)
       : entries_(layouts.entries()), sites_(layouts.sites()), resolver_(resolver) {}
 
-  // Reads all lanes: the objects that begin in stretches[i] go to out[i], at[i] is where the last one ends. False: the
-  // resolver gave up, and at and out mean nothing.
+  // Reads all lanes: the objects that begin in stretches[i] go to out[i], at[i] is where the last one ends.
+  // False: the resolver gave up, and at and out mean nothing.
   bool Read(const Stretch (&stretches)[kLanes], Columns (&out)[kLanes], uint64_t (&at)[kLanes]) {
     Lane a(stretches[0], out[0]), b(stretches[1], out[1]), c(stretches[2], out[2]), d(stretches[3], out[3]);
     bool read = true;
@@ -107,7 +110,8 @@ class TlabWalker {
     const auto klass_and_length = LoadAt<uint64_t>(lane.at + 8);
     const uint64_t site = mark >> ANTTRACKS_SITE_SHIFT;
     const LayoutTable::Entry& entry = entries_[site < sites_ ? site : 0];
-    if (!kPlain || !entry.Is(static_cast<uint32_t>(klass_and_length)) || (mark & kMarkBits) != kUnlocked) [[unlikely]] {
+    if (!kPlain || !entry.Is(static_cast<uint32_t>(klass_and_length)) || (mark & kMarkBits) != kUnlocked)
+        [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
     }

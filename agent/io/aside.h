@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs what may hang (it touches a disk) in a thread of its own, so that whoever wants it done can give up waiting.
+// Runs what may hang (it touches a disk) in a thread of its own, so that whoever wants it done can give up
+// waiting.
 //
-// Thread safety: full. Ownership: a task that was given up goes on for as long as it takes, so it must own all it uses.
+// Thread safety: full. Ownership: a task that was given up goes on for as long as it takes, so it must own all
+// it uses.
 #pragma once
 
 #include <chrono>
@@ -16,9 +18,10 @@ namespace anttracks::io {
 class Aside {
  public:
   Aside();
-  // Waits for the task's end, and gives its status. An error that begins with `failed`, too, if it takes longer, if an
-  // earlier one has not ended (it is not begun then), or if the system has no thread.
-  trace::Status Run(const std::string& failed, std::function<trace::Status()> task, std::chrono::milliseconds limit);
+  // Waits for the task's end, and gives its status. An error that begins with `failed`, too, if it takes
+  // longer, if an earlier one has not ended (it is not begun then), or if the system has no thread.
+  trace::Status Run(const std::string& failed, std::function<trace::Status()> task,
+                    std::chrono::milliseconds limit);
 
  private:
   struct State;

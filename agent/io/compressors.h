@@ -4,10 +4,10 @@
 //
 //     writer --Submit--> compressor or writer itself --Front, PopFront--> writer
 //
-// A payload goes to a compressor if the policy wants it compressed and a compressor is free. If none is, or no thread can
-// be started, it is compressed in the caller; but when the queue is more than half full and all compressors are busy, it is
-// encoded at once, uncompressed, so that the writer keeps up. Raw chunks wait behind compressed ones that are not done, hence
-// full().
+// A payload goes to a compressor if the policy wants it compressed and a compressor is free. If none is, or no
+// thread can be started, it is compressed in the caller; but when the queue is more than half full and all
+// compressors are busy, it is encoded at once, uncompressed, so that the writer keeps up. Raw chunks wait
+// behind compressed ones that are not done, hence full().
 //
 // Thread safety: everything is for one thread, the writer's, except counts(). Chunks are touched by one thread
 // at a time: the lock is held to hand them over, never while encoding.

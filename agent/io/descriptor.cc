@@ -42,7 +42,8 @@ bool IsOf(int folder, const char* number, std::string_view prefix) {
   char target[PATH_MAX];
   const ssize_t n = readlinkat(folder, number, target, sizeof target);
   const std::string_view name(target, n < 0 ? 0 : static_cast<size_t>(n));
-  return name.size() > prefix.size() && name.starts_with(prefix) && std::isdigit(static_cast<unsigned char>(name[prefix.size()]));
+  return name.size() > prefix.size() && name.starts_with(prefix) &&
+         std::isdigit(static_cast<unsigned char>(name[prefix.size()]));
 }
 
 }  // namespace

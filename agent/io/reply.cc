@@ -49,7 +49,8 @@ std::string FreeName(const std::string& path) {
   if (fs::is_other(fs::status(whole, error))) return path;
   std::string name = path;
   for (unsigned number = 2; Taken(name); number++) {
-    name = (whole.parent_path() / whole.stem()).string() + "-" + std::to_string(number) + whole.extension().string();
+    name = (whole.parent_path() / whole.stem()).string() + "-" + std::to_string(number) +
+           whole.extension().string();
   }
   return name;
 }

@@ -48,7 +48,8 @@ Status StatsFile::CheckName(const std::string& path, const std::string& trace, b
   const std::string file = Normal(trace), name = Normal(path);
   if (name == file) return Status::Error("options file and stats name the same file");
   if (rotates && RotationFiles::MayHave(file, name)) {
-    return Status::Error("option stats names " + name + ", which may become a file of the trace; choose another");
+    return Status::Error("option stats names " + name +
+                         ", which may become a file of the trace; choose another");
   }
   return {};
 }
@@ -57,7 +58,9 @@ trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& p
   constexpr char kAdvice[] = "; choose another file with stats=";
   if (overwrite) {
     const std::string what = trace::WhyNotReplaced(path, &IsCounters);
-    if (!what.empty()) return Error(path, "it is " + what + ", and overwrite=yes replaces only counters" + kAdvice + ", or remove it");
+    if (!what.empty())
+      return Error(path,
+                   "it is " + what + ", and overwrite=yes replaces only counters" + kAdvice + ", or remove it");
   }
   std::unique_ptr<StatsFile> made(new StatsFile(path));
   trace::RemoveUnfinished(path);
@@ -82,7 +85,8 @@ Status StatsFile::Write(std::string_view text) {
 
 void StatsFile::Remove() {
   struct stat named {};
-  if (inode_ == 0 || stat(path_.c_str(), &named) != 0 || named.st_ino != inode_ || named.st_dev != device_) return;
+  if (inode_ == 0 || stat(path_.c_str(), &named) != 0 || named.st_ino != inode_ || named.st_dev != device_)
+    return;
   // The number may have been used again.
   if (named.st_size == 0) unlink(path_.c_str());
 }

@@ -19,14 +19,14 @@ class StatsFile {
   // An error if it would be a file of the trace's.
   static trace::Status CheckName(const std::string& path, const std::string& trace, bool rotates);
 
-  // Makes the file, so that a wrong path is told at once. An existing one is an error unless overwrite and it is empty or
-  // has counters: they take the place of what is there.
+  // Makes the file, so that a wrong path is told at once. An existing one is an error unless overwrite and it
+  // is empty or has counters: they take the place of what is there.
   static trace::Result<std::unique_ptr<StatsFile>> Create(const std::string& path, bool overwrite);
 
   // A reader sees the old text or the new one, never a part (trace/output_file.h).
   trace::Status Write(std::string_view text);
-  // For a trace that never began: nothing was written. Only what Create made: not an old file that was to be replaced, nor
-  // what somebody put in its place.
+  // For a trace that never began: nothing was written. Only what Create made: not an old file that was to be
+  // replaced, nor what somebody put in its place.
   void Remove();
 
  private:

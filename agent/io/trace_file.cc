@@ -77,8 +77,9 @@ Status TraceFile::CheckReplaced(const std::string& path) {
   if (IsStream(path)) return {};
   const std::string what = trace::WhyNotReplaced(path, &trace::IsTraceFile);
   if (what.empty()) return {};
-  return Status::Error("cannot create trace file " + path + ": it is " + what +
-                       ", and overwrite=yes replaces only traces; remove it, or choose another name with file=");
+  return Status::Error(
+      "cannot create trace file " + path + ": it is " + what +
+      ", and overwrite=yes replaces only traces; remove it, or choose another name with file=");
 }
 
 TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {

@@ -17,8 +17,8 @@ namespace anttracks::io {
 
 class TraceFile : public Sink {
  public:
-  // An existing file is an error unless overwrite. Then a trace, or an empty file, makes place for a new one, a FIFO or a
-  // character device (also behind a link) is written to, and anything else is an error.
+  // An existing file is an error unless overwrite. Then a trace, or an empty file, makes place for a new one, a
+  // FIFO or a character device (also behind a link) is written to, and anything else is an error.
   static trace::Result<std::unique_ptr<TraceFile>> Create(const std::string& path, bool overwrite);
   ~TraceFile() override;
 

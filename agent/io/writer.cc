@@ -40,7 +40,8 @@ bool Writer::Wait(std::chrono::milliseconds without_progress, std::chrono::milli
   const auto until = steady_clock::now() + in_all;
   std::unique_lock lock(mutex_);
   uint64_t chunks = source_.output().chunks.load();
-  while (!finished_.wait_until(lock, std::min(until, steady_clock::now() + without_progress), [this] { return done_; })) {
+  while (!finished_.wait_until(lock, std::min(until, steady_clock::now() + without_progress),
+                               [this] { return done_; })) {
     const uint64_t now = source_.output().chunks.load();
     if (now == chunks || steady_clock::now() >= until) return false;
     chunks = now;

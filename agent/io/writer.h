@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that writes: takes buffers from the queue, puts definitions in front of them, makes chunks, hands
-// them to the sink.
+// The one thread that writes: takes buffers from the queue, puts definitions in front of them, makes chunks,
+// hands them to the sink.
 //
-// A rotated trace: definitions go into their own file, ahead of what uses them. When RotationPolicy wants a sync
-// point the source is told to make one of the next collection; its mark in the queue is where the next file
-// begins. If the bound is reached before, events are dropped until there, and counted.
+// A rotated trace: definitions go into their own file, ahead of what uses them. When RotationPolicy wants a
+// sync point the source is told to make one of the next collection; its mark in the queue is where the next
+// file begins. If the bound is reached before, events are dropped until there, and counted.
 //
 //     idle --Start--> running --queue closed--> LOSS if tracing failed, END --> done
 //                        |----- write error --> queue discards, nothing is written any more --> done
@@ -49,9 +49,10 @@ class Writer {
   Writer(const Writer&) = delete;
 
   trace::Status Start(std::string meta_json);
-  // After the source's Finish or Abandon. False: no progress for that long, or not done in all that time; the thread is
-  // left alone.
-  bool Wait(std::chrono::milliseconds without_progress, std::chrono::milliseconds in_all = std::chrono::hours(1));
+  // After the source's Finish or Abandon. False: no progress for that long, or not done in all that time; the
+  // thread is left alone.
+  bool Wait(std::chrono::milliseconds without_progress,
+            std::chrono::milliseconds in_all = std::chrono::hours(1));
 
  private:
   static constexpr std::chrono::milliseconds kFlushAfter{100};

@@ -41,7 +41,8 @@ jvmtiEventCallbacks Callbacks() {
 // jcmd takes what it is given apart at blanks and at '=', and passes the first piece.
 std::string_view HintForJcmd(std::string_view options) {
   if (options.empty() || options.find('=') != std::string_view::npos) return "";
-  return "; jcmd passes options whole only in quotes of their own, jcmd PID 'JVMTI.agent_load LIBRARY \"OPTIONS\"', and "
+  return "; jcmd passes options whole only in quotes of their own, jcmd PID 'JVMTI.agent_load LIBRARY "
+         "\"OPTIONS\"', and "
          "anttracks attach PID OPTIONS needs none";
 }
 
@@ -164,13 +165,17 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
       done = running ? StopLocked(&notes) : Status::Error("nothing is traced, so there is nothing to stop");
       break;
     case Command::kRotate:
-      done = running ? recording_->Rotate(dying_) : Status::Error("nothing is traced, so there is nothing to rotate");
+      done = running ? recording_->Rotate(dying_)
+                     : Status::Error("nothing is traced, so there is nothing to rotate");
       break;
     case Command::kSet:
-      done = running ? recording_->Set(request.options) : Status::Error("nothing is traced, so there is nothing to set");
+      done = running ? recording_->Set(request.options)
+                     : Status::Error("nothing is traced, so there is nothing to set");
       break;
     case Command::kDumpStats:
-      if (!running) return Status::Error("nothing is traced; the counters of a trace that has ended are in its END: anttracks info");
+      if (!running)
+        return Status::Error(
+            "nothing is traced; the counters of a trace that has ended are in its END: anttracks info");
       (*reply)["stats"] = recording_->Counters(recording_->failed() ? "failed" : "running");
       return {};
     default:
@@ -184,7 +189,9 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
 ordered_json Agent::StateJson() const {
   ordered_json json;
   const bool running = state_ == State::kRunning;
-  json["state"] = running ? (recording_->failed() ? "failed" : "tracing") : state_ == State::kEnded ? "ended" : "stopped";
+  json["state"] = running                   ? (recording_->failed() ? "failed" : "tracing")
+                  : state_ == State::kEnded ? "ended"
+                                            : "stopped";
   json["process_id"] = getpid();
   json["traces"] = traces_;
   if (running) {
@@ -210,7 +217,8 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, NoOptions none) co
   plan.name = same || nameless ? last_plan_.name : core::AbsolutePath(core::ExpandFile(parsed->file, getpid()));
   plan.file = same || usual_name ? io::FreeName(plan.name) : plan.name;
   if (parsed->stats.empty()) return plan;
-  plan.stats_name = same ? last_plan_.stats_name : core::AbsolutePath(core::ExpandFile(parsed->stats, getpid()));
+  plan.stats_name =
+      same ? last_plan_.stats_name : core::AbsolutePath(core::ExpandFile(parsed->stats, getpid()));
   plan.stats = same ? io::FreeName(plan.stats_name) : plan.stats_name;
   const Status distinct = io::StatsFile::CheckName(plan.stats, plan.file, parsed->max_bytes != 0);
   if (!distinct.ok()) return distinct;
@@ -225,8 +233,9 @@ Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none)
   if (!made.ok()) return made.status();
   static bool fork_handled = false;
   if (!fork_handled) fork_handled = pthread_atfork(nullptr, nullptr, &Agent::ForkedChild) == 0;
-  // Exit handlers run last one first, so this one before the JVM's own objects are destroyed: a collection after that
-  // crashes. A destructor of the library would run after that, and make the time longer in which one may come.
+  // Exit handlers run last one first, so this one before the JVM's own objects are destroyed: a collection
+  // after that crashes. A destructor of the library would run after that, and make the time longer in which one
+  // may come.
   static bool exit_handled = false;
   if (!exit_handled) exit_handled = std::atexit(&Agent::ProcessExit) == 0;
   recording_ = std::move(*made);
@@ -237,8 +246,8 @@ Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none)
 Status Agent::TracedAlready() const {
   const ordered_json trace = recording_->Describe();
   return Status::Error("this JVM is traced already, to " + trace["file"].get<std::string>() +
-                        "; nothing was changed. To begin another trace stop this one first: anttracks ctl " +
-                        std::to_string(getpid()) + " stop");
+                       "; nothing was changed. To begin another trace stop this one first: anttracks ctl " +
+                       std::to_string(getpid()) + " stop");
 }
 
 Status Agent::StartLocked(JavaVM* vm, const std::string& options, NoOptions none, Notes* notes) {
@@ -269,7 +278,8 @@ Status Agent::StopLocked(Notes* notes) {
       Caught([&] { return recording_->End(VmState::kAlive, "stopped on request", core::limits::kEnd, notes); });
   state_ = State::kStopped;
   last_ = recording_->Describe();
-  if (recording_->failed()) notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
+  if (recording_->failed())
+    notes->push_back("tracing had stopped before: " + last_["failure"].get<std::string>());
   if (status.ok()) recording_->Settle(kSettleWithin);
   Retire();
   return status;
@@ -284,7 +294,8 @@ void Agent::Retire() {
 
 void Agent::Reap() {
   if (dying_) return;
-  std::erase_if(retired_, [](const auto& recording) { return recording->Settle(std::chrono::milliseconds(0)); });
+  std::erase_if(retired_,
+                [](const auto& recording) { return recording->Settle(std::chrono::milliseconds(0)); });
 }
 
 void Agent::VmInit() noexcept {
@@ -358,7 +369,8 @@ void Agent::EndLocked(VmState vm, std::string_view reason, std::chrono::millisec
   const Status ended = recording_->End(vm, reason, within, &notes);
   if (!ended.ok()) core::LogError(ended.message());
   for (const std::string& note : notes) core::LogWarn(note);
-  if (ended.ok() && !recording_->failed()) core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());
+  if (ended.ok() && !recording_->failed())
+    core::LogInfo("trace written: " + recording_->Describe()["counters"].dump());
 }
 
 // Only what is async-signal-safe: another thread may have held any lock.

@@ -10,9 +10,9 @@
 //
 // Stopped costs nothing: no event, no thread, no buffer is left. Each start is a trace of its own (Recording).
 //
-// Thread safety: all under one mutex; ForkedChild without. A request that makes files may hold it for as long as a disk hangs:
-// the end of the JVM waits for it within its own limit only, and VMDeath ends other waits. Ownership: one Agent a process; what threads of the
-// JVM or the writer may still touch is never freed.
+// Thread safety: all under one mutex; ForkedChild without. A request that makes files may hold it for as long
+// as a disk hangs: the end of the JVM waits for it within its own limit only, and VMDeath ends other waits.
+// Ownership: one Agent a process; what threads of the JVM or the writer may still touch is never freed.
 #pragma once
 
 #include <jvmti.h>
@@ -36,7 +36,8 @@ class Agent {
  public:
   static Agent& Get();
 
-  // Return codes for Agent_OnLoad and Agent_OnAttach; say why on stderr. Attach also takes requests (base/request.h).
+  // Return codes for Agent_OnLoad and Agent_OnAttach; say why on stderr. Attach also takes requests
+  // (base/request.h).
   jint Load(JavaVM* vm, const char* options) noexcept;
   jint Attach(JavaVM* vm, const char* options) noexcept;
   void Unload() noexcept;
@@ -53,8 +54,8 @@ class Agent {
   // own.
   enum class NoOptions : bool { kDefaults, kAsBefore };
 
-  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents; that it closes
-  // the library instead does no harm (-z nodelete).
+  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents;
+  // that it closes the library instead does no harm (-z nodelete).
   static constexpr jint kAnswered = 100;
 
   // Takes the mutex, unless somebody has it for all that time.
@@ -79,8 +80,8 @@ class Agent {
 
   std::mutex mutex_;
   State state_ = State::kStopped;
-  std::unique_ptr<Recording> recording_;         // loaded or running
-  std::atomic<Recording*> visible_{nullptr};     // the same, for a forked child
+  std::unique_ptr<Recording> recording_;             // loaded or running
+  std::atomic<Recording*> visible_{nullptr};         // the same, for a forked child
   std::vector<std::unique_ptr<Recording>> retired_;  // ended, but somebody may still be in it
   // Of the trace before.
   RecordingPlan last_plan_;

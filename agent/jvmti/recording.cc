@@ -123,7 +123,8 @@ std::string Recording::FallbackNote() const {
       "build/jdk/bin/java, which scripts/quickstart builds (mode=full refuses other JVMs, mode=sample omits "
       "this message)";
   std::string ignored;
-  for (const std::string& name : options().full_only) ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
+  for (const std::string& name : options().full_only)
+    ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
   return text + ignored;
 }
 
@@ -265,9 +266,9 @@ void Recording::WriteStats(std::string_view state) noexcept {
   if (!stats_) return;
   try {
     std::string text = Counters(state).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    const Status status =
-        aside_.Run("cannot write the counters to " + plan_.stats,
-                   [stats = stats_, text = std::move(text)] { return stats->Write(text); }, core::limits::kStats);
+    const Status status = aside_.Run(
+        "cannot write the counters to " + plan_.stats,
+        [stats = stats_, text = std::move(text)] { return stats->Write(text); }, core::limits::kStats);
     if (!status.ok()) core::LogWarn(status.message());
   } catch (const std::exception& e) {
     core::LogWarn(e.what());

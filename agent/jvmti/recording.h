@@ -5,8 +5,9 @@
 //     Create --> made --Begin--> running --End--> ended --Settle--> nothing touches it: may be destroyed
 //                  `--Forget: its files are removed--^
 //
-// Thread safety: one thread at a time, but ForkedChild. Ownership: owns all it makes, the environment, too, which takes
-// its events and tags along. Until Settled what threads of the JVM or the writer may still touch must not be destroyed.
+// Thread safety: one thread at a time, but ForkedChild. Ownership: owns all it makes, the environment, too,
+// which takes its events and tags along. Until Settled what threads of the JVM or the writer may still touch
+// must not be destroyed.
 #pragma once
 
 #include <jvmti.h>
@@ -31,7 +32,7 @@ namespace anttracks::jvmti {
 
 struct RecordingPlan {
   core::Options options;
-  std::string text;   // of the options, as it was given
+  std::string text;  // of the options, as it was given
   // Absolute paths: the host may change its folder.
   std::string name;        // file= of options, expanded
   std::string file;        // the trace: the name, or if that is taken and another will do a free one after it
@@ -52,14 +53,14 @@ class Recording {
 
   // In the live phase, in a thread of the VM. After an error it has ended, and its files are gone.
   trace::Status Begin(trace::SyncReason reason);
-  // What the user should know of how it ended goes to notes. An error: the end of the file could not be written. Takes about
-  // as long as within at most, whatever the disk does; see stream/wait_budget.h.
+  // What the user should know of how it ended goes to notes. An error: the end of the file could not be
+  // written. Takes about as long as within at most, whatever the disk does; see stream/wait_budget.h.
   trace::Status End(VmState vm, std::string_view reason, std::chrono::milliseconds within,
                     std::vector<std::string>* notes);
   // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
   void HoldCollections();
-  // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may be
-  // expected to take. False: try again later.
+  // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may
+  // be expected to take. False: try again later.
   bool Settle(std::chrono::milliseconds wait);
   // For a trace that never began.
   void Forget();

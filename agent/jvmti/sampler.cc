@@ -21,8 +21,9 @@ using trace::Status;
 constexpr std::chrono::milliseconds kStopWithin{1000};
 
 std::atomic<Sampler*> current{nullptr};
-// Threads that may have a sampler from current. Counted before it is read and after they are done with it, so that a
-// sampler that is current no more has nobody in it once this was 0. Sequentially consistent, as current is.
+// Threads that may have a sampler from current. Counted before it is read and after they are done with it, so
+// that a sampler that is current no more has nobody in it once this was 0. Sequentially consistent, as current
+// is.
 std::atomic<unsigned> inside{0};
 
 // What the agent does in an event may allocate, too.
@@ -99,7 +100,8 @@ void JNICALL OnCollectionFinish(jvmtiEnv*) {
 Status TellInterval(jvmtiEnv* env, uint64_t bytes) {
   const jvmtiError error = env->SetHeapSamplingInterval(static_cast<jint>(bytes));
   if (error == JVMTI_ERROR_NONE) return {};
-  return Status::Error("the JVM refuses interval=" + std::to_string(bytes) + " (JVM TI error " + std::to_string(error) + ")");
+  return Status::Error("the JVM refuses interval=" + std::to_string(bytes) + " (JVM TI error " +
+                       std::to_string(error) + ")");
 }
 
 }  // namespace
@@ -162,7 +164,8 @@ Status Sampler::Enable(jvmtiEventMode mode) {
   for (const jvmtiEvent event : {JVMTI_EVENT_GARBAGE_COLLECTION_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
                                  JVMTI_EVENT_SAMPLED_OBJECT_ALLOC}) {
     const jvmtiError error = env_->SetEventNotificationMode(mode, event, nullptr);
-    if (error != JVMTI_ERROR_NONE) return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
+    if (error != JVMTI_ERROR_NONE)
+      return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
   }
   return {};
 }
@@ -179,7 +182,8 @@ Status Sampler::Start(JNIEnv* jni) {
 // Threads that begin meanwhile are told apart first.
 Status Sampler::SetInterval(uint64_t bytes) {
   const jvmtiError error = env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_THREAD_START, nullptr);
-  if (error != JVMTI_ERROR_NONE) return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
+  if (error != JVMTI_ERROR_NONE)
+    return Status::Error("JVM TI refuses the agent's events (error " + std::to_string(error) + ")");
   Status status = TellInterval(env_, bytes);
   if (status.ok()) interval_.store(bytes);
   return status;
@@ -209,10 +213,12 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   // A thread without Java frames: the VM allocates for itself.
   if (env_->GetStackTrace(nullptr, 0, depth, frames, &count) != JVMTI_ERROR_NONE) count = 0;
   SampleFrame stack[kMostFrames];
-  for (jint i = 0; i < count; i++) stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
+  for (jint i = 0; i < count; i++)
+    stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
   const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
   const Known known = Recall();
-  const Known next{known.id != 0 ? known.id : DefineThread(jni, thread), interval_.load()};  // which the JVM has just drawn
+  const Known next{known.id != 0 ? known.id : DefineThread(jni, thread),
+                   interval_.load()};  // which the JVM has just drawn
   if (next != known) Remember(next);
   const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
@@ -266,7 +272,8 @@ void Sampler::Describe(JNIEnv* jni, const SampleFrame& frame) {
                      env_->GetClassSignature(owner, class_signature.out(), nullptr) == JVMTI_ERROR_NONE;
   if (known) {
     (void)env_->GetSourceFileName(owner, source.out());  // not every class has one
-    const core::SampleFrameText text{Text(class_signature), Text(name), Text(signature), Text(source), Line(frame)};
+    const core::SampleFrameText text{Text(class_signature), Text(name), Text(signature), Text(source),
+                                     Line(frame)};
     session_.definitions().Define(frame, &text);
   } else {
     session_.definitions().Define(frame, nullptr);
@@ -289,7 +296,8 @@ int64_t Sampler::Line(const SampleFrame& frame) {
   return line;
 }
 
-// The id in the lower half, the interval and 1 in the upper one. A thread without either began before the first change.
+// The id in the lower half, the interval and 1 in the upper one. A thread without either began before the first
+// change.
 Sampler::Known Sampler::Recall() {
   void* stored = nullptr;
   const jvmtiError error = env_->GetThreadLocalStorage(nullptr, &stored);
@@ -305,9 +313,10 @@ void Sampler::Remember(const Known& known) {
 uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread) {
   jvmtiThreadInfo info{};
   const bool known = env_->GetThreadInfo(thread, &info) == JVMTI_ERROR_NONE;
-  const uint64_t java_id = thread_id_ == nullptr ? 0 : static_cast<uint64_t>(jni->GetLongField(thread, thread_id_));
-  const uint32_t id = session_.definitions().DefineThread(known && info.name != nullptr ? info.name : "", java_id,
-                                                      static_cast<uint64_t>(gettid()));
+  const uint64_t java_id =
+      thread_id_ == nullptr ? 0 : static_cast<uint64_t>(jni->GetLongField(thread, thread_id_));
+  const uint32_t id = session_.definitions().DefineThread(known && info.name != nullptr ? info.name : "",
+                                                          java_id, static_cast<uint64_t>(gettid()));
   env_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
   for (const jobject reference : {info.thread_group, info.context_class_loader}) {
     if (reference != nullptr) jni->DeleteLocalRef(reference);

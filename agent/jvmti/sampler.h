@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples allocations by JVM TI (JEP 331), on any JVM that offers it: asks the VM about each sample, and hands what it
-// says to the session.
+// Samples allocations by JVM TI (JEP 331), on any JVM that offers it: asks the VM about each sample, and hands
+// what it says to the session.
 //
-// A weak reference to each sampled object tells its death (docs/decisions/0008-sampling.md). ObjectFree would, too, but
-// it can hang a JVM that ends (HotSpot 17).
+// A weak reference to each sampled object tells its death (docs/decisions/0008-sampling.md). ObjectFree would,
+// too, but it can hang a JVM that ends (HotSpot 17).
 //
-// The interval may be changed while it samples. A thread draws the distance to its next sample point when it begins and at each
-// sample, so that the next sample of a thread may still be one of the interval before: each is recorded with its own.
+// The interval may be changed while it samples. A thread draws the distance to its next sample point when it
+// begins and at each sample, so that the next sample of a thread may still be one of the interval before: each
+// is recorded with its own.
 //
 // Thread safety: as Source. The events come in threads that allocate, and in the VM thread within a pause
 // (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the agent is held
@@ -46,7 +47,8 @@ class Sampler final : public Source {
 
   // The event: an object was allocated by this thread.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
-  // The event: this thread begins. Only after a change of the interval. A thread that attached itself may have had a sample by then.
+  // The event: this thread begins. Only after a change of the interval. A thread that attached itself may have
+  // had a sample by then.
   void ThreadBegins() {
     if (Recall().id == 0) Remember({0, interval_.load()});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces every object, by the interface of the patched JVM (vmpatch/abi). For a trace that rotates, or is attached, it has a
-// thread of the JVM's, in which sync points are read and collections asked for.
+// Traces every object, by the interface of the patched JVM (vmpatch/abi). For a trace that rotates, or is
+// attached, it has a thread of the JVM's, in which sync points are read and collections asked for.
 //
 // Thread safety: one thread at a time; the session says what the JVM's threads do.
 #pragma once

@@ -11,15 +11,24 @@ namespace {
 
 std::string_view Primitive(char code) {
   switch (code) {
-    case 'Z': return "boolean";
-    case 'B': return "byte";
-    case 'C': return "char";
-    case 'S': return "short";
-    case 'I': return "int";
-    case 'J': return "long";
-    case 'F': return "float";
-    case 'D': return "double";
-    default: return "<unknown>";
+    case 'Z':
+      return "boolean";
+    case 'B':
+      return "byte";
+    case 'C':
+      return "char";
+    case 'S':
+      return "short";
+    case 'I':
+      return "int";
+    case 'J':
+      return "long";
+    case 'F':
+      return "float";
+    case 'D':
+      return "double";
+    default:
+      return "<unknown>";
   }
 }
 
@@ -55,7 +64,8 @@ trace::ByteBuffer* SampleDefinitions::Block() {
 uint32_t SampleDefinitions::NextId(uint32_t* last) const {
   if (*last < most_id_) return ++*last;
   throw std::length_error("all " + std::to_string(most_id_) +
-                          " ids that a trace has for classes, methods, sites, pairs of them, or threads are used; begin a new trace");
+                          " ids that a trace has for classes, methods, sites, pairs of them, or threads are "
+                          "used; begin a new trace");
 }
 
 uint32_t SampleDefinitions::Class(std::string_view signature) {
@@ -65,18 +75,20 @@ uint32_t SampleDefinitions::Class(std::string_view signature) {
   definition.id = NextId(&last_class_);
   definition.name = name;
   definition.flags = trace::kClassSizeUnknown | (signature.starts_with('[') ? trace::kClassArray : 0) |
-                 (signature.find('.') != std::string_view::npos ? trace::kClassHidden : 0);
+                     (signature.find('.') != std::string_view::npos ? trace::kClassHidden : 0);
   trace::AppendDefinition(Block(), definition);
   return classes_.emplace(signature, static_cast<uint32_t>(definition.id)).first->second;
 }
 
 uint32_t SampleDefinitions::Method(const SampleFrameText& text) {
   std::string key;
-  for (const std::string_view part : {text.class_signature, text.name, text.signature, text.source_file}) Add(&key, part);
+  for (const std::string_view part : {text.class_signature, text.name, text.signature, text.source_file})
+    Add(&key, part);
   if (const auto found = methods_.find(key); found != methods_.end()) return found->second;
   const uint32_t id = NextId(&last_method_);
   const std::string class_name = JavaName(text.class_signature);
-  trace::AppendDefinition(Block(), trace::MethodDefinition{id, class_name, text.name, text.signature, text.source_file});
+  trace::AppendDefinition(Block(),
+                          trace::MethodDefinition{id, class_name, text.name, text.signature, text.source_file});
   return methods_.emplace(std::move(key), id).first->second;
 }
 
@@ -133,7 +145,8 @@ uint32_t SampleDefinitions::Site(std::span<const SampleFrame> stack, size_t* unk
   return site;
 }
 
-uint32_t SampleDefinitions::SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown) {
+uint32_t SampleDefinitions::SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature,
+                                      size_t* unknown) {
   const std::lock_guard lock(mutex_);
   const uint32_t site = Site(stack, unknown);
   if (*unknown != SIZE_MAX) return 0;

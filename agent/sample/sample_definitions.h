@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions for a sampled trace: names come from who took the sample, as text, and are given numbers here.
 //
-// A sample's stack is a site: its innermost frame, whose caller is the site of the frames around it. Frames are known
-// by method handle and bytecode index; everything else by what it is called, so that no class is held or followed:
-// classes of the same name are one, and so are methods of the same class name, name, signature and file.
+// A sample's stack is a site: its innermost frame, whose caller is the site of the frames around it. Frames are
+// known by method handle and bytecode index; everything else by what it is called, so that no class is held or
+// followed: classes of the same name are one, and so are methods of the same class name, name, signature and
+// file.
 //
 // Order: as for Definitions, a record is in here before anybody can use its id.
 //
@@ -49,8 +50,8 @@ class SampleDefinitions {
   // most_id: of each sort. What needs more throws std::length_error, which ends the trace.
   explicit SampleDefinitions(uint32_t most_id = trace::kMaxId) : most_id_(most_id) {}
 
-  // The site-class pair of an object of that class, made by that stack (innermost first; empty: by the VM). 0: the frame with index
-  // *unknown is not known; Define it and ask again.
+  // The site-class pair of an object of that class, made by that stack (innermost first; empty: by the VM). 0:
+  // the frame with index *unknown is not known; Define it and ask again.
   uint32_t SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown);
   // nullptr: the VM does not know it either; stacks are told without it.
   void Define(const SampleFrame& frame, const SampleFrameText* text);
@@ -90,7 +91,8 @@ class SampleDefinitions {
     size_t operator()(const SampleFrame& f) const { return Mix(f.method, static_cast<uint64_t>(f.bci)); }
     size_t operator()(const Step& s) const { return Mix((*this)(s.frame), s.caller); }
     size_t operator()(const SiteKey& k) const {
-      return Mix(uint64_t{k.method} << 32 | k.caller, static_cast<uint64_t>(k.bci) << 32 ^ static_cast<uint64_t>(k.line));
+      return Mix(uint64_t{k.method} << 32 | k.caller,
+                 static_cast<uint64_t>(k.bci) << 32 ^ static_cast<uint64_t>(k.line));
     }
     size_t operator()(uint64_t n) const { return Mix(n, 0); }
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -111,7 +113,7 @@ class SampleDefinitions {
   std::unordered_map<SampleFrame, Place, Hash> places_;
   Table<std::string> methods_, classes_;
   Table<SiteKey> sites_;
-  Table<Step> steps_;  // to sites; what a sample of a stack that was seen before takes
+  Table<Step> steps_;             // to sites; what a sample of a stack that was seen before takes
   Table<uint64_t> site_classes_;  // by site and class
   uint32_t last_site_ = trace::kFirstSite - 1;
   uint32_t last_class_ = 0, last_method_ = 0, last_site_class_ = 0, last_thread_ = 0;

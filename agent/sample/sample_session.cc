@@ -38,7 +38,8 @@ uint64_t SampleSession::Sample(uint64_t interval, uint32_t thread, uint32_t site
   if (samples_.size() + deaths_.size() == 0) pending_since_ = now;
   sample_count_++;
   sample_bytes_ += bytes;
-  samples_.Sample(interval, sample_count_, now, thread, site_class, (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
+  samples_.Sample(interval, sample_count_, now, thread, site_class,
+                  (bytes + trace::kWordBytes - 1) / trace::kWordBytes);
   if (samples_.size() >= kSegmentBytes) Flush(ChunkAfter::kGoesOn);
   return sample_count_;
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sampled trace being recorded: takes samples, their deaths and the VM's pauses, and queues them as segments. Knows
-// neither JVM TI nor files.
+// A sampled trace being recorded: takes samples, their deaths and the VM's pauses, and queues them as segments.
+// Knows neither JVM TI nor files.
 //
 //     threads --Sample, Died--> open segment --full, collection, or a second old--> queue
 //     VM thread --CollectionBegin, CollectionEnd------------------------------------^
 //
-// Thread safety: full. One mutex gives samples their order; nobody waits for anything while holding it, and nothing
-// of the VM is called, so that the VM may report from within a pause. Threads wait for room in the queue before
-// they take it.
+// Thread safety: full. One mutex gives samples their order; nobody waits for anything while holding it, and
+// nothing of the VM is called, so that the VM may report from within a pause. Threads wait for room in the
+// queue before they take it.
 //
-// Failure: see Failure. What the queue has no room for is dropped and counted; deaths and collections never are.
+// Failure: see Failure. What the queue has no room for is dropped and counted; deaths and collections never
+// are.
 #pragma once
 
 #include <chrono>
@@ -36,8 +37,8 @@ class SampleSession final : public EventSource {
   explicit SampleSession(const SampleConfig& config);
 
   void Begin() { failure_.Activate(); }
-  // interval: bytes, of the sample points of which this is one. The sample's number, by which its death will be known; 0: tracing
-  // is off.
+  // interval: bytes, of the sample points of which this is one. The sample's number, by which its death will be
+  // known; 0: tracing is off.
   uint64_t Sample(uint64_t interval, uint32_t thread, uint32_t site_class, uint64_t bytes);
   void Died(uint64_t number);
   // A sample whose death will not be known.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sampled objects still live: weak references, which somebody has to look at after a collection. Threads that
-// bring samples do, a few references each time, so that none of them pays for all and the agent needs no thread.
+// Which sampled objects still live: weak references, which somebody has to look at after a collection. Threads
+// that bring samples do, a few references each time, so that none of them pays for all and the agent needs no
+// thread.
 //
-// Thread safety: full. Nobody waits for a thread that looks, but LookAtAll, within limits, and TakeAll: it may have been
-// suspended.
+// Thread safety: full. Nobody waits for a thread that looks, but LookAtAll, within limits, and TakeAll: it may
+// have been suspended.
 #pragma once
 
 #include <atomic>
@@ -32,11 +33,12 @@ class WatchList {
   // The VM thread. Never waits.
   void CollectionEnded() { collections_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Looks at no more than `most` that were not looked at since a collection ended. bury(watched): true: it was dead, its
-  // death was told, and the reference is free. It may throw; then the reference stays.
+  // Looks at no more than `most` that were not looked at since a collection ended. bury(watched): true: it was
+  // dead, its death was told, and the reference is free. It may throw; then the reference stays.
   template <class Bury>
   void Look(size_t most, Bury&& bury) {
-    if (!due()) [[likely]] return;
+    if (!due()) [[likely]]
+      return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock()) LookLocked(most, bury);
   }
@@ -62,7 +64,9 @@ class WatchList {
   }
 
  private:
-  bool due() const { return collections_.load(std::memory_order_relaxed) != done_.load(std::memory_order_relaxed); }
+  bool due() const {
+    return collections_.load(std::memory_order_relaxed) != done_.load(std::memory_order_relaxed);
+  }
 
   void TakeFresh() {
     const std::lock_guard lock(fresh_mutex_);

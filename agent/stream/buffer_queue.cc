@@ -14,8 +14,8 @@ using Lock = std::unique_lock<std::mutex>;
 
 // The writer sleeps until it has this much to write, as waking it costs a system call.
 constexpr size_t kWakeBytes = 256 << 10;
-// And takes few at a time (and no more than a quarter of what may wait), so that threads that wait for room go on
-// soon.
+// And takes few at a time (and no more than a quarter of what may wait), so that threads that wait for room go
+// on soon.
 constexpr int kMostPopped = 32;
 
 BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
@@ -153,7 +153,8 @@ void BufferQueue::WaitForRoom(Lock& lock, size_t bytes, WaitBudget* budget) {
     now = steady_clock::now();
   }
   if (budget != nullptr) budget->End(now);
-  blocked_ns_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(now - begin).count()), std::memory_order_relaxed);
+  blocked_ns_.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(now - begin).count()),
+                        std::memory_order_relaxed);
 }
 
 // Whether the buffer goes in.

@@ -91,8 +91,8 @@ class BufferQueue {
   Buffer* AcquireSized(size_t bytes);
   void Release(Buffer* buffer);
 
-  // Takes the buffer in any case. False: its contents were dropped. budget: how long it may wait; nullptr: until the writer
-  // hangs.
+  // Takes the buffer in any case. False: its contents were dropped. budget: how long it may wait; nullptr:
+  // until the writer hangs.
   bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk = ChunkAfter::kGoesOn,
@@ -101,8 +101,9 @@ class BufferQueue {
   bool PushMark(uint8_t kind);
   // Puts a LOSS there for what is lost elsewhere. False: out of memory.
   bool PushLoss(std::span<const uint8_t> segment);
-  // Puts the LOSS of a stall into the queue now: what is dropped after this is told by another one, behind what is pushed
-  // meanwhile. A sync point begins with it, as a reader takes the heap for known from there on. False: out of memory.
+  // Puts the LOSS of a stall into the queue now: what is dropped after this is told by another one, behind what
+  // is pushed meanwhile. A sync point begins with it, as a reader takes the heap for known from there on.
+  // False: out of memory.
   bool TellLoss();
   // Counts as lost what could not even be pushed.
   void DropUnqueued(size_t segments, size_t bytes);
@@ -114,8 +115,8 @@ class BufferQueue {
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
-  // From now on everything is let in, and who waits for room goes on: at the end nobody may wait in the VM, and what is
-  // left is not much.
+  // From now on everything is let in, and who waits for room goes on: at the end nobody may wait in the VM, and
+  // what is left is not much.
   void LetIn();
   // Nothing is pushed any more; Pop no longer waits.
   void Close();

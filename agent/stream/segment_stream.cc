@@ -18,7 +18,8 @@ bool SegmentStream::Open(BufferQueue& queue, size_t bytes) {
   return true;
 }
 
-bool SegmentStream::Close(BufferQueue& queue, trace::SegmentKind kind, uint64_t stream, PushMode mode, WaitBudget* budget) {
+bool SegmentStream::Close(BufferQueue& queue, trace::SegmentKind kind, uint64_t stream, PushMode mode,
+                          WaitBudget* budget) {
   Buffer* const buffer = buffer_;
   buffer->used = static_cast<uint32_t>(used());
   buffer->kind = static_cast<uint8_t>(kind);
@@ -41,8 +42,8 @@ bool Staging::Copy(SegmentStream& stream, trace::SegmentKind kind, uint64_t numb
   return true;
 }
 
-void Staging::Add(BufferQueue& queue, SegmentStream& stream, trace::SegmentKind kind, uint64_t number, PushMode mode,
-                  WaitBudget* budget) {
+void Staging::Add(BufferQueue& queue, SegmentStream& stream, trace::SegmentKind kind, uint64_t number,
+                  PushMode mode, WaitBudget* budget) {
   if (!stream.open()) return stream.Release(queue);
   if (!Copy(stream, kind, number, &segments_)) {
     (void)stream.Close(queue, kind, number, mode, budget);

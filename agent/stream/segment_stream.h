@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way in which a segment is written: into a buffer of the queue's, record by record, until it is closed, which
-// queues the buffer, or staged, which copies it together with other small ones.
+// The one way in which a segment is written: into a buffer of the queue's, record by record, until it is
+// closed, which queues the buffer, or staged, which copies it together with other small ones.
 //
 //     closed --Open--> open, records at out --Close--> closed, the buffer is queued
 //                                           `-Stage--> closed, the buffer stays or is queued
 //
-// Thread safety: none; a stream belongs to one thread at a time. Ownership: a stream owns its buffer until it is queued, and
-// must be released to the queue before it goes.
+// Thread safety: none; a stream belongs to one thread at a time. Ownership: a stream owns its buffer until it
+// is queued, and must be released to the queue before it goes.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +50,8 @@ class SegmentStream {
 // Small segments that are copied together, so that they do not queue whole buffers.
 class Staging {
  public:
-  // The stream is closed then. A large segment is queued with its buffer; of a small one the buffer stays with the stream. The
-  // buffer of a stream that was not open, idle since the last time, is given back.
+  // The stream is closed then. A large segment is queued with its buffer; of a small one the buffer stays with
+  // the stream. The buffer of a stream that was not open, idle since the last time, is given back.
   void Add(BufferQueue& queue, SegmentStream& stream, trace::SegmentKind kind, uint64_t number, PushMode mode,
            WaitBudget* budget);
   // The segment's bytes go to the end of out if it is small. False: it is not, or not open.
@@ -75,7 +75,8 @@ class RunStream : public SegmentStream {
     return trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
   }
   // Objects that lie one behind the other in [start, top). There must be room for Bytes().
-  void Put(const Stretch& range, trace::How how, std::span<const uint16_t> ids, std::span<const uint32_t> lengths) {
+  void Put(const Stretch& range, trace::How how, std::span<const uint16_t> ids,
+           std::span<const uint32_t> lengths) {
     out = trace::PutRun(out, {.distance = Distance(range), .how = how}, ids, lengths);
   }
   // A range of which only the place is known. There must be room for kMaxRunHeadBytes.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the host may be made to wait for the writer. All limits are here; docs/agent.md tells them.
 //
-// A budget belongs to what is held up: one report of a thread (which holds up a safepoint, as it is in the VM), a
-// collection's pause, the walk at the start. Threads that wait at the same time use it once: what counts is time that passes.
+// A budget belongs to what is held up: one report of a thread (which holds up a safepoint, as it is in the VM),
+// a collection's pause, the walk at the start. Threads that wait at the same time use it once: what counts is
+// time that passes.
 //
 // Thread safety: none; BufferQueue touches it under its lock, the owner refills it while nobody waits.
 #pragma once

@@ -38,7 +38,9 @@ bool IsOf(int fd, pid_t server) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == server;
 }
 
-std::string SocketOf(const Target& target) { return "/tmp/" + target.socket() + " of process " + std::to_string(target.pid); }
+std::string SocketOf(const Target& target) {
+  return "/tmp/" + target.socket() + " of process " + std::to_string(target.pid);
+}
 
 // The socket's file, only at a socket that the JVM's own user made: /tmp is everybody's.
 Descriptor FindSocket(const Target& target) {
@@ -124,13 +126,15 @@ Result<bool> Listens(const Target& target) {
 // What tells the JVM that SIGQUIT means to listen. Gone with its owner.
 class AttachFile {
  public:
-  explicit AttachFile(const Target& target) : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
+  explicit AttachFile(const Target& target)
+      : tmp_(OpenTmp(target)), name_(".attach_pid" + std::to_string(target.inner_pid)) {
     const SignalsHeld held;
     bool believed = false;
     // Another one's may go just now.
     for (int tries = 0; tries < 3 && !made_ && !believed; tries++) {
       if (!tmp_.ok()) break;
-      const Descriptor fd(openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      const Descriptor fd(
+          openat(tmp_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
       made_ = fd.ok();
       if (made_ || errno != EEXIST) break;
       believed = IsBelieved(target);
@@ -174,17 +178,26 @@ Obstacle MayBeSignalled(const Target& target) {
   const std::string what = "process " + std::to_string(target.pid);
   const std::optional<bool> forbidden = Forbidden(target);
   if (forbidden == true) {
-    return {kExitForbidden, what + " was started with -XX:+DisableAttachMechanism: nobody can attach; start it without, or with "
-                                   "-agentpath:libanttracks.so"};
+    return {kExitForbidden,
+            what +
+                " was started with -XX:+DisableAttachMechanism: nobody can attach; start it without, or with "
+                "-agentpath:libanttracks.so"};
   }
   if (!forbidden) {
-    return {kExitForbidden, what + " keeps no performance data (-XX:-UsePerfData) and has options in files, so nobody can tell whether it "
-                                   "lets itself be attached to; if it does, jcmd " + std::to_string(target.pid) +
-                                   " VM.version first makes it listen (if not, that prints a thread dump into its output)"};
+    return {kExitForbidden,
+            what +
+                " keeps no performance data (-XX:-UsePerfData) and has options in files, so nobody can tell "
+                "whether it "
+                "lets itself be attached to; if it does, jcmd " +
+                std::to_string(target.pid) +
+                " VM.version first makes it listen (if not, that prints a thread dump into its output)"};
   }
   if (target.catches_quit) return {};
-  return {kExitForbidden, what + " would be ended by the signal that asks a JVM to listen: it is still starting (try again), or runs "
-                                 "with -Xrs"};
+  return {
+      kExitForbidden,
+      what +
+          " would be ended by the signal that asks a JVM to listen: it is still starting (try again), or runs "
+          "with -Xrs"};
 }
 
 }  // namespace
@@ -203,7 +216,8 @@ Obstacle Wake(const Target& target, milliseconds wait) {
   const AttachFile file(target);
   if (!file.error().ok()) return {kExitNoAnswer, file.error().message()};
   if (Signal(target, SIGQUIT) != 0) {
-    return {errno == ESRCH ? kExitNoProcess : kExitOtherUser, SystemError("cannot signal process " + std::to_string(target.pid)).message()};
+    return {errno == ESRCH ? kExitNoProcess : kExitOtherUser,
+            SystemError("cannot signal process " + std::to_string(target.pid)).message()};
   }
   for (const auto until = steady_clock::now() + wait; steady_clock::now() < until;
        std::this_thread::sleep_for(kPause)) {

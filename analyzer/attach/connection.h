@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HotSpot's attach protocol, version 1: a request over the JVM's socket in its /tmp, which it opens when it finds a
-// file of ours and gets a SIGQUIT. A JVM that does not expect that prints a thread dump instead, or dies: Wake makes sure.
+// HotSpot's attach protocol, version 1: a request over the JVM's socket in its /tmp, which it opens when it
+// finds a file of ours and gets a SIGQUIT. A JVM that does not expect that prints a thread dump instead, or
+// dies: Wake makes sure.
 //
 //     1 NUL load NUL path NUL true NUL options NUL  -->
 //                                                   <--  code, line feed, text, end
@@ -24,8 +25,9 @@ inline constexpr size_t kMostArgument = 1024;
 // After this the JVM listens at its socket, or there is an obstacle.
 Obstacle Wake(const Target& target, std::chrono::milliseconds wait);
 
-// command and at most three arguments. An error says what the socket did. Only the process itself must have opened it:
-// where a /tmp is shared, another one may have the same number within its namespace.
-trace::Result<Answer> Execute(const Target& target, const std::vector<std::string>& words, std::chrono::milliseconds wait);
+// command and at most three arguments. An error says what the socket did. Only the process itself must have
+// opened it: where a /tmp is shared, another one may have the same number within its namespace.
+trace::Result<Answer> Execute(const Target& target, const std::vector<std::string>& words,
+                              std::chrono::milliseconds wait);
 
 }  // namespace anttracks::analyzer

@@ -21,7 +21,8 @@ uint32_t Number(std::span<const uint8_t> bytes, size_t at) {
 // Up to a NUL, or the end.
 std::string Text(std::span<const uint8_t> bytes, size_t at, size_t most) {
   std::string text;
-  for (size_t i = at; i < bytes.size() && i - at < most && bytes[i] != 0; i++) text += static_cast<char>(bytes[i]);
+  for (size_t i = at; i < bytes.size() && i - at < most && bytes[i] != 0; i++)
+    text += static_cast<char>(bytes[i]);
   return text;
 }
 
@@ -29,7 +30,8 @@ std::string Text(std::span<const uint8_t> bytes, size_t at, size_t most) {
 
 std::map<std::string, std::string> PerfTexts(std::span<const uint8_t> file) {
   std::map<std::string, std::string> texts;
-  if (file.size() < kHeaderBytes || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0 || file[kMajor] != 2) return texts;
+  if (file.size() < kHeaderBytes || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0 || file[kMajor] != 2)
+    return texts;
   size_t at = Number(file, kEntryOffset);
   for (uint32_t i = 0; i < Number(file, kEntries); i++) {
     if (at > file.size() || file.size() - at < kEntryBytes) break;

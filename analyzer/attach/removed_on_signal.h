@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name that must not stay behind when a signal ends the program: SIGINT, SIGTERM and SIGHUP, unless they are ignored.
+// A name that must not stay behind when a signal ends the program: SIGINT, SIGTERM and SIGHUP, unless they are
+// ignored.
 //
 // Thread safety: none but that of the signal's handler. A few at a time; removed are the youngest first.
 #pragma once

@@ -23,8 +23,8 @@ constexpr std::chrono::seconds kListenWithin{10};
 // A stop may wait a minute for a disk that stands still, a start for a walk over a large heap.
 constexpr std::chrono::minutes kAnswerWithin{5};
 
-// An empty file that the process may write to, and nobody else, in a folder of ours, which the process may pass only.
-// Everything goes by descriptors: whoever owns the process' /tmp may rename and replace what is in it.
+// An empty file that the process may write to, and nobody else, in a folder of ours, which the process may pass
+// only. Everything goes by descriptors: whoever owns the process' /tmp may rename and replace what is in it.
 class ReplyFile {
  public:
   explicit ReplyFile(const Target& target) : tmp_(OpenTmp(target)) {
@@ -33,7 +33,8 @@ class ReplyFile {
       Fail("cannot make a folder in the /tmp of the process");
       return;
     }
-    file_ = Descriptor(openat(folder_.get(), kReplyName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    file_ =
+        Descriptor(openat(folder_.get(), kReplyName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file_.ok()) file_on_signal_.Remember(folder_.get(), kReplyName, 0);
     if (!file_.ok()) {
       Fail("cannot make " + inner());
@@ -70,7 +71,9 @@ class ReplyFile {
     folder_ = std::move(folder);
     return fchmod(folder_.get(), 0711) == 0;
   }
-  void Fail(const std::string& what) { error_ = Status::Error(what + ": " + std::generic_category().message(errno)); }
+  void Fail(const std::string& what) {
+    error_ = Status::Error(what + ": " + std::generic_category().message(errno));
+  }
 
   const Descriptor tmp_;
   Descriptor folder_, file_;
@@ -88,7 +91,8 @@ Obstacle Ask(const Target& target, const Question& question, nlohmann::ordered_j
     obstacle = {kExitRefused, "a JVM takes paths of " + std::to_string(kMostArgument) + " characters at most"};
   }
   if (obstacle.none() && question.options.size() + 64 > kMostArgument) {
-    obstacle = {kExitRefused, "a JVM takes options of " + std::to_string(kMostArgument - 64) + " characters at most"};
+    obstacle = {kExitRefused,
+                "a JVM takes options of " + std::to_string(kMostArgument - 64) + " characters at most"};
   }
   if (obstacle.none()) obstacle = Wake(target, kListenWithin);
   if (!obstacle.none()) return obstacle;
@@ -115,7 +119,8 @@ std::string WithAbsolutePaths(std::string_view options, const std::string& folde
     const std::string_view key = pair.substr(0, path);
     file_given |= key == "file=";
     const bool relative = (key == "file=" || key == "stats=") && path < pair.size() && pair[path] != '/';
-    result += relative && !here.empty() ? std::string(key) + here + "/" + std::string(pair.substr(path)) : std::string(pair);
+    result += relative && !here.empty() ? std::string(key) + here + "/" + std::string(pair.substr(path))
+                                        : std::string(pair);
   }
   if (default_file && !file_given && !here.empty()) {
     result += std::string(result.empty() ? "" : ",") + "file=" + here + "/anttracks-%p.trace";

@@ -20,7 +20,8 @@
 namespace anttracks::analyzer {
 namespace {
 
-// The name of the extension function by which the patched VM hands out its interface (vmpatch/abi/anttracks_abi.h).
+// The name of the extension function by which the patched VM hands out its interface
+// (vmpatch/abi/anttracks_abi.h).
 constexpr std::string_view kExtension = "com.github.anttracks.functions.GetVM";
 constexpr std::string_view kDisable = "DisableAttachMechanism";
 
@@ -44,8 +45,10 @@ std::string Read(const Descriptor& process, const char* name, size_t most) {
 }
 
 bool SameNamespace(const std::string& proc, const Descriptor& process, const char* name) {
-  struct stat ours {}, theirs {};
-  if (stat((proc + "/self/" + name).c_str(), &ours) != 0 || fstatat(process.get(), name, &theirs, 0) != 0) return true;
+  struct stat ours {
+  }, theirs{};
+  if (stat((proc + "/self/" + name).c_str(), &ours) != 0 || fstatat(process.get(), name, &theirs, 0) != 0)
+    return true;
   return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
@@ -54,7 +57,8 @@ std::optional<bool> IsPatched(const Target& target) {
   // The kernel names the file itself, without links.
   const Descriptor file = OpenFile(Find(target.root->get(), target.libjvm, Links::kRefused));
   struct stat made {};
-  if (!file.ok() || fstat(file.get(), &made) != 0 || static_cast<uint64_t>(made.st_size) > kMostVm) return std::nullopt;
+  if (!file.ok() || fstat(file.get(), &made) != 0 || static_cast<uint64_t>(made.st_size) > kMostVm)
+    return std::nullopt;
   const auto until = std::chrono::steady_clock::now() + kReadVmWithin;
   std::string window;  // the end of the block before, and a block
   for (size_t done = 0; done < kMostVm && std::chrono::steady_clock::now() < until;) {
@@ -72,7 +76,8 @@ std::string PerfFile(const Target& target, const Descriptor& tmp, const char* fo
   const std::string path = std::string(folder) + "/" + std::to_string(target.inner_pid);
   const Descriptor file = OpenFile(Find(tmp.get(), path, Links::kRefused));
   struct stat made {};
-  const bool believed = file.ok() && fstat(file.get(), &made) == 0 && (made.st_uid == target.uid || made.st_uid == 0);
+  const bool believed =
+      file.ok() && fstat(file.get(), &made) == 0 && (made.st_uid == target.uid || made.st_uid == 0);
   return believed ? ReadAtMost(file, kMostPerf) : "";
 }
 
@@ -114,7 +119,8 @@ std::optional<bool> LastFlag(const Target& target, std::string_view flag) {
 // There are flags that the command line does not show.
 bool HasHiddenFlags(const Target& target) {
   for (const std::string& word : target.arguments) {
-    if (word.rfind("@", 0) == 0 || word.rfind("-XX:Flags=", 0) == 0 || word.rfind("-XX:VMOptionsFile=", 0) == 0) return true;
+    if (word.rfind("@", 0) == 0 || word.rfind("-XX:Flags=", 0) == 0 || word.rfind("-XX:VMOptionsFile=", 0) == 0)
+      return true;
   }
   return false;
 }
@@ -122,11 +128,14 @@ bool HasHiddenFlags(const Target& target) {
 Obstacle OutOfReach(const Target& target) {
   const std::string what = Process(target);
   if (!target.same_mounts || !target.same_pids) {
-    return {kExitOtherNamespace, what + " runs in another namespace (a container), whose files only root can see from here: run "
-                                        "anttracks as root, or inside of it"};
+    return {kExitOtherNamespace,
+            what +
+                " runs in another namespace (a container), whose files only root can see from here: run "
+                "anttracks as root, or inside of it"};
   }
-  return {kExitOtherNamespace, what + " lets nobody look into /proc/" + std::to_string(target.pid) +
-                                   "/root (another user namespace, or it may not be traced): run anttracks as root"};
+  return {kExitOtherNamespace,
+          what + " lets nobody look into /proc/" + std::to_string(target.pid) +
+              "/root (another user namespace, or it may not be traced): run anttracks as root"};
 }
 
 }  // namespace
@@ -143,7 +152,8 @@ std::optional<Target> Look(pid_t pid, const std::string& proc) {
   target.same_mounts = SameNamespace(proc, process, "ns/mnt");
   target.same_pids = SameNamespace(proc, process, "ns/pid");
   const Descriptor maps = Open(process, "maps");
-  const bool mapped = EachLine(maps, kMostLine, kMostMaps, [&target](std::string_view line) { ReadMapsLine(line, &target); });
+  const bool mapped =
+      EachLine(maps, kMostLine, kMostMaps, [&target](std::string_view line) { ReadMapsLine(line, &target); });
   target.root = std::make_shared<const Descriptor>(Open(process, "root", O_PATH | O_DIRECTORY));
   target.readable = mapped && target.root->ok();
   if (!target.readable) {
@@ -190,9 +200,11 @@ Descriptor OpenTmp(const Target& target) {
   Descriptor tmp(found.ok() ? openat(found.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
   struct stat made {};
   if (!tmp.ok() || fstat(tmp.get(), &made) != 0) return {};
-  if (geteuid() != 0 || target.uid == 0 || made.st_uid == target.uid || (made.st_mode & S_IWOTH) != 0) return tmp;
+  if (geteuid() != 0 || target.uid == 0 || made.st_uid == target.uid || (made.st_mode & S_IWOTH) != 0)
+    return tmp;
   const auto& groups = target.groups;
-  const bool member = made.st_gid == target.gid || std::find(groups.begin(), groups.end(), made.st_gid) != groups.end();
+  const bool member =
+      made.st_gid == target.gid || std::find(groups.begin(), groups.end(), made.st_gid) != groups.end();
   if (member && (made.st_mode & S_IWGRP) != 0) return tmp;
   errno = EACCES;
   return {};
@@ -220,22 +232,28 @@ std::optional<bool> Forbidden(const Target& target) {
 
 Obstacle CheckProcess(const std::optional<Target>& target, pid_t pid, const Caller& caller) {
   if (!target) {
-    return {kExitNoProcess, "there is no process " + std::to_string(pid) + " here; jcmd -l lists the JVMs (in a container, those in it)"};
+    return {kExitNoProcess, "there is no process " + std::to_string(pid) +
+                                " here; jcmd -l lists the JVMs (in a container, those in it)"};
   }
   const std::string what = Process(*target);
-  if (target->state == 'Z') return {kExitNoProcess, what + " has ended, its parent has only not asked for it yet"};
+  if (target->state == 'Z')
+    return {kExitNoProcess, what + " has ended, its parent has only not asked for it yet"};
   if (caller.uid != 0 && (caller.uid != target->uid || caller.gid != target->gid)) {
-    return {kExitOtherUser, what + " belongs to " + User(target->uid, target->gid) + ", you are " + User(caller.uid, caller.gid) +
-                                ": a JVM only lets its own user attach, and root. Run anttracks as that user: sudo -u '#" +
-                                std::to_string(target->uid) + "' anttracks ..."};
+    return {kExitOtherUser,
+            what + " belongs to " + User(target->uid, target->gid) + ", you are " +
+                User(caller.uid, caller.gid) +
+                ": a JVM only lets its own user attach, and root. Run anttracks as that user: sudo -u '#" +
+                std::to_string(target->uid) + "' anttracks ..."};
   }
-  if (target->ending) return {kExitNoProcess, what + " has no memory: it is about to end, or a thread of the kernel"};
+  if (target->ending)
+    return {kExitNoProcess, what + " has no memory: it is about to end, or a thread of the kernel"};
   if (!target->readable) return OutOfReach(*target);
   if (target->libjvm.empty()) {
     return {kExitNotJava, what + " is no HotSpot JVM: it has no libjvm.so in memory; jcmd -l lists the JVMs"};
   }
   if (target->state == 'T' || target->state == 't') {
-    return {kExitNoAnswer, what + " is stopped (SIGSTOP, or a debugger): let it go on, kill -CONT " + std::to_string(pid)};
+    return {kExitNoAnswer,
+            what + " is stopped (SIGSTOP, or a debugger): let it go on, kill -CONT " + std::to_string(pid)};
   }
   return {};
 }
@@ -247,9 +265,11 @@ Descriptor FindLibrary(const Target& target, const std::string& library) {
 Obstacle CheckLibrary(const Target& target, const std::string& library) {
   struct stat made {};
   if (fstat(FindLibrary(target, library).get(), &made) == 0 && S_ISREG(made.st_mode)) return {};
-  if (target.same_mounts) return {kExitNotLoaded, "there is no " + library + "; --lib=PATH says where libanttracks.so is"};
-  return {kExitOtherNamespace, Process(target) + " runs in another mount namespace (a container), in which there is no " + library +
-                                   ": copy libanttracks.so to where it can see it, and give that place with --lib=PATH"};
+  if (target.same_mounts)
+    return {kExitNotLoaded, "there is no " + library + "; --lib=PATH says where libanttracks.so is"};
+  return {kExitOtherNamespace,
+          Process(target) + " runs in another mount namespace (a container), in which there is no " + library +
+              ": copy libanttracks.so to where it can see it, and give that place with --lib=PATH"};
 }
 
 Obstacle CheckMode(const Target& target, std::string_view options) {
@@ -257,7 +277,8 @@ Obstacle CheckMode(const Target& target, std::string_view options) {
   all.append(options).append(1, ',');
   if (target.patched != false || all.find(",mode=full,") == std::string::npos) return {};
   return {kExitNotPatched, Process(target) + " runs " + target.libjvm +
-                               ", which is not patched for AntTracks, so mode=full cannot be: run the patched JDK instead, build/jdk/bin/java "
+                               ", which is not patched for AntTracks, so mode=full cannot be: run the patched "
+                               "JDK instead, build/jdk/bin/java "
                                "after scripts/quickstart, or leave out mode=full to sample"};
 }
 

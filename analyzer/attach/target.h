@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that may be attached to, as /proc shows it, and why it cannot be. Looking does not touch the process, and is
-// safe for root whatever the process puts in its way.
+// A process that may be attached to, as /proc shows it, and why it cannot be. Looking does not touch the
+// process, and is safe for root whatever the process puts in its way.
 //
 // Thread safety: none. Ownership: values, and two descriptors that all copies share.
 #pragma once
@@ -39,25 +39,25 @@ struct Obstacle {
 };
 
 struct Target {
-  pid_t pid = 0;         // as we see it
-  pid_t inner_pid = 0;   // as it sees itself
-  uid_t uid = 0;         // effective
+  pid_t pid = 0;        // as we see it
+  pid_t inner_pid = 0;  // as it sees itself
+  uid_t uid = 0;        // effective
   gid_t gid = 0;
   std::vector<gid_t> groups;  // supplementary ones
-  char state = '?';      // of /proc/PID/stat
+  char state = '?';           // of /proc/PID/stat
   bool catches_quit = false;  // SIGQUIT does not end it
   // /proc/PID: of this process for ever, also when another one gets its number.
   std::shared_ptr<const Descriptor> process;
   std::shared_ptr<const Descriptor> root;  // /proc/PID/root; nothing if not readable
-  bool readable = false;  // root and maps may be looked into
-  bool ending = false;    // if not: it has no memory any more
+  bool readable = false;                   // root and maps may be looked into
+  bool ending = false;                     // if not: it has no memory any more
   bool same_mounts = true, same_pids = true;
   // Files in memory, as the process names them.
   std::string libjvm, agent;
   bool agent_deleted = false;
-  std::optional<bool> patched;  // nothing: its libjvm.so cannot be read
-  std::vector<std::string> arguments;     // of the command
-  std::string option_variables;           // JAVA_TOOL_OPTIONS and the like
+  std::optional<bool> patched;              // nothing: its libjvm.so cannot be read
+  std::vector<std::string> arguments;       // of the command
+  std::string option_variables;             // JAVA_TOOL_OPTIONS and the like
   std::map<std::string, std::string> perf;  // empty: it keeps none
 
   // In its /tmp.
@@ -72,11 +72,12 @@ std::optional<Target> Look(pid_t pid, const std::string& proc = "/proc");
 // It has ended since it was looked at, or become another program that is no JVM.
 bool HasEnded(const Target& target);
 
-// Sends the signal, to no other process; 0 only looks whether it is there. 0, or -1 and errno: ESRCH if it is gone.
+// Sends the signal, to no other process; 0 only looks whether it is there. 0, or -1 and errno: ESRCH if it is
+// gone.
 int Signal(const Target& target, int signal);
 
-// Its /tmp, for reading its names and making files: never by a path. Empty, and errno, also if root asks and the process
-// could not write there itself: it may have mounted another folder of the system at that place.
+// Its /tmp, for reading its names and making files: never by a path. Empty, and errno, also if root asks and
+// the process could not write there itself: it may have mounted another folder of the system at that place.
 Descriptor OpenTmp(const Target& target);
 
 // Whether attaching is forbidden; nothing: nobody can say without trying.

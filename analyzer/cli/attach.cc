@@ -59,26 +59,37 @@ std::string Folder(const Target& target) {
 Obstacle CheckLoaded(const Target& target) {
   const std::string what = fmt::format("process {}", target.pid);
   if (target.agent.empty()) {
-    return {kExitNotLoaded, fmt::format("{} has no agent: anttracks attach {} [OPTIONS] loads it and begins a trace", what, target.pid)};
+    return {kExitNotLoaded,
+            fmt::format("{} has no agent: anttracks attach {} [OPTIONS] loads it and begins a trace", what,
+                        target.pid)};
   }
   if (!target.agent_deleted) return {};
-  return {kExitNotLoaded, fmt::format("{} has an agent whose file is gone or was replaced, {}, so it cannot be asked any more; its trace "
-                                      "goes on until the process ends", what, target.agent)};
+  return {
+      kExitNotLoaded,
+      fmt::format(
+          "{} has an agent whose file is gone or was replaced, {}, so it cannot be asked any more; its trace "
+          "goes on until the process ends",
+          what, target.agent)};
 }
 
 // The agent is one in a process: another copy of its library knows nothing of it.
 Obstacle CheckSame(const Target& target, const std::string& library) {
   if (target.agent.empty()) return {};
-  struct stat its {}, other {};
-  if (fstat(FindLibrary(target, target.agent).get(), &its) != 0 || fstat(FindLibrary(target, library).get(), &other) != 0) return {};
+  struct stat its {
+  }, other{};
+  if (fstat(FindLibrary(target, target.agent).get(), &its) != 0 ||
+      fstat(FindLibrary(target, library).get(), &other) != 0)
+    return {};
   if (its.st_dev == other.st_dev && its.st_ino == other.st_ino) return {};
-  return {kExitRefused, fmt::format("process {} has the agent {} already, and another copy of the library would be another agent: leave out --lib", target.pid,
-                                    target.agent)};
+  return {kExitRefused, fmt::format("process {} has the agent {} already, and another copy of the library "
+                                    "would be another agent: leave out --lib",
+                                    target.pid, target.agent)};
 }
 
 // What went wrong because the process was ending meanwhile is not worth telling.
 Obstacle UnlessEnded(const Obstacle& obstacle, const Target& target) {
-  return HasEnded(target) ? Obstacle{kExitNoProcess, fmt::format("process {} has ended meanwhile", target.pid)} : obstacle;
+  return HasEnded(target) ? Obstacle{kExitNoProcess, fmt::format("process {} has ended meanwhile", target.pid)}
+                          : obstacle;
 }
 
 // Attaching and asking are the same; only the first may load the library.
@@ -92,7 +103,8 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
   question.name = name;
   question.library = Library(*target, arguments.library);
   if (question.library.empty()) {
-    return Refuse(session, {kExitNotLoaded, "there is no libanttracks.so beside anttracks; --lib=PATH says where it is"});
+    return Refuse(
+        session, {kExitNotLoaded, "there is no libanttracks.so beside anttracks; --lib=PATH says where it is"});
   }
   obstacle = CheckSame(*target, question.library);
   if (!obstacle.none()) return Refuse(session, obstacle);
@@ -108,7 +120,9 @@ int RunRequest(Session& session, const AttachArguments& arguments, const std::st
 
 }  // namespace
 
-int RunAttach(Session& session, const AttachArguments& arguments) { return RunRequest(session, arguments, "attach"); }
+int RunAttach(Session& session, const AttachArguments& arguments) {
+  return RunRequest(session, arguments, "attach");
+}
 
 int RunCtl(Session& session, const AttachArguments& arguments) {
   const bool takes = arguments.action == CtlAction::kStart || arguments.action == CtlAction::kSet;
@@ -117,7 +131,8 @@ int RunCtl(Session& session, const AttachArguments& arguments) {
     return kExitUsage;
   }
   if (arguments.options.empty() && arguments.action == CtlAction::kSet) {
-    session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything; of a trace of samples interval=64K\n";
+    session.err << "anttracks: set what? Give budget=3%, or budget=100% for everything; of a trace of samples "
+                   "interval=64K\n";
     return kExitUsage;
   }
   return RunRequest(session, arguments, std::string(NameOf<CtlAction>(kCtlActions, arguments.action)));

@@ -41,28 +41,37 @@ std::string Written(const ordered_json& trace) {
   const ordered_json& counters = trace.at("counters");
   const uint64_t stored = Number(counters, "stored_bytes"), time = Number(trace, "duration_ns");
   const double rate = time == 0 ? 0 : static_cast<double>(stored) / (static_cast<double>(time) / 1e9);
-  const std::string files = trace.value("rotates", false) ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
-  return fmt::format("{}, {} a second{}", Bytes(stored), Bytes(static_cast<uint64_t>(std::min(rate, kMostRate))), files);
+  const std::string files =
+      trace.value("rotates", false) ? fmt::format(", {} begun", Plural(Number(counters, "files"), "file")) : "";
+  return fmt::format("{}, {} a second{}", Bytes(stored),
+                     Bytes(static_cast<uint64_t>(std::min(rate, kMostRate))), files);
 }
 
 bool IsSampled(const ordered_json& trace) { return Text(trace, "mode") == "sample"; }
 
-std::string Interval(const ordered_json& trace) { return IntervalText(Number(trace, "interval"), Number(trace, "interval")); }
+std::string Interval(const ordered_json& trace) {
+  return IntervalText(Number(trace, "interval"), Number(trace, "interval"));
+}
 
 std::string Objects(const ordered_json& trace) {
   const ordered_json& counters = trace.at("counters");
   if (IsSampled(trace)) {
-    return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")), Count(Number(counters, "sample_deaths")));
+    return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")),
+                       Count(Number(counters, "sample_deaths")));
   }
-  return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")), Bytes(Number(counters, "bytes")),
-                     Plural(Number(counters, "sync_points"), "sync point"), Plural(Number(counters, "sync_objects"), "object"));
+  return fmt::format("{} allocated, {}; {} with {}", Count(Number(counters, "objects")),
+                     Bytes(Number(counters, "bytes")), Plural(Number(counters, "sync_points"), "sync point"),
+                     Plural(Number(counters, "sync_objects"), "object"));
 }
 
 // "3 %, 2.8 % spent; 12.5 % of the stretches are read"
 std::string Budget(const ordered_json& counters) {
-  const auto percent = [&counters](const char* name) { return static_cast<double>(Number(counters, name)) / 10'000; };
+  const auto percent = [&counters](const char* name) {
+    return static_cast<double>(Number(counters, name)) / 10'000;
+  };
   const double share = percent("share_ppm");
-  const std::string read = share == 100 ? std::string("all is read") : fmt::format("{:.1f} % of the stretches are read", share);
+  const std::string read =
+      share == 100 ? std::string("all is read") : fmt::format("{:.1f} % of the stretches are read", share);
   if (Number(counters, "budget_ppm") == 0) return read;
   return fmt::format("{} %, {:.1f} % spent; {}", percent("budget_ppm"), percent("spent_ppm"), read);
 }
@@ -95,14 +104,19 @@ std::string Done(const std::string& name, const Target& target, const ordered_js
   const std::string file = Text(trace, "file");
   const ordered_json& counters = trace.at("counters");
   if (name == "stop") {
-    return fmt::format("process {} is traced no more; {}: {}, {}\n", target.pid, file, Bytes(Number(counters, "stored_bytes")),
-                       Duration(Number(trace, "duration_ns")));
+    return fmt::format("process {} is traced no more; {}: {}, {}\n", target.pid, file,
+                       Bytes(Number(counters, "stored_bytes")), Duration(Number(trace, "duration_ns")));
   }
   if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
   const bool samples = IsSampled(trace);
-  if (name == "set") return fmt::format("{}: {}\n", file, samples ? "from now on " + Interval(trace) : "budget " + Budget(counters));
-  return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()), samples ? "sampled" : "traced", file,
-                     samples ? "" : fmt::format(", from a sync point of {} on", Plural(Number(counters, "sync_objects"), "object")));
+  if (name == "set")
+    return fmt::format("{}: {}\n", file,
+                       samples ? "from now on " + Interval(trace) : "budget " + Budget(counters));
+  return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()),
+                     samples ? "sampled" : "traced", file,
+                     samples ? ""
+                             : fmt::format(", from a sync point of {} on",
+                                           Plural(Number(counters, "sync_objects"), "object")));
 }
 
 }  // namespace
@@ -118,9 +132,11 @@ void PrintJson(Session& session, const ordered_json& json) {
 
 int Report(Session& session, const std::string& request, const Target& target, ordered_json reply) {
   if (reply.contains("notes")) {
-    for (const auto& note : reply["notes"]) session.err << "anttracks: " << Lines(note.get<std::string>()) << "\n";
+    for (const auto& note : reply["notes"])
+      session.err << "anttracks: " << Lines(note.get<std::string>()) << "\n";
   }
-  const bool began_in_vain = (request == "attach" || request == "start") && reply.value("state", "") == "failed";
+  const bool began_in_vain =
+      (request == "attach" || request == "start") && reply.value("state", "") == "failed";
   if (session.output == Output::kJson || request == "dump-stats") {
     reply["collector"] = target.Collector();
     PrintJson(session, request == "dump-stats" ? reply.at("stats") : reply);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `anttracks fold` as a child of the traced JVM: whatever is short, the child goes first.
 //
-// Thread safety: to be called before there are threads, since each has a scheduling class of its own, and before memory is
-// taken.
+// Thread safety: to be called before there are threads, since each has a scheduling class of its own, and
+// before memory is taken.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ inline constexpr bool kLimitsData = false;
 inline constexpr bool kLimitsData = true;
 #endif
 
-// The process becomes the first that the system ends when memory is short (oom_score_adj 1000), gets memory for its data up
-// to so many bytes (RLIMIT_DATA; 0, or beside a sanitizer: no limit), interrupts nobody (SCHED_BATCH, idle I/O class), and
-// leaves no core dump. What the system does not grant stays as it is.
+// The process becomes the first that the system ends when memory is short (oom_score_adj 1000), gets memory for
+// its data up to so many bytes (RLIMIT_DATA; 0, or beside a sanitizer: no limit), interrupts nobody
+// (SCHED_BATCH, idle I/O class), and leaves no core dump. What the system does not grant stays as it is.
 void LowerThisProcess(uint64_t memory_bytes);
 
 // Does so if the arguments of main are those of `fold` with --as-child=BYTES.

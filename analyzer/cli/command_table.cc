@@ -18,8 +18,7 @@ CLI::Option* AddChoice(CLI::App& app, const char* name, std::span<const Choice<E
     if (!chosen) throw CLI::ValidationError(name, why);
     *value = *chosen;
   };
-  return app.add_option_function<std::string>(name, parse, description)
-      ->type_name("WORD");
+  return app.add_option_function<std::string>(name, parse, description)->type_name("WORD");
 }
 
 void AddOutput(CLI::App& app, Session& session) {

@@ -64,7 +64,8 @@ class OriginsFile {
 
 Status Write(const std::string& path, std::span<const uint8_t> bytes) {
   const int error = trace::WriteWhole(path, bytes);
-  return error == 0 ? Status() : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
+  return error == 0 ? Status()
+                    : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
 }
 
 bool MayWrite(Session& session, const std::string& path, bool force) {
@@ -95,7 +96,9 @@ struct Folded {
   PassSummary pass;
 
   Folded(Session& session, uint32_t next, Fold::Effort effort)
-      : definitions(problems), fold(definitions, problems, next, effort), pass(session.Run(definitions, problems, fold)) {}
+      : definitions(problems),
+        fold(definitions, problems, next, effort),
+        pass(session.Run(definitions, problems, fold)) {}
   bool known() const { return pass.fatal.ok() && !pass.damaged && problems.total() == 0 && fold.known(); }
 };
 
@@ -131,8 +134,9 @@ int RunFold(Session& session, const FoldArguments& arguments) {
   const int exit = session.Finish(pass, problems);
   if (exit != kExitFine) return exit;
   if (!fold.known()) {
-    session.err << fmt::format("anttracks: {}: the heap is not known at the sync point of {} ({}): nothing to keep\n", data,
-                               next_path, fold.done() ? "events were lost" : "it is not complete");
+    session.err << fmt::format(
+        "anttracks: {}: the heap is not known at the sync point of {} ({}): nothing to keep\n", data, next_path,
+        fold.done() ? "events were lost" : "it is not complete");
     return kExitErrors;
   }
   OriginsFile file(session.reader->files()[next]);

@@ -79,9 +79,12 @@ std::string_view RoleLabel(const trace::FileInfo& file) {
 
 std::string_view SyncReasonLabel(SyncReason reason) {
   switch (reason) {
-    case SyncReason::kStart: return "start";
-    case SyncReason::kAttach: return "attach";
-    case SyncReason::kRotation: return "rotation";
+    case SyncReason::kStart:
+      return "start";
+    case SyncReason::kAttach:
+      return "attach";
+    case SyncReason::kRotation:
+      return "rotation";
   }
   return "?";
 }
@@ -129,8 +132,7 @@ nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overvie
   auto list = nlohmann::ordered_json::array();
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
-    nlohmann::ordered_json json{{"path", file.path},
-                                {"role", RoleLabel(file)}};
+    nlohmann::ordered_json json{{"path", file.path}, {"role", RoleLabel(file)}};
     if (!file.is_definitions()) json["index"] = file.index;
     json["bytes"] = file.bytes;
     json["format"] = fmt::format("{}.{}", file.major, file.minor);
@@ -138,7 +140,8 @@ nlohmann::ordered_json FilesJson(const trace::ChunkSource& reader, const Overvie
     if (file.has_events()) {
       const FileOverview contents = OverviewOf(overview, i);
       json["gcs"] = contents.gcs;
-      json["first_gc"] = contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.first_gc);
+      json["first_gc"] =
+          contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.first_gc);
       json["last_gc"] = contents.gcs == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(contents.last_gc);
       json["sync_points"] = SyncsJson(contents);
     }
@@ -160,10 +163,8 @@ nlohmann::ordered_json SegmentsJson(const PassSummary& summary) {
 nlohmann::ordered_json LossesJson(const Overview& overview) {
   auto list = nlohmann::ordered_json::array();
   for (const LossEvent& loss : overview.losses()) {
-    list.push_back({{"time_ns", loss.time},
-                    {"segments", loss.segments},
-                    {"bytes", loss.bytes},
-                    {"reason", loss.reason}});
+    list.push_back(
+        {{"time_ns", loss.time}, {"segments", loss.segments}, {"bytes", loss.bytes}, {"reason", loss.reason}});
   }
   return list;
 }
@@ -288,7 +289,8 @@ std::string GcRange(uint64_t first, uint64_t last) {
 std::string ContentsText(const FileOverview& file) {
   if (!file.read) return "not read";
   std::string text = file.gcs == 0 ? "no GC" : GcRange(file.first_gc, file.last_gc);
-  for (const FileOverview::Sync& sync : file.syncs) text += fmt::format(", sync point {}", SyncLabel(sync.state));
+  for (const FileOverview::Sync& sync : file.syncs)
+    text += fmt::format(", sync point {}", SyncLabel(sync.state));
   return text;
 }
 
@@ -301,7 +303,8 @@ std::string FileLabel(const trace::FileInfo& file) {
 void AddFiles(Lines* lines, const trace::ChunkSource& reader, const Overview& overview) {
   for (size_t i = 0; i < reader.files().size(); i++) {
     const trace::FileInfo& file = reader.files()[i];
-    std::string text = fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
+    std::string text =
+        fmt::format("{}, {}, format {}.{}", file.path, Bytes(file.bytes), file.major, file.minor);
     if (file.is_data()) text += ", " + ContentsText(OverviewOf(overview, i));
     lines->Add(FileLabel(file), text);
   }
@@ -345,7 +348,8 @@ void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummar
 }
 
 std::string SyncsText(const Overview& overview) {
-  std::string text = fmt::format("{} with {}", Count(overview.syncs(SyncState::kNone)), TotalsText(overview.sync()));
+  std::string text =
+      fmt::format("{} with {}", Count(overview.syncs(SyncState::kNone)), TotalsText(overview.sync()));
   const uint64_t abandoned = overview.syncs(SyncState::kAbandoned);
   const uint64_t incomplete = overview.syncs(SyncState::kIncomplete);
   if (abandoned != 0) text += fmt::format(", {} abandoned", Count(abandoned));
@@ -356,10 +360,10 @@ std::string SyncsText(const Overview& overview) {
 void AddEnd(Lines* lines, const PassSummary& summary, const Overview& overview) {
   uint64_t lost = 0;
   for (const LossEvent& loss : overview.losses()) lost += loss.bytes;
-  lines->Add("losses", overview.losses().empty()
-                           ? "none"
-                           : fmt::format("{}, {} of events: {}", Plural(overview.losses().size(), "loss record"),
-                                         Bytes(lost), overview.losses()[0].reason));
+  lines->Add("losses", overview.losses().empty() ? "none"
+                                                 : fmt::format("{}, {} of events: {}",
+                                                               Plural(overview.losses().size(), "loss record"),
+                                                               Bytes(lost), overview.losses()[0].reason));
   lines->Add("ended", EndText(summary, overview));
 }
 
@@ -395,8 +399,10 @@ std::string SharesText(const ShareOverTime& shares) {
 void AddSkipped(Lines* lines, const Overview& overview) {
   const uint64_t all = overview.tlab().words + overview.skipped_words();
   lines->Add("allocated", Bytes(InBytes(all + overview.outside().words)) + ", read or not");
-  lines->Add("  skipped", fmt::format("{}, {} of what was allocated in TLABs; {} of it were found alive", Bytes(InBytes(overview.skipped_words())),
-                                      Percent(overview.skipped_words(), all), Plural(overview.found().objects, "object")));
+  lines->Add("  skipped",
+             fmt::format("{}, {} of what was allocated in TLABs; {} of it were found alive",
+                         Bytes(InBytes(overview.skipped_words())), Percent(overview.skipped_words(), all),
+                         Plural(overview.found().objects, "object")));
   lines->Add("share read", SharesText(overview.shares()));
 }
 
@@ -423,18 +429,21 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
                const SampledOverview& overview) {
   const Sampled& sampled = overview.sampled();
   const SampleTotals totals = TotalsOf(sampled);
-  lines->Add("mode", fmt::format("sample, {}, stacks of up to {}", IntervalText(sampled.least_interval(), sampled.most_interval()),
+  lines->Add("mode", fmt::format("sample, {}, stacks of up to {}",
+                                 IntervalText(sampled.least_interval(), sampled.most_interval()),
                                  Plural(summary.meta.depth, "frame")));
-  lines->Add("collections", fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"),
-                                        Duration(overview.gc_ns())));
+  lines->Add("collections",
+             fmt::format("{} in {}", Plural(sampled.gcs().size(), "pause"), Duration(overview.gc_ns())));
   lines->Add("samples", fmt::format("{}, {} live at the end", Count(totals.allocated.samples()),
                                     Count(totals.live.samples())));
   lines->Add("est. allocated", totals.allocated.Text(Basis::kSamples));
   lines->Add("est. live", totals.live.Text(Basis::kSamples) + " at the end");
   lines->Blank();
   const uint64_t samples = totals.allocated.samples();
-  lines->Add("raw", fmt::format("{}, {} per sample", Bytes(summary.raw_bytes), PerObject(summary.raw_bytes, samples)));
-  lines->Add("on disk", fmt::format("{}, {} per sample", Bytes(FileBytes(reader)), PerObject(FileBytes(reader), samples)));
+  lines->Add("raw",
+             fmt::format("{}, {} per sample", Bytes(summary.raw_bytes), PerObject(summary.raw_bytes, samples)));
+  lines->Add("on disk",
+             fmt::format("{}, {} per sample", Bytes(FileBytes(reader)), PerObject(FileBytes(reader), samples)));
   AddEnd(lines, summary, overview);
 }
 

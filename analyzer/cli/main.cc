@@ -12,7 +12,8 @@ namespace {
 bool ProcessorIsKnown() {
 #ifdef __POPCNT__
   if (__builtin_cpu_supports("popcnt") == 0) {
-    std::cerr << "anttracks: this processor cannot count bits (POPCNT, x86-64 since 2008); read the trace on another machine\n";
+    std::cerr << "anttracks: this processor cannot count bits (POPCNT, x86-64 since 2008); read the trace on "
+                 "another machine\n";
     return false;
   }
 #endif

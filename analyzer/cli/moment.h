@@ -31,9 +31,12 @@ inline std::string Caveat(HeapState state, uint64_t unknown_words = 0) {
       if (unknown_words == 0) return "";
       return fmt::format(" (without {} that were allocated since the last collection and not read)",
                          Bytes(InBytes(unknown_words)));
-    case HeapState::kFilling: return " (not complete yet: the sync point that lists the old space has not ended here)";
-    case HeapState::kUnknown: return " (not complete: the sync point that lists the old space was abandoned)";
-    case HeapState::kLost: return " (not exact: events were lost before)";
+    case HeapState::kFilling:
+      return " (not complete yet: the sync point that lists the old space has not ended here)";
+    case HeapState::kUnknown:
+      return " (not complete: the sync point that lists the old space was abandoned)";
+    case HeapState::kLost:
+      return " (not exact: events were lost before)";
   }
   return "";
 }

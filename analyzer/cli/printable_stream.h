@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream that hands what is written to another one, through PrintableLines: the last gate before the terminal for whatever no
-// table cell has cleaned: paths, error messages, texts of other processes.
+// A stream that hands what is written to another one, through PrintableLines: the last gate before the terminal
+// for whatever no table cell has cleaned: paths, error messages, texts of other processes.
 //
 // Thread safety: none. Ownership: the other stream is borrowed; failures to write are set in it.
 #pragma once

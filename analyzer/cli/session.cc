@@ -36,12 +36,13 @@ std::optional<SampledMeta> FindSampling(trace::ChunkSource& reader) {
 
 std::string ProblemText(const Session& session, const Problem& problem) {
   const Position& at = problem.position;
-  return fmt::format("{}: chunk at {}, byte {}: {}: {}", session.reader->files()[at.file].path, at.chunk, at.payload,
-                     ProblemName(problem.kind), problem.text);
+  return fmt::format("{}: chunk at {}, byte {}: {}: {}", session.reader->files()[at.file].path, at.chunk,
+                     at.payload, ProblemName(problem.kind), problem.text);
 }
 
 std::string TruncationNote(uint64_t bytes) {
-  return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored", Plural(bytes, "byte"));
+  return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored",
+                     Plural(bytes, "byte"));
 }
 
 bool Session::Open() {

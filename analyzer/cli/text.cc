@@ -19,7 +19,9 @@ size_t Width(std::string_view text) {
 constexpr char32_t kInvalid = 0xFFFFFFFF;
 
 // Of a sequence that begins with the byte; 1 for what begins none.
-size_t SequenceBytes(uint8_t first) { return first < 0xC2 || first > 0xF4 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+size_t SequenceBytes(uint8_t first) {
+  return first < 0xC2 || first > 0xF4 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
 
 // The character that the text begins with and its bytes; kInvalid and 1 if it is not UTF-8.
 std::pair<char32_t, size_t> FirstCharacter(std::string_view text) {
@@ -53,14 +55,15 @@ struct Range {
   char32_t first, last;
 };
 // Controls; what has no width; what changes the direction of text; line and paragraph separators; tags.
-constexpr Range kUnsafe[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},    {0x180E, 0x180E},
-                             {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB},
-                             {0xE0000, 0xE007F}};
+constexpr Range kUnsafe[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},      {0x61C, 0x61C},
+                             {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},  {0x2060, 0x206F},
+                             {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
 
 bool IsUnsafe(char32_t c) {
   if (c >= 0x20 && c < 0x7F) return false;
   if (c == kInvalid) return true;
-  return std::any_of(std::begin(kUnsafe), std::end(kUnsafe), [c](const Range& r) { return c >= r.first && c <= r.last; });
+  return std::any_of(std::begin(kUnsafe), std::end(kUnsafe),
+                     [c](const Range& r) { return c >= r.first && c <= r.last; });
 }
 
 enum class LinesAndTabs { kReplace, kKeep };

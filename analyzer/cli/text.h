@@ -21,9 +21,10 @@ std::string Percent(uint64_t part, uint64_t whole);
 std::string Duration(uint64_t nanoseconds);
 // Noun with its number: "1 object", "2 objects"
 std::string Plural(uint64_t count, std::string_view noun);
-// Text of a trace, a path or a process so that it cannot drive the terminal, hide or reorder what stands beside it, or break a
-// table: each control character (C0, C1, DEL), line separator, bidirectional control, zero-width character, and each byte that is
-// not UTF-8 (overlong forms and surrogates are not) becomes '?'. All other text stays as it is.
+// Text of a trace, a path or a process so that it cannot drive the terminal, hide or reorder what stands beside
+// it, or break a table: each control character (C0, C1, DEL), line separator, bidirectional control, zero-width
+// character, and each byte that is not UTF-8 (overlong forms and surrogates are not) becomes '?'. All other
+// text stays as it is.
 std::string Printable(std::string_view text);
 // The same, but line feeds and tabs stay.
 std::string PrintableLines(std::string_view text);

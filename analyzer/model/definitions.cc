@@ -36,7 +36,8 @@ bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
 std::string Text(std::string_view text) {
   if (text.size() <= kMaxTextBytes) return std::string(text);
   size_t end = kMaxTextBytes - 3;
-  while (end > kMaxTextBytes - 6 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) end--;  // not within a character
+  while (end > kMaxTextBytes - 6 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80)
+    end--;  // not within a character
   return std::string(text.substr(0, end)) + "...";
 }
 
@@ -62,12 +63,24 @@ bool Definitions::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const 
     if (ReadDefinition(in, &definition)) Define(definition, position);
   };
   switch (static_cast<DefinitionTag>(tag)) {
-    case DefinitionTag::kClass: read(trace::ClassDefinition()); break;
-    case DefinitionTag::kMethod: read(trace::MethodDefinition()); break;
-    case DefinitionTag::kSite: read(trace::SiteDefinition()); break;
-    case DefinitionTag::kThread: read(trace::ThreadDefinition()); break;
-    case DefinitionTag::kKind: read(trace::SiteClassDefinition()); break;
-    case DefinitionTag::kFields: ReadFields(in, position); break;
+    case DefinitionTag::kClass:
+      read(trace::ClassDefinition());
+      break;
+    case DefinitionTag::kMethod:
+      read(trace::MethodDefinition());
+      break;
+    case DefinitionTag::kSite:
+      read(trace::SiteDefinition());
+      break;
+    case DefinitionTag::kThread:
+      read(trace::ThreadDefinition());
+      break;
+    case DefinitionTag::kKind:
+      read(trace::SiteClassDefinition());
+      break;
+    case DefinitionTag::kFields:
+      ReadFields(in, position);
+      break;
   }
   return in.ok();
 }
@@ -87,7 +100,8 @@ void Definitions::Define(const trace::MethodDefinition& definition, const Positi
   MethodInfo* const slot = Slot(methods_, "method", definition.id, position);
   if (slot == nullptr) return;
   method_count_ += !slot->defined;
-  *slot = {true, Text(definition.class_name), Text(definition.name), Text(definition.signature), Text(definition.source_file)};
+  *slot = {true, Text(definition.class_name), Text(definition.name), Text(definition.signature),
+           Text(definition.source_file)};
 }
 
 void Definitions::Define(const trace::ThreadDefinition& definition, const Position& position) {
@@ -252,8 +266,10 @@ ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, u
   const auto site_class32 = static_cast<uint32_t>(site_class_id);
   const auto length32 = static_cast<uint32_t>(length);
   *shape = shapes_.Find(site_class32, length32);
-  if (*shape == ObjectShapes::kNone) *shape = shapes_.Add({site_class32, length32, static_cast<uint32_t>(words)});
-  if (length == 0 && site_class_id < plain_.size()) plain_[site_class_id] = {*shape, static_cast<uint32_t>(words)};
+  if (*shape == ObjectShapes::kNone)
+    *shape = shapes_.Add({site_class32, length32, static_cast<uint32_t>(words)});
+  if (length == 0 && site_class_id < plain_.size())
+    plain_[site_class_id] = {*shape, static_cast<uint32_t>(words)};
   return ShapeError::kNone;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trace defines: classes, methods, sites, threads, site-class pairs; and the shapes made of site-class pairs.
+// What the trace defines: classes, methods, sites, threads, site-class pairs; and the shapes made of site-class
+// pairs.
 //
 // Thread safety: none. Ownership: owns everything it hands out references to.
 // Units: bytes, or words of 8 bytes where a name says so.
@@ -10,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/object_shapes.h"
 #include "analyzer/model/paged_table.h"
 #include "analyzer/model/problems.h"
-#include "analyzer/model/object_shapes.h"
+#include "trace/definition_records.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
-#include "trace/definition_records.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -103,7 +104,9 @@ class Definitions {
   struct PlainShape {
     uint32_t shape = 0, words = 0;
   };
-  PlainShape Plain(uint64_t site_class) const { return site_class < plain_.size() ? plain_[site_class] : PlainShape(); }
+  PlainShape Plain(uint64_t site_class) const {
+    return site_class < plain_.size() ? plain_[site_class] : PlainShape();
+  }
 
   ShapeError FindShape(uint64_t site_class, uint64_t length, uint32_t* shape) {
     const SiteClass* info = site_classes_.Find(site_class);
@@ -175,7 +178,8 @@ class Definitions {
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
   PagedTable<SiteClass> site_classes_;
-  std::vector<PlainShape> plain_ = std::vector<PlainShape>(trace::kSiteClassMask + 1);  // of the ids that columns have
+  std::vector<PlainShape> plain_ =
+      std::vector<PlainShape>(trace::kSiteClassMask + 1);  // of the ids that columns have
   uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, site_class_count_ = 0;
 };
 

@@ -53,7 +53,8 @@ bool Heap::IsFree(uint64_t word, uint64_t end) const {
   for (uint64_t i = pages_.First(first, last + 1); i != PageTree::kNone; i = pages_.First(i + 1, last + 1)) {
     const Page& page = *pages_.Find(i);
     const uint32_t from = i == first ? InPage(word) : 0;
-    if (from < page.covered() || page.NextStart(from) < std::min<uint64_t>(end - PageStart(i), kPageWords)) return false;
+    if (from < page.covered() || page.NextStart(from) < std::min<uint64_t>(end - PageStart(i), kPageWords))
+      return false;
   }
   return EndBefore(word) <= word;
 }
@@ -145,7 +146,8 @@ bool Heap::FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const {
   for (uint64_t i = pages_.Last(first, Index(top - 1) + 1); i != PageTree::kNone; i = pages_.Last(first, i)) {
     const Page& page = *pages_.Find(i);
     const uint64_t start = PageStart(i);
-    const uint32_t in_page = page.PreviousStart(static_cast<uint32_t>(std::min<uint64_t>(top - start, kPageWords)));
+    const uint32_t in_page =
+        page.PreviousStart(static_cast<uint32_t>(std::min<uint64_t>(top - start, kPageWords)));
     if (in_page == kPageWords) continue;
     const uint32_t rank = page.Rank(in_page);
     *out = {start + in_page, page.shape(rank), page.origin(rank)};

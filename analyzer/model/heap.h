@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "analyzer/model/object_shapes.h"
 #include "analyzer/model/page.h"
 #include "analyzer/model/page_tree.h"
-#include "analyzer/model/object_shapes.h"
 #include "analyzer/model/units.h"
 
 namespace anttracks::analyzer {
@@ -52,7 +52,8 @@ class Heap {
     if (page != nullptr) {
       const uint32_t in_page = InPage(word);
       if (in_page >= page->end() && words <= kPageWords - in_page && words <= end_ - word) {
-        if (page->full()) [[unlikely]] Open(Index(word), page);
+        if (page->full()) [[unlikely]]
+          Open(Index(word), page);
         page->Append(in_page, words, shape, origin);
         objects_++;
         words_ += words;

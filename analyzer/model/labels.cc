@@ -13,12 +13,18 @@ constexpr size_t kMaxCallers = 256;
 
 std::string SiteLabel(const Definitions& definitions, uint32_t id) {
   switch (id) {
-    case kSiteUnknown: return "<unknown>";
-    case kSiteVm: return "<vm>";
-    case kSiteFiller: return "<filler>";
-    case kSiteOverflow: return "<overflow>";
-    case trace::kSiteArchive: return "<archive>";
-    default: break;
+    case kSiteUnknown:
+      return "<unknown>";
+    case kSiteVm:
+      return "<vm>";
+    case kSiteFiller:
+      return "<filler>";
+    case kSiteOverflow:
+      return "<overflow>";
+    case trace::kSiteArchive:
+      return "<archive>";
+    default:
+      break;
   }
   const SiteInfo& site = definitions.site(id);
   if (!site.defined) return fmt::format("<site {}>", id);
@@ -35,7 +41,8 @@ std::string SiteLabel(const Definitions& definitions, uint32_t id) {
 
 std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t id) {
   std::vector<std::string> labels;
-  for (id = definitions.site(id).caller; id != 0 && labels.size() < kMaxCallers; id = definitions.site(id).caller) {
+  for (id = definitions.site(id).caller; id != 0 && labels.size() < kMaxCallers;
+       id = definitions.site(id).caller) {
     labels.push_back(SiteLabel(definitions, id));
   }
   return labels;
@@ -45,11 +52,16 @@ std::string_view TierLabel(const Definitions& definitions, uint32_t id) {
   const SiteInfo& site = definitions.site(id);
   if (!site.defined) return "-";
   switch (static_cast<trace::Tier>(site.tier)) {
-    case trace::Tier::kInterpreter: return "interpreter";
-    case trace::Tier::kC1: return "C1";
-    case trace::Tier::kC2: return "C2";
-    case trace::Tier::kNative: return "native";
-    case trace::Tier::kUnknown: return "unknown";
+    case trace::Tier::kInterpreter:
+      return "interpreter";
+    case trace::Tier::kC1:
+      return "C1";
+    case trace::Tier::kC2:
+      return "C2";
+    case trace::Tier::kNative:
+      return "native";
+    case trace::Tier::kUnknown:
+      return "unknown";
   }
   return "?";
 }
@@ -67,32 +79,46 @@ std::string ThreadLabel(const Definitions& definitions, uint64_t thread) {
 
 std::string_view SpaceLabel(trace::SpaceKind kind) {
   switch (kind) {
-    case trace::SpaceKind::kEden: return "eden";
-    case trace::SpaceKind::kSurvivor: return "survivor";
-    case trace::SpaceKind::kOld: return "old";
-    case trace::SpaceKind::kHumongous: return "humongous";
-    case trace::SpaceKind::kArchive: return "archive";
+    case trace::SpaceKind::kEden:
+      return "eden";
+    case trace::SpaceKind::kSurvivor:
+      return "survivor";
+    case trace::SpaceKind::kOld:
+      return "old";
+    case trace::SpaceKind::kHumongous:
+      return "humongous";
+    case trace::SpaceKind::kArchive:
+      return "archive";
   }
   return "?";
 }
 
 std::string_view GcLabel(trace::GcKind kind) {
   switch (kind) {
-    case trace::GcKind::kYoung: return "young";
-    case trace::GcKind::kFull: return "full";
-    case trace::GcKind::kUnknown: return "unknown";
-    case trace::GcKind::kRemark: return "remark";
-    case trace::GcKind::kMixed: return "mixed";
+    case trace::GcKind::kYoung:
+      return "young";
+    case trace::GcKind::kFull:
+      return "full";
+    case trace::GcKind::kUnknown:
+      return "unknown";
+    case trace::GcKind::kRemark:
+      return "remark";
+    case trace::GcKind::kMixed:
+      return "mixed";
   }
   return "?";
 }
 
 std::string_view SyncLabel(SyncState state) {
   switch (state) {
-    case SyncState::kNone: return "";
-    case SyncState::kIncomplete: return "incomplete";
-    case SyncState::kComplete: return "complete";
-    case SyncState::kAbandoned: return "abandoned";
+    case SyncState::kNone:
+      return "";
+    case SyncState::kIncomplete:
+      return "incomplete";
+    case SyncState::kComplete:
+      return "complete";
+    case SyncState::kAbandoned:
+      return "abandoned";
   }
   return "";
 }

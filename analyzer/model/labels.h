@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/model/events.h"
 #include "analyzer/model/definitions.h"
+#include "analyzer/model/events.h"
 
 namespace anttracks::analyzer {
 

@@ -81,7 +81,8 @@ ClassLayout LayoutOf(const Definitions& definitions, const ObjectFormat& format,
     builder.Add({Kind::kElements, info.header_bytes, uint64_t{1} << info.log2_element});
     return layout;
   }
-  for (const LayoutPart& field : FieldsOf(definitions, format, class_id, &layout.incomplete)) builder.Add(field);
+  for (const LayoutPart& field : FieldsOf(definitions, format, class_id, &layout.incomplete))
+    builder.Add(field);
   builder.GapTo(info.bytes);
   return layout;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned pairs of site-class pair (allocation site and class) and length, so that an object is one number.
 //
-// The hash differs from run to run, so that no trace can be made whose pairs all meet in one place; the numbers do not.
+// The hash differs from run to run, so that no trace can be made whose pairs all meet in one place; the numbers
+// do not.
 //
 // Thread safety: none. Units: words of 8 bytes.
 #pragma once

@@ -33,7 +33,9 @@ uint32_t OriginRuns::IdOf(size_t i) {
 }
 
 uint32_t OriginRuns::Find(uint64_t word, uint32_t words) {
-  const auto holds = [&](size_t i) { return i < runs_.size() && word >= runs_[i].begin && word < runs_[i].end; };
+  const auto holds = [&](size_t i) {
+    return i < runs_.size() && word >= runs_[i].begin && word < runs_[i].end;
+  };
   if (!holds(last_)) {
     if (holds(last_ + 1)) {
       last_++;

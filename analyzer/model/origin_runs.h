@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who allocated the objects that a sync point lists, and when: what a file of origins holds for the reader whose
-// first data file it belongs to.
+// Who allocated the objects that a sync point lists, and when: what a file of origins holds for the reader
+// whose first data file it belongs to.
 //
 // Thread safety: none. Units: words of 8 bytes; ages are collections that had ended since the allocation.
 #pragma once

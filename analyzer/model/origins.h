@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned pairs of allocating thread and birth, so that an object's origin is one number.
 //
-// Thread safety: none. A birth is the number of collections that had ended before, counted from the first one in the
-// files that are read; negative for what is older than they are.
+// Thread safety: none. A birth is the number of collections that had ended before, counted from the first one
+// in the files that are read; negative for what is older than they are.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 // origins of a page are few: while there is one, an object costs 4 bytes, otherwise 5 and a palette.
 // Every object has at least two words, so that a page holds at most 256 objects and as many origins.
 //
-// Thread safety: none. Ownership: owns its arrays, which are of PageMemory, as it is itself. Units: words of 8 bytes, counted from the page's start.
-// Invariant: objects neither overlap each other nor the first covered() words, which belong to an object
-// that starts in an earlier page.
+// Thread safety: none. Ownership: owns its arrays, which are of PageMemory, as it is itself. Units: words of 8
+// bytes, counted from the page's start. Invariant: objects neither overlap each other nor the first covered()
+// words, which belong to an object that starts in an earlier page.
 #pragma once
 
 #include <array>
@@ -95,7 +95,9 @@ class Page {
 
   // Of the object that starts there and has so many words. False if it was marked before.
   bool MarkMoved(uint32_t word, uint32_t words);
-  bool IsMoved(uint32_t word) const { return moved_ != nullptr && (moved_->starts[word / 64] >> (word % 64)) & 1; }
+  bool IsMoved(uint32_t word) const {
+    return moved_ != nullptr && (moved_->starts[word / 64] >> (word % 64)) & 1;
+  }
 
   uint64_t MemoryBytes() const;
 

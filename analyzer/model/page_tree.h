@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of a heap by number: a tree whose nodes have 64 children, so that pages far apart cost a few hundred bytes
-// each and a walk over a range costs what is in it, however large the heap is said to be.
+// The pages of a heap by number: a tree whose nodes have 64 children, so that pages far apart cost a few
+// hundred bytes each and a walk over a range costs what is in it, however large the heap is said to be.
 //
 // Thread safety: none, not even of const calls. Ownership: owns the pages.
 // Invariant: every node but the root has a child.
@@ -76,8 +76,10 @@ class PageTree {
   using Branch = Node<Twig>;
   // Pages of a subtree.
   template <class T>
-  static constexpr uint64_t kSpan = std::is_same_v<T, Page> ? 1 : std::is_same_v<T, Leaf> ? kWays : kWays * kWays *
-      (std::is_same_v<T, Twig> ? 1 : kWays);
+  static constexpr uint64_t kSpan = std::is_same_v<T, Page> ? 1
+                                    : std::is_same_v<T, Leaf>
+                                        ? kWays
+                                        : kWays* kWays*(std::is_same_v<T, Twig> ? 1 : kWays);
 
   template <class T>
   static T& Child(Node<T>& node, uint64_t index) {

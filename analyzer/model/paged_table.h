@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table from dense ids to values that grows by pages. Ids that are far apart, as no agent gives them, are kept one by
-// one, so that memory is bounded by the number of values.
+// A table from dense ids to values that grows by pages. Ids that are far apart, as no agent gives them, are
+// kept one by one, so that memory is bounded by the number of values.
 //
 // Thread safety: none. Ownership: owns its values; pointers to values stay valid until the next FindOrAdd.
 // Ids above kMaxId are refused.
@@ -38,7 +38,8 @@ class PagedTable {
   // nullptr where nothing near the id was ever added; otherwise possibly a default-constructed value.
   const T* Find(uint64_t id) const {
     const size_t page = id / kPage;
-    if (page < pages_.size() && pages_[page]) [[likely]] return &(*pages_[page])[id % kPage];
+    if (page < pages_.size() && pages_[page]) [[likely]]
+      return &(*pages_[page])[id % kPage];
     if (apart_.empty()) return nullptr;
     const auto found = apart_.find(id);
     return found == apart_.end() ? nullptr : &found->second;
@@ -73,7 +74,7 @@ class PagedTable {
 
   std::vector<std::unique_ptr<Entries>> pages_;
   size_t used_pages_ = 0;
-  uint64_t added_ = 0;          // values outside of pages, and pages
+  uint64_t added_ = 0;           // values outside of pages, and pages
   std::map<uint64_t, T> apart_;  // none of an id that has a page
 };
 

@@ -28,7 +28,8 @@ class SkippedStretches {
 
   // Before Find, once all are added. False: some overlap, and only the first of those is left.
   bool Sort() {
-    std::sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+    std::sort(stretches_.begin(), stretches_.end(),
+              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
     size_t kept = 0;
     for (const Stretch& stretch : stretches_) {
       if (kept == 0 || stretch.begin >= stretches_[kept - 1].end) stretches_[kept++] = stretch;
@@ -39,11 +40,13 @@ class SkippedStretches {
     return apart;
   }
 
-  // The one that holds the words from there on; nullptr: none does. Fast while it is the one of the call before.
+  // The one that holds the words from there on; nullptr: none does. Fast while it is the one of the call
+  // before.
   const Stretch* Find(uint64_t word, uint32_t words) {
     if (last_ < stretches_.size() && Holds(stretches_[last_], word, words)) return &stretches_[last_];
-    const auto behind = std::upper_bound(stretches_.begin(), stretches_.end(), word,
-                                         [](uint64_t at, const Stretch& stretch) { return at < stretch.begin; });
+    const auto behind =
+        std::upper_bound(stretches_.begin(), stretches_.end(), word,
+                         [](uint64_t at, const Stretch& stretch) { return at < stretch.begin; });
     if (behind == stretches_.begin()) return nullptr;
     last_ = static_cast<size_t>(behind - stretches_.begin()) - 1;
     return Holds(stretches_[last_], word, words) ? &stretches_[last_] : nullptr;

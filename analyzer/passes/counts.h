@@ -82,12 +82,13 @@ class CountByShape : public SinkBase {
     if (shape >= groups_.size()) groups_.resize(shape + size_t{1}, kNone);
     if (groups_[shape] != kNone) return groups_[shape];
     const auto next = static_cast<ShareEstimator::Group>(group_of_site_class_.size());
-    return groups_[shape] = group_of_site_class_.try_emplace(definitions_->shapes()[shape].site_class, next).first->second;
+    return groups_[shape] =
+               group_of_site_class_.try_emplace(definitions_->shapes()[shape].site_class, next).first->second;
   }
 
   const Definitions* definitions_;
   uint32_t share_ = trace::kWholeShare;
-  bool chosen_ = false;  // the run's stretch, by chance
+  bool chosen_ = false;                    // the run's stretch, by chance
   std::vector<uint64_t> objects_, exact_;  // by shape: all that are known, those that stand for themselves only
   std::vector<ShareEstimator::Group> groups_;  // by shape
   std::unordered_map<uint32_t, ShareEstimator::Group> group_of_site_class_;
@@ -100,8 +101,11 @@ inline std::map<uint32_t, Allocated> CountByShape::BySiteClass() {
   const ObjectShapes& shapes = definitions_->shapes();
   for (uint32_t shape = 0; shape < objects_.size(); shape++) {
     if (objects_[shape] == 0) continue;
-    const auto words = static_cast<double>(exact_[shape] * shapes.words(shape)), exact = static_cast<double>(exact_[shape]);
-    by_site_class[shapes[shape].site_class].Add({{objects_[shape], objects_[shape] * shapes.words(shape)}, {exact, exact, exact}, {words, words, words}});
+    const auto words = static_cast<double>(exact_[shape] * shapes.words(shape)),
+               exact = static_cast<double>(exact_[shape]);
+    by_site_class[shapes[shape].site_class].Add({{objects_[shape], objects_[shape] * shapes.words(shape)},
+                                                 {exact, exact, exact},
+                                                 {words, words, words}});
   }
   for (auto& [site_class, allocated] : by_site_class) {
     const auto group = group_of_site_class_.find(site_class);

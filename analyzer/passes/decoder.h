@@ -18,9 +18,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "analyzer/model/definitions.h"
 #include "analyzer/model/events.h"
 #include "analyzer/model/problems.h"
-#include "analyzer/model/definitions.h"
 #include "analyzer/model/units.h"
 #include "trace/events.h"
 #include "trace/format.h"

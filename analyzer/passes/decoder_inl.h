@@ -20,26 +20,48 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   if (!FitsMode(segment)) return;
   if (must_sync_) CheckFirstEvent(segment);
   switch (segment.info().kind) {
-    case SegmentKind::kUnknown: unknown_segments_++; return;
-    case SegmentKind::kAlloc: return Alloc(segment);
-    case SegmentKind::kMoves: return Moves(segment);
-    case SegmentKind::kSlides: return Slides(segment);
-    case SegmentKind::kFillers: return Fillers(segment);
-    case SegmentKind::kGcBegin: return Gc(segment, true);
-    case SegmentKind::kGcEnd: return Gc(segment, false);
-    case SegmentKind::kSyncBegin: return SyncBegin(segment);
-    case SegmentKind::kSyncObjects: return SyncObjects(segment);
-    case SegmentKind::kSyncEnd: return SyncEnd(segment);
-    case SegmentKind::kSyncAbandoned: return SyncAbandoned(segment);
-    case SegmentKind::kClassUnload: return ClassUnload(segment);
-    case SegmentKind::kThreadEnd: return;
-    case SegmentKind::kDefinitions: definitions_->Read(segment.payload, position_); return;
-    case SegmentKind::kLoss: return Loss(segment);
-    case SegmentKind::kEnd: return End(segment);
-    case SegmentKind::kOrigins: return Origins(segment);
-    case SegmentKind::kSamples: return Samples(segment);
-    case SegmentKind::kSampleDeaths: return SampleDeaths(segment);
-    case SegmentKind::kFound: return Found(segment);
+    case SegmentKind::kUnknown:
+      unknown_segments_++;
+      return;
+    case SegmentKind::kAlloc:
+      return Alloc(segment);
+    case SegmentKind::kMoves:
+      return Moves(segment);
+    case SegmentKind::kSlides:
+      return Slides(segment);
+    case SegmentKind::kFillers:
+      return Fillers(segment);
+    case SegmentKind::kGcBegin:
+      return Gc(segment, true);
+    case SegmentKind::kGcEnd:
+      return Gc(segment, false);
+    case SegmentKind::kSyncBegin:
+      return SyncBegin(segment);
+    case SegmentKind::kSyncObjects:
+      return SyncObjects(segment);
+    case SegmentKind::kSyncEnd:
+      return SyncEnd(segment);
+    case SegmentKind::kSyncAbandoned:
+      return SyncAbandoned(segment);
+    case SegmentKind::kClassUnload:
+      return ClassUnload(segment);
+    case SegmentKind::kThreadEnd:
+      return;
+    case SegmentKind::kDefinitions:
+      definitions_->Read(segment.payload, position_);
+      return;
+    case SegmentKind::kLoss:
+      return Loss(segment);
+    case SegmentKind::kEnd:
+      return End(segment);
+    case SegmentKind::kOrigins:
+      return Origins(segment);
+    case SegmentKind::kSamples:
+      return Samples(segment);
+    case SegmentKind::kSampleDeaths:
+      return SampleDeaths(segment);
+    case SegmentKind::kFound:
+      return Found(segment);
   }
 }
 
@@ -68,7 +90,8 @@ template <class Sink>
 uint32_t Decoder<Sink>::One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
   if (length == 0) [[likely]] {
     const Definitions::PlainShape plain = definitions_->Plain(site_class);
-    if (plain.words != 0 && word >= heap_start_ && word < heap_end_ && plain.words <= heap_end_ - word) [[likely]] {
+    if (plain.words != 0 && word >= heap_start_ && word < heap_end_ && plain.words <= heap_end_ - word)
+        [[likely]] {
       *shape = plain.shape;
       return plain.words;
     }
@@ -80,24 +103,27 @@ template <class Sink>
 uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
   const ShapeError error = definitions_->FindShape(site_class, length, shape);
   switch (error) {
-    case ShapeError::kNone: break;
+    case ShapeError::kNone:
+      break;
     case ShapeError::kUndefinedSiteClass:
-      problems_->Add(ProblemKind::kUndefined, position_, "object of site-class pair {}, which is not defined", site_class);
+      problems_->Add(ProblemKind::kUndefined, position_, "object of site-class pair {}, which is not defined",
+                     site_class);
       return 0;
     case ShapeError::kUnloadedClass:
-      problems_->Add(ProblemKind::kUnloaded, position_, "new object of site-class pair {}, whose class was unloaded",
-                     site_class);
+      problems_->Add(ProblemKind::kUnloaded, position_,
+                     "new object of site-class pair {}, whose class was unloaded", site_class);
       return 0;
     case ShapeError::kBadLength:
     case ShapeError::kBadSize:
-      problems_->Add(ProblemKind::kSize, position_, "object of site-class pair {} ({}) cannot have the length {}", site_class,
+      problems_->Add(ProblemKind::kSize, position_,
+                     "object of site-class pair {} ({}) cannot have the length {}", site_class,
                      definitions_->class_info(definitions_->site_class(site_class).class_id).name, length);
       return 0;
   }
   const uint32_t words = definitions_->shapes().words(*shape);
   if (word < heap_start_ || word >= heap_end_ || words > heap_end_ - word) {
-    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap", InBytes(word),
-                   words);
+    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap",
+                   InBytes(word), words);
     return 0;
   }
   return words;
@@ -163,16 +189,16 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
     sink_->Sink::RunBegin(head.how);
     if (head.how != trace::How::kSkipped) return true;
     if (word < heap_start_ || word >= heap_end_ || head.lengths > heap_end_ - word || head.lengths == 0) {
-      problems_->Add(ProblemKind::kOutsideHeap, position_, "skipped stretch at {:#x} with {} words is outside the heap, or has none",
-                     InBytes(word), head.lengths);
+      problems_->Add(ProblemKind::kOutsideHeap, position_,
+                     "skipped stretch at {:#x} with {} words is outside the heap, or has none", InBytes(word),
+                     head.lengths);
       return false;
     }
     sink_->Sink::Skipped(word, head.lengths);
     return true;
   };
-  Runs(in, begin, [this](uint64_t word, uint32_t shape, trace::How how) {
-    sink_->Sink::Object(word, shape, how);
-  });
+  Runs(in, begin,
+       [this](uint64_t word, uint32_t shape, trace::How how) { sink_->Sink::Object(word, shape, how); });
 }
 
 template <class Sink>
@@ -265,8 +291,9 @@ bool Decoder<Sink>::SpacesFit(std::vector<Space> spaces) {
   uint64_t end = heap_start_;
   for (const Space& space : spaces) {
     if (space.bottom < end || space.end > heap_end_) {
-      problems_->Add(ProblemKind::kOutsideSpace, position_, "space at {:#x} {}", InBytes(space.bottom),
-                     space.bottom < end && end != heap_start_ ? "overlaps another one" : "reaches beyond the heap");
+      problems_->Add(
+          ProblemKind::kOutsideSpace, position_, "space at {:#x} {}", InBytes(space.bottom),
+          space.bottom < end && end != heap_start_ ? "overlaps another one" : "reaches beyond the heap");
       return false;
     }
     end = space.end;
@@ -394,7 +421,8 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
   EndEvent event;
   if (!IsRead(trace::ReadEnd(segment.payload, &event))) return;
   // The program may end while the old space is still being listed, or while it is sampled in a pause.
-  if (!after_gap_ && !sampled_ && in_gc_) problems_->Add(ProblemKind::kOrder, position_, "END within a collection");
+  if (!after_gap_ && !sampled_ && in_gc_)
+    problems_->Add(ProblemKind::kOrder, position_, "END within a collection");
   Time(event.time);
   ended_ = true;
   sink_->Sink::End(event);

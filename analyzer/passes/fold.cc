@@ -67,11 +67,12 @@ void Fold::Collect(uint64_t space, uint64_t word, uint32_t shape) {
   if (space >= sync_spaces().size() || !Stays(sync_spaces()[space])) return;
   const uint64_t end = word + definitions().shapes().words(shape);
   const size_t kept = FindKept(word);
-  if (kept < kept_.size() && kept_[kept].begin <= word && kept_[kept].end >= end) AddKept(word, end, kept_[kept]);
+  if (kept < kept_.size() && kept_[kept].begin <= word && kept_[kept].end >= end)
+    AddKept(word, end, kept_[kept]);
 }
 
-// What came there since the file's own sync point is in the heap; what was there before has not moved. No object lies in two spaces,
-// so a run that does is cut between two objects.
+// What came there since the file's own sync point is in the heap; what was there before has not moved. No
+// object lies in two spaces, so a run that does is cut between two objects.
 void Fold::CollectSpace(const Space& space) {
   heap().ForEach(space.bottom, space.top, [&](const HeapObject& object, bool) { Add(object); });
   for (size_t i = FindKept(space.bottom); i < kept_.size() && kept_[i].begin < space.top; i++) {
@@ -82,7 +83,8 @@ void Fold::CollectSpace(const Space& space) {
 void Fold::Add(const HeapObject& object) {
   if (object.origin == Origins::kBeforeTrace || object.origin == Origins::kFiller) return;
   const Origin& origin = origins()[object.origin];
-  Append({object.word, object.word + definitions().shapes().words(object.shape), origin.thread, static_cast<uint64_t>(epoch_ - origin.birth)});
+  Append({object.word, object.word + definitions().shapes().words(object.shape), origin.thread,
+          static_cast<uint64_t>(epoch_ - origin.birth)});
 }
 
 void Fold::AddKept(uint64_t begin, uint64_t end, const OriginRun& kept) {
@@ -98,11 +100,14 @@ void Fold::Append(const OriginRun& run) {
 }
 
 size_t Fold::FindKept(uint64_t word) {
-  const auto first = [&](size_t i) { return i < kept_.size() && kept_[i].end > word && (i == 0 || kept_[i - 1].end <= word); };
+  const auto first = [&](size_t i) {
+    return i < kept_.size() && kept_[i].end > word && (i == 0 || kept_[i - 1].end <= word);
+  };
   for (const size_t i : {last_kept_, last_kept_ + 1}) {
     if (first(i)) return last_kept_ = i;
   }
-  const auto found = std::partition_point(kept_.begin(), kept_.end(), [word](const OriginRun& run) { return run.end <= word; });
+  const auto found = std::partition_point(kept_.begin(), kept_.end(),
+                                          [word](const OriginRun& run) { return run.end <= word; });
   return last_kept_ = static_cast<size_t>(found - kept_.begin());
 }
 

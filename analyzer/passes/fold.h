@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data file knows and its successor's sync point does not: who allocated the objects that are live there, and
-// when. A pass over the two files; the runs that it finds make the successor's file of origins, and the older file
-// can be deleted without a loss for any live object.
+// What a data file knows and its successor's sync point does not: who allocated the objects that are live
+// there, and when. A pass over the two files; the runs that it finds make the successor's file of origins, and
+// the older file can be deleted without a loss for any live object.
 //
-// Most live objects are old, and no collection of the file moves them: the origins that are known for the file say who allocated
-// them, and what of the sync points lists them need not be decoded. With Effort::kLittle that is taken for granted; a collection
-// that may move old objects, and whatever else does not fit, means that it takes Effort::kAll, another pass.
+// Most live objects are old, and no collection of the file moves them: the origins that are known for the file
+// say who allocated them, and what of the sync points lists them need not be decoded. With Effort::kLittle that
+// is taken for granted; a collection that may move old objects, and whatever else does not fit, means that it
+// takes Effort::kAll, another pass.
 //
 // Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once
@@ -23,7 +24,9 @@ class Fold : public Rebuild {
 
   // next: the successor's number in the list of files.
   Fold(Definitions& definitions, Problems& problems, uint32_t next, Effort effort)
-      : Rebuild(definitions, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}), next_(next), effort_(effort) {}
+      : Rebuild(definitions, problems, {.check_syncs = false, .whole_syncs = effort == Effort::kAll}),
+        next_(next),
+        effort_(effort) {}
 
   void FileBegin(uint32_t file) override { in_next_ = file >= next_; }
   bool Kept(const OriginRun& run) override {
@@ -80,8 +83,8 @@ class Fold : public Rebuild {
   const uint32_t next_;
   const Effort effort_;
   bool in_next_ = false, known_ = false, done_ = false, takes_all_ = false;
-  int64_t epoch_ = 0;       // of the sync point
-  int64_t kept_epoch_ = 0;  // of the file's own, to which the ages of kept_ belong
+  int64_t epoch_ = 0;            // of the sync point
+  int64_t kept_epoch_ = 0;       // of the file's own, to which the ages of kept_ belong
   std::vector<OriginRun> kept_;  // with little effort: what is known of the file's own sync point
   size_t last_kept_ = 0;         // that FindKept found
   std::vector<OriginRun> runs_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
 //
-// Of a rotated trace all definitions are read first, then the data files; the END that the definitions file holds is
-// handed out behind them.
+// Of a rotated trace all definitions are read first, then the data files; the END that the definitions file
+// holds is handed out behind them.
 //
 // Thread safety: none. Ownership: reader, definitions, problems and sink are borrowed and outlive the pass.
 #pragma once
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/model/problems.h"
 #include "analyzer/model/definitions.h"
+#include "analyzer/model/problems.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
 #include "trace/meta.h"
@@ -42,12 +42,12 @@ struct PassSummary {
   Meta meta;
   bool has_meta = false;
   uint64_t chunks = 0;
-  uint64_t stored_bytes = 0, raw_bytes = 0;  // of DATA chunks
+  uint64_t stored_bytes = 0, raw_bytes = 0;                      // of DATA chunks
   std::array<SegmentCount, trace::kSegments.size()> segments{};  // as trace::kSegments
   uint64_t duration_ns = 0;
-  bool ended = false;     // cleanly: there is an END
-  bool damaged = false;   // a chunk was damaged or missing
-  std::string damage;     // the first one, with its place
+  bool ended = false;                // cleanly: there is an END
+  bool damaged = false;              // a chunk was damaged or missing
+  std::string damage;                // the first one, with its place
   bool definitions_damaged = false;  // damage in a definitions or provenance file: no events are missing
   uint64_t truncated_bytes = 0;
   // Not a problem of the data: the trace must not or cannot be read on.
@@ -57,7 +57,8 @@ struct PassSummary {
 template <class Sink>
 class Pass {
  public:
-  Pass(trace::ChunkSource& reader, Definitions& definitions, Problems& problems, Sink& sink, PassOptions options = {})
+  Pass(trace::ChunkSource& reader, Definitions& definitions, Problems& problems, Sink& sink,
+       PassOptions options = {})
       : reader_(&reader),
         definitions_(&definitions),
         problems_(&problems),
@@ -104,11 +105,13 @@ const PassSummary& Pass<Sink>::Run() {
     if (!Step(reader_->Next())) break;
   }
   if (sink_->Sink::refused() != nullptr) {
-    summary_.fatal = trace::Status::Error(Place(*sink_->Sink::refused()) +
-                                          ": the trace asks for far more work than its size justifies; it is no honest one");
+    summary_.fatal =
+        trace::Status::Error(Place(*sink_->Sink::refused()) +
+                             ": the trace asks for far more work than its size justifies; it is no honest one");
   }
   if (!summary_.has_meta && summary_.fatal.ok() && !summary_.damaged) {
-    summary_.fatal = trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
+    summary_.fatal =
+        trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
   }
   for (const trace::FileInfo& file : reader_->files()) summary_.truncated_bytes += file.truncated_bytes;
   summary_.duration_ns = decoder_.last_time();
@@ -120,10 +123,16 @@ template <class Sink>
 bool Pass<Sink>::Step(trace::ChunkSource::Item item) {
   using Item = trace::ChunkSource::Item;
   switch (item) {
-    case Item::kChunk: return Chunk(reader_->chunk());
-    case Item::kEnd: End(); return false;
-    case Item::kError: summary_.fatal = reader_->error(); return false;
-    case Item::kDamage: break;
+    case Item::kChunk:
+      return Chunk(reader_->chunk());
+    case Item::kEnd:
+      End();
+      return false;
+    case Item::kError:
+      summary_.fatal = reader_->error();
+      return false;
+    case Item::kDamage:
+      break;
   }
   const trace::Damage& damage = reader_->damage();
   const bool go_on = Damaged(ProblemKind::kDamagedChunk, {damage.file, damage.offset, 0},
@@ -187,7 +196,8 @@ bool Pass<Sink>::Chunk(const trace::Chunk& chunk) {
   summary_.chunks++;
   if (chunk.type == static_cast<uint16_t>(trace::ChunkType::kMeta)) return MetaChunk(chunk);
   if (chunk.type != static_cast<uint16_t>(trace::ChunkType::kData)) return true;
-  if (!summary_.has_meta && HasEvents(chunk.file)) return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
+  if (!summary_.has_meta && HasEvents(chunk.file))
+    return Damaged(ProblemKind::kOrder, position, "events before the first META chunk");
   DataChunk(chunk);
   return true;
 }
@@ -199,7 +209,8 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   if (summary_.has_meta &&
       (meta->heap_start != summary_.meta.heap_start || meta->heap_end != summary_.meta.heap_end ||
        meta->object_alignment != summary_.meta.object_alignment)) {
-    return Damaged(ProblemKind::kRedefined, {chunk.file, chunk.offset, 0}, "META describes another heap than before");
+    return Damaged(ProblemKind::kRedefined, {chunk.file, chunk.offset, 0},
+                   "META describes another heap than before");
   }
   summary_.meta = *meta;
   summary_.has_meta = true;

@@ -14,7 +14,8 @@ std::vector<ShapeFacts> FactsOfShapes(const Definitions& definitions) {
   for (uint32_t shape = 0; shape < facts.size(); shape++) {
     const SiteClass& site_class = definitions.site_class_of_shape(shape);
     facts[shape] = {site_class.site == kSiteFiller, definitions.class_info(site_class.class_id).defined,
-                    definitions.shapes().words(shape) != 0, site_class.site != kSiteUnknown && site_class.site != kSiteOverflow};
+                    definitions.shapes().words(shape) != 0,
+                    site_class.site != kSiteUnknown && site_class.site != kSiteOverflow};
   }
   return facts;
 }

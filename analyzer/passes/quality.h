@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Information quality: of how many live objects everything is known, after a sync point and after each collection.
+// Information quality: of how many live objects everything is known, after a sync point and after each
+// collection.
 //
 // Definition: Lengauer, Bitto, Moessenboeck, "Efficient and Viable Handling of Large Object Traces", ICPE 2016,
 // section 4.3 and figure 18: the share of the live objects with complete information, 0 to 1. An object's
-// information is its class, size, allocation site, allocating thread and allocation time. What a sync point lists
-// has no thread and no time; the site is in the object's header unless it is 0 (not known) or 3 (no id was left).
-// "Live" are the objects that the heap holds after the collection, without fillers.
+// information is its class, size, allocation site, allocating thread and allocation time. What a sync point
+// lists has no thread and no time; the site is in the object's header unless it is 0 (not known) or 3 (no id
+// was left). "Live" are the objects that the heap holds after the collection, without fillers.
 //
 // Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once

@@ -74,7 +74,8 @@ bool Rebuild::Take(uint64_t from, HeapObject* object, bool* again) {
     return false;
   }
   if (*again) {
-    Report(ProblemKind::kMovedTwice, "{} at {:#x} is moved a second time", ClassName(object->shape), InBytes(from));
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is moved a second time", ClassName(object->shape),
+           InBytes(from));
   } else {
     CheckCollected(from);
   }
@@ -114,13 +115,15 @@ bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
   const SkippedStretches::Stretch* const stretch = skipped_.Find(from, words);
   if (stretch == nullptr || gc_.kind == GcKind::kFull) {
     counts_ = false;
-    Report(ProblemKind::kNoObject, "{} found at {:#x}, where {}; the rest of the segment is skipped", ClassName(shape), InBytes(from),
+    Report(ProblemKind::kNoObject, "{} found at {:#x}, where {}; the rest of the segment is skipped",
+           ClassName(shape), InBytes(from),
            stretch == nullptr ? "nothing was skipped" : "a full collection must know its objects");
     return false;
   }
   if (options_.check_spaces && !skipped_.Take(from, words)) {
     counts_ = false;
-    Report(ProblemKind::kMovedTwice, "{} at {:#x} is found a second time, or in another object", ClassName(shape), InBytes(from));
+    Report(ProblemKind::kMovedTwice, "{} at {:#x} is found a second time, or in another object",
+           ClassName(shape), InBytes(from));
     return true;
   }
   CheckCollected(from);
@@ -139,8 +142,8 @@ void Rebuild::Filler(uint64_t word, uint32_t shape) {
     Count(&gc_.fillers, definitions_->shapes().words(shape));
     return;
   }
-  // Two tasks of a full collection both fill dead space that begins where the range of one ends and that of the other
-  // begins, with the same object.
+  // Two tasks of a full collection both fill dead space that begins where the range of one ends and that of the
+  // other begins, with the same object.
   HeapObject there;
   const bool again = gc_.kind == GcKind::kFull && target().Find(word, &there) && there.shape == shape &&
                      there.origin == Origins::kFiller;
@@ -161,7 +164,8 @@ void Rebuild::GcBegin(const GcEvent& event) {
     if (space.collected != Collected::kNo && space.top > space.bottom) collected_.push_back(space);
   }
   last_collected_ = 0;
-  if (!skipped_.Sort()) Report(ProblemKind::kOverlap, "stretches that were skipped before collection {} overlap", gc_.id);
+  if (!skipped_.Sort())
+    Report(ProblemKind::kOverlap, "stretches that were skipped before collection {} overlap", gc_.id);
   gc_.skipped_words = skipped_.words();
   if (gc_.kind == GcKind::kFull && gc_.skipped_words != 0) {
     Report(ProblemKind::kOrder, "stretches stand unread before the full collection {}", gc_.id);
@@ -244,16 +248,17 @@ void Rebuild::CheckTotals() {
   const uint64_t objects = before_.objects - gc_.died.objects + gc_.fillers.objects + gc_.found.objects;
   const uint64_t words = before_.words - gc_.died.words + gc_.fillers.words + gc_.found.words;
   if (gc_.live.objects == objects && gc_.live.words == words) return;
-  Report(ProblemKind::kTotals, "collection {} leaves {} objects with {} bytes where {} with {} bytes should live",
-         gc_.id, gc_.live.objects, InBytes(gc_.live.words), objects, InBytes(words));
+  Report(ProblemKind::kTotals,
+         "collection {} leaves {} objects with {} bytes where {} with {} bytes should live", gc_.id,
+         gc_.live.objects, InBytes(gc_.live.words), objects, InBytes(words));
 }
 
 void Rebuild::CheckSpaces(const std::string& when) {
   uint64_t outside_all = 0;
   const auto outside = [&](const HeapObject& object, bool) {
     outside_all++;
-    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape), InBytes(object.word),
-           when);
+    Report(ProblemKind::kOutsideSpace, "{} at {:#x} lies in no space {}", ClassName(object.shape),
+           InBytes(object.word), when);
   };
   uint64_t end = heap_->start();
   for (const Space& space : spaces_) {
@@ -262,8 +267,8 @@ void Rebuild::CheckSpaces(const std::string& when) {
     HeapObject last;
     if (heap_->FindLast(space.bottom, space.top, &last) &&
         last.word + definitions_->shapes().words(last.shape) > space.top) {
-      Report(ProblemKind::kOutsideSpace, "{} at {:#x} reaches beyond the top of its space", ClassName(last.shape),
-             InBytes(last.word));
+      Report(ProblemKind::kOutsideSpace, "{} at {:#x} reaches beyond the top of its space",
+             ClassName(last.shape), InBytes(last.word));
     }
   }
   heap_->ForEach(end, heap_->end(), outside);
@@ -277,7 +282,8 @@ void Rebuild::CheckSkipped() {
     const bool inside = heap_->FindLast(heap_->start(), stretch.end, &last) &&
                         last.word + definitions_->shapes().words(last.shape) > stretch.begin;
     if (inside) {
-      Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape), InBytes(last.word));
+      Report(ProblemKind::kOverlap, "{} at {:#x} lies in a stretch that was skipped", ClassName(last.shape),
+             InBytes(last.word));
     }
   }
 }
@@ -286,8 +292,8 @@ void Rebuild::CheckUnloaded() {
   if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool) {
     if (!definitions_->class_info(definitions_->site_class_of_shape(object.shape).class_id).unloaded) return;
-    Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded", ClassName(object.shape),
-           InBytes(object.word));
+    Report(ProblemKind::kUnloaded, "{} at {:#x} is alive though its class was unloaded",
+           ClassName(object.shape), InBytes(object.word));
   });
 }
 
@@ -324,12 +330,13 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   if (!check_ && state_ != HeapState::kFilling) return;  // a loss broke this sync point
   const uint32_t words = definitions_->shapes().words(shape);
   Count(&sync_, words);
-  if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom || word + words > sync_spaces_[space].top) {
+  if (space >= sync_spaces_.size() || word < sync_spaces_[space].bottom ||
+      word + words > sync_spaces_[space].top) {
     Report(ProblemKind::kOutsideSpace, "{} at {:#x} is not in space {} of the sync point", ClassName(shape),
            InBytes(word), space);
   } else if (gcs_.size() != sync_epoch_ && trace::YoungMayTake(sync_spaces_[space].kind)) {
-    Report(ProblemKind::kOrder, "{} at {:#x} of a {} space is listed after a collection", ClassName(shape), InBytes(word),
-           SpaceLabel(sync_spaces_[space].kind));
+    Report(ProblemKind::kOrder, "{} at {:#x} of a {} space is listed after a collection", ClassName(shape),
+           InBytes(word), SpaceLabel(sync_spaces_[space].kind));
     return;
   }
   if (check_) {
@@ -347,8 +354,8 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (!check_ && state_ != HeapState::kFilling) return;
   if (options_.whole_syncs && (sync_.objects != objects || InBytes(sync_.words) != bytes)) {
-    Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}", sync_.objects,
-           InBytes(sync_.words), objects, bytes);
+    Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}",
+           sync_.objects, InBytes(sync_.words), objects, bytes);
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
@@ -360,7 +367,8 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     syncs_.checked++;
   } else {
     if (options_.whole_syncs && kept_.Missing() != 0) {
-      Report(ProblemKind::kSyncMismatch, "provenance is given for {} bytes in which the sync point has no such objects",
+      Report(ProblemKind::kSyncMismatch,
+             "provenance is given for {} bytes in which the sync point has no such objects",
              InBytes(kept_.Missing()));
     }
     kept_.Clear();
@@ -384,13 +392,14 @@ void Rebuild::Lose() {
 }
 
 void Rebuild::Loss(const LossEvent& event) {
-  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments, event.bytes,
-                 event.reason);
+  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments,
+                 event.bytes, event.reason);
   Lose();
 }
 
 uint64_t Rebuild::MemoryBytes() const {
-  return heap_->MemoryBytes() + next_->MemoryBytes() + definitions_->shapes().MemoryBytes() + origins_.MemoryBytes();
+  return heap_->MemoryBytes() + next_->MemoryBytes() + definitions_->shapes().MemoryBytes() +
+         origins_.MemoryBytes();
 }
 
 }  // namespace anttracks::analyzer

@@ -4,8 +4,8 @@
 // A young collection's copies go into the same heap: their destinations are free. A full collection's slides
 // go into a second heap, as destinations overlap sources that other workers have yet to report; it takes the
 // place of the first at the collection's end. What lies in a collected space by then and was neither moved
-// nor stays is dead. G1's remark pause is a collection that moves nothing; which of the optional spaces were collected is
-// known at the end.
+// nor stays is dead. G1's remark pause is a collection that moves nothing; which of the optional spaces were
+// collected is known at the end.
 //
 // A sync point gives the heap to a reader that does not know it: the first one of the files, or behind a loss.
 // To one that knows it, a rotation's sync point is a check (sync_check.h).
@@ -14,11 +14,11 @@
 //                          kFilling --SYNC_ABANDONED--> kUnknown --SYNC_BEGIN--> kFilling
 //   any --LOSS, gap--> kLost --SYNC_BEGIN--> kFilling
 //
-// Stretches that were skipped hold objects that nobody knows, until a young collection finds those of them that live. What it does not
-// find is dead; how many objects that were is not known, but how many bytes.
+// Stretches that were skipped hold objects that nobody knows, until a young collection finds those of them that
+// live. What it does not find is dead; how many objects that were is not known, but how many bytes.
 //
-// Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each record of the
-// trace, the trace is refused.
+// Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each
+// record of the trace, the trace is refused.
 //
 // Thread safety: none. Ownership: owns the heap; definitions and problems are borrowed.
 // Units: words of 8 bytes unless a name says otherwise.
@@ -30,13 +30,13 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/definitions.h"
 #include "analyzer/model/events.h"
 #include "analyzer/model/heap.h"
 #include "analyzer/model/origin_runs.h"
 #include "analyzer/model/origins.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/skipped_stretches.h"
-#include "analyzer/model/definitions.h"
 #include "analyzer/passes/decoder.h"
 #include "analyzer/passes/sync_check.h"
 
@@ -64,10 +64,11 @@ struct GcRecord {
   uint64_t begin_ns = 0, end_ns = 0;
   uint64_t used_before = 0, used_after = 0;  // of all spaces, as the VM sees it: bytes
   HeapTotals moved, stayed, died, fillers, live;
-  // Of the stretches that were skipped since the collection before, and of what it found in them; the latter is also in moved or stayed.
+  // Of the stretches that were skipped since the collection before, and of what it found in them; the latter is
+  // also in moved or stayed.
   uint64_t skipped_words = 0;
   HeapTotals found;
-  bool exact = false;                // every object was known when it ended
+  bool exact = false;                 // every object was known when it ended
   SyncState sync = SyncState::kNone;  // of the rotation's sync point that follows it
 };
 
@@ -75,7 +76,8 @@ class Rebuild : public SinkBase {
  public:
   struct Options {
     bool check_syncs = true;    // compare sync points with a heap that is known
-    bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals nor origins are compared
+    bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals
+                                // nor origins are compared
     bool check_spaces = false;  // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
@@ -179,16 +181,16 @@ class Rebuild : public SinkBase {
   std::vector<Space> collected_;  // of the collection that is under way, by address
   size_t last_collected_ = 0;
   std::vector<HeapObject> stay_;  // in a young collection
-  SkippedStretches skipped_;               // since the last collection that moved objects
+  SkippedStretches skipped_;      // since the last collection that moved objects
   GcRecord gc_;
   HeapTotals before_;    // the collection that is under way
   bool counts_ = false;  // the heap was known before it, and all its events could be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;
   std::vector<Space> sync_spaces_;
-  std::optional<SyncCheck> check_;   // the sync point that is being checked
-  size_t sync_gc_ = kNoGc;           // the collection that the last sync point follows
-  size_t sync_epoch_ = 0;            // collections that had ended at the last SYNC_BEGIN
+  std::optional<SyncCheck> check_;  // the sync point that is being checked
+  size_t sync_gc_ = kNoGc;          // the collection that the last sync point follows
+  size_t sync_epoch_ = 0;           // collections that had ended at the last SYNC_BEGIN
   HeapTotals sync_;
   SyncCounts syncs_;
   HeapState state_ = HeapState::kStart;

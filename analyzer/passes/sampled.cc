@@ -32,25 +32,26 @@ void Sampled::Sample(const SampleEvent& event) {
     return;
   }
   if (!definitions_->site_class(event.site_class).defined) {
-    problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of kind {}, which is not defined", event.number,
-                   event.site_class);
+    problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of kind {}, which is not defined",
+                   event.number, event.site_class);
     return;
   }
   if (!definitions_->thread(event.thread).defined) {
-    problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of thread {}, which is not defined", event.number,
-                   event.thread);
+    problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of thread {}, which is not defined",
+                   event.number, event.thread);
     return;
   }
   least_interval_ = std::min(least_interval_, event.interval);
   most_interval_ = std::max(most_interval_, event.interval);
   samples_.push_back({event.number, static_cast<uint32_t>(event.interval), static_cast<uint32_t>(event.thread),
-                      static_cast<uint32_t>(event.site_class), static_cast<uint32_t>(event.words), static_cast<uint32_t>(begun_),
-                      SampledObject::kAlive});
+                      static_cast<uint32_t>(event.site_class), static_cast<uint32_t>(event.words),
+                      static_cast<uint32_t>(begun_), SampledObject::kAlive});
 }
 
 void Sampled::SampleDied(uint64_t number, uint64_t collections) {
-  const auto found = std::lower_bound(samples_.begin(), samples_.end(), number,
-                                      [](const SampledObject& sample, uint64_t n) { return sample.number < n; });
+  const auto found =
+      std::lower_bound(samples_.begin(), samples_.end(), number,
+                       [](const SampledObject& sample, uint64_t n) { return sample.number < n; });
   if (found == samples_.end() || found->number != number) {
     problems_->Add(lost_ ? ProblemKind::kAfterLoss : ProblemKind::kUnknownSample, position_,
                    "sample {} died but is not in the trace", number);
@@ -62,8 +63,8 @@ void Sampled::SampleDied(uint64_t number, uint64_t collections) {
   }
   if (collections < found->born || collections > begun_) {
     problems_->Add(ProblemKind::kOrder, position_,
-                   "sample {} was made after {} collections, and died after {} of {} that have begun", number, found->born,
-                   collections, begun_);
+                   "sample {} was made after {} collections, and died after {} of {} that have begun", number,
+                   found->born, collections, begun_);
     return;
   }
   found->died = static_cast<uint32_t>(collections);
@@ -71,7 +72,8 @@ void Sampled::SampleDied(uint64_t number, uint64_t collections) {
 
 void Sampled::GcBegin(const GcEvent& event) {
   if (event.id >= kMostCollections || event.id < begun_ || (event.id != begun_ && !lost_)) {
-    problems_->Add(ProblemKind::kOrder, position_, "collection {} begins where {} was expected", event.id, begun_);
+    problems_->Add(ProblemKind::kOrder, position_, "collection {} begins where {} was expected", event.id,
+                   begun_);
     if (event.id >= kMostCollections) return;
   }
   begun_ = std::max(begun_, event.id + 1);
@@ -80,16 +82,16 @@ void Sampled::GcBegin(const GcEvent& event) {
 
 void Sampled::GcEnd(const GcEvent& event) {
   if (event.id + 1 != begun_) {
-    problems_->Add(ProblemKind::kOrder, position_, "GC_END of collection {} does not match GC_BEGIN of {}", event.id,
-                   begun_ - 1);
+    problems_->Add(ProblemKind::kOrder, position_, "GC_END of collection {} does not match GC_BEGIN of {}",
+                   event.id, begun_ - 1);
     return;
   }
   gcs_.push_back({event.id, begin_ns_, std::max(begin_ns_, event.time)});
 }
 
 void Sampled::Loss(const LossEvent& event) {
-  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments, event.bytes,
-                 event.reason);
+  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments,
+                 event.bytes, event.reason);
   lost_ = true;
 }
 

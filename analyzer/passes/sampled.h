@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of samples: what was sampled, what of it lived when, and what that stands for. A sink for Decoder.
 //
-// With one sample per interval bytes, an object of s bytes is sampled with the probability p = 1 - exp(-s / interval)
-// (the JVM puts sample points at exponential distances into the bytes that a thread allocates), so that a sample stands for
-// 1 / p objects: sums of these are unbiased estimates. The interval may change; each sample has its own.
+// With one sample per interval bytes, an object of s bytes is sampled with the probability p = 1 - exp(-s /
+// interval) (the JVM puts sample points at exponential distances into the bytes that a thread allocates), so
+// that a sample stands for 1 / p objects: sums of these are unbiased estimates. The interval may change; each
+// sample has its own.
 //
 // Thread safety: none. Units: words of 8 bytes, ns.
 #pragma once
@@ -39,8 +40,11 @@ struct SampledObject {
   uint32_t born = 0;       // collections that had begun
   uint32_t died = kAlive;  // collections that had begun when its death was told
 
-  // Sampled before the collection began, and not known to be dead when the next one began. Without an id: at the end.
-  bool LivesAfter(std::optional<uint64_t> gc) const { return gc ? born <= *gc && died > *gc + 1 : died == kAlive; }
+  // Sampled before the collection began, and not known to be dead when the next one began. Without an id: at
+  // the end.
+  bool LivesAfter(std::optional<uint64_t> gc) const {
+    return gc ? born <= *gc && died > *gc + 1 : died == kAlive;
+  }
 };
 
 class Sampled : public SinkBase {
@@ -51,7 +55,11 @@ class Sampled : public SinkBase {
 
   // interval: the first one.
   Sampled(const Definitions& definitions, Problems& problems, uint64_t interval)
-      : definitions_(&definitions), problems_(&problems), interval_(interval), least_interval_(interval), most_interval_(interval) {}
+      : definitions_(&definitions),
+        problems_(&problems),
+        interval_(interval),
+        least_interval_(interval),
+        most_interval_(interval) {}
 
   void set_position(const Position& position) override { position_ = position; }
   void Sample(const SampleEvent& event) override;

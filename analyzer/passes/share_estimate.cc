@@ -17,8 +17,12 @@ double Student(double freedom) {
 }
 
 // Of a Poisson count of n: the bounds of its mean.
-double PoissonHigh(double n) { return (n + 1) * std::pow(1 - 1 / (9 * (n + 1)) + k95 / (3 * std::sqrt(n + 1)), 3); }
-double PoissonLow(double n) { return n == 0 ? 0 : n * std::pow(std::max(0.0, 1 - 1 / (9 * n) - k95 / (3 * std::sqrt(n))), 3); }
+double PoissonHigh(double n) {
+  return (n + 1) * std::pow(1 - 1 / (9 * (n + 1)) + k95 / (3 * std::sqrt(n + 1)), 3);
+}
+double PoissonLow(double n) {
+  return n == 0 ? 0 : n * std::pow(std::max(0.0, 1 - 1 / (9 * n) - k95 / (3 * std::sqrt(n))), 3);
+}
 
 }  // namespace
 
@@ -32,7 +36,8 @@ void ShareEstimator::Object(Group group, uint64_t words) {
 
 void ShareEstimator::End() {
   if (cluster_words_ == 0) return;
-  const double p = static_cast<double>(share_) / trace::kWholeShare, weight = 1 / p, variance = (1 - p) / (p * p);
+  const double p = static_cast<double>(share_) / trace::kWholeShare, weight = 1 / p,
+               variance = (1 - p) / (p * p);
   const auto words = static_cast<double>(cluster_words_);
   for (const Group group : touched_) {
     OfGroup& sums = groups_[group];
@@ -70,15 +75,19 @@ Estimated ShareEstimator::Interval(const OfGroup& group, const Sums& sums, uint6
   const double square = sums.square - 2 * ratio * sums.cross + ratio * ratio * square_words_;
   const double worth = weights_ * weights_ / weight_squares_;
   const double value = ratio * all;
-  const double error = std::hypot(Student(worth - 1) * scale * std::sqrt(std::max(0.0, square)), value * kEscaped / worth);
-  const double clusters = sums.weighted_squares == 0 ? 0 : sums.weighted * sums.weighted / sums.weighted_squares;
+  const double error =
+      std::hypot(Student(worth - 1) * scale * std::sqrt(std::max(0.0, square)), value * kEscaped / worth);
+  const double clusters =
+      sums.weighted_squares == 0 ? 0 : sums.weighted * sums.weighted / sums.weighted_squares;
   const double each = clusters == 0 ? 0 : value / clusters;
   // In many stretches, or in most of few: the residuals say more than a count does.
   const bool few = clusters < 30 && group.clusters < clusters_ / 2;
   const double low = few ? std::min(value - error, each * PoissonLow(clusters)) : value - error;
   // Where the share was least, some more may have escaped whatever others say.
-  const double escaped = kEscaped * scale * highest_weight_ * least / std::max(1.0, static_cast<double>(group.clusters));
-  const double high = few ? std::max({value + error, each * PoissonHigh(clusters), value + escaped}) : value + error;
+  const double escaped =
+      kEscaped * scale * highest_weight_ * least / std::max(1.0, static_cast<double>(group.clusters));
+  const double high =
+      few ? std::max({value + error, each * PoissonHigh(clusters), value + escaped}) : value + error;
   return {std::max(value, least), std::max(low, least), std::max(high, least)};
 }
 

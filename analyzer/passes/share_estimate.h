@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much was allocated where only a share of the TLAB stretches was read: estimates with 95 % intervals.
 //
-// Stretches are a sample of clusters: each was read with a probability p that does not depend on what is in it (Poisson sampling). The
-// bytes of all stretches are known, so that the estimate is a ratio: what the read ones have per byte, each weighted with 1 / p, times
-// all bytes (Hajek's estimator; Saerndal, Swensson, Wretman, "Model Assisted Survey Sampling", 1992, sections 5.6 and 5.7).
-// Its variance is that of the residuals, with Student's quantile for as many stretches as the weighted ones are worth (Kish). What only
-// few stretches have gets at least the interval of a Poisson count (Wilson and Hilferty's approximation); and as many stretches as may
-// have escaped (three in so many as were read, the rule of three) may be quite unlike those that were read.
+// Stretches are a sample of clusters: each was read with a probability p that does not depend on what is in it
+// (Poisson sampling). The bytes of all stretches are known, so that the estimate is a ratio: what the read ones
+// have per byte, each weighted with 1 / p, times all bytes (Hajek's estimator; Saerndal, Swensson, Wretman,
+// "Model Assisted Survey Sampling", 1992, sections 5.6 and 5.7). Its variance is that of the residuals, with
+// Student's quantile for as many stretches as the weighted ones are worth (Kish). What only few stretches have
+// gets at least the interval of a Poisson count (Wilson and Hilferty's approximation); and as many stretches as
+// may have escaped (three in so many as were read, the rule of three) may be quite unlike those that were read.
 //
 // Thread safety: none. Units: words of 8 bytes.
 #pragma once
@@ -46,14 +47,14 @@ class ShareEstimator {
 
   uint64_t read_words() const { return read_words_; }
   uint64_t skipped_words() const { return skipped_words_; }
-  // All that these groups have in stretches that were chosen or skipped. Their errors are added up as if they always went the same
-  // way, so that the interval of several groups is rather too wide than too narrow.
+  // All that these groups have in stretches that were chosen or skipped. Their errors are added up as if they
+  // always went the same way, so that the interval of several groups is rather too wide than too narrow.
   EstimatedTotals Of(std::span<const Group> groups) const;
 
  private:
   struct Sums {
     double weighted = 0, weighted_squares = 0;  // n / p, and its square
-    double square = 0, cross = 0;  // of n and n, n and the stretch's words, by (1 - p) / p^2
+    double square = 0, cross = 0;               // of n and n, n and the stretch's words, by (1 - p) / p^2
     void Add(double n, double words, double weight, double variance) {
       weighted += weight * n;
       weighted_squares += weight * n * weight * n;
@@ -63,7 +64,7 @@ class ShareEstimator {
   };
   struct OfGroup {
     Sums objects, words;
-    uint64_t clusters = 0;                       // stretches that have some
+    uint64_t clusters = 0;                        // stretches that have some
     uint64_t known_objects = 0, known_words = 0;  // read or found
     uint64_t current_objects = 0, current_words = 0;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where to begin to read a rotated trace for the heap after one collection: each data file begins with a sync point, so the file
-// with the collection is enough, unless its sync point is complete only later.
+// Where to begin to read a rotated trace for the heap after one collection: each data file begins with a sync
+// point, so the file with the collection is enough, unless its sync point is complete only later.
 //
 // What older files know beyond the heap (which thread allocated an object, and when) is not known then.
 //
@@ -20,7 +20,8 @@ struct StartFile {
   uint64_t collections = 0;  // that end there until the wanted one has
 };
 
-// Reads the beginnings of the data files, and the one that it finds up to the collection. Nothing: only all files tell.
+// Reads the beginnings of the data files, and the one that it finds up to the collection. Nothing: only all
+// files tell.
 std::optional<StartFile> FindStartFile(trace::ChunkSource& reader, uint64_t gc);
 
 }  // namespace anttracks::analyzer

@@ -53,7 +53,8 @@ std::vector<SyncCheck::Range> SyncCheck::FreedRanges() const {
 std::string SyncCheck::Describe(uint32_t shape) const {
   const SiteClass& site_class = definitions_->site_class_of_shape(shape);
   return fmt::format("{} (length {}, site {}: {})", ClassLabel(*definitions_, site_class.class_id),
-                     definitions_->shapes()[shape].length, site_class.site, SiteLabel(*definitions_, site_class.site));
+                     definitions_->shapes()[shape].length, site_class.site,
+                     SiteLabel(*definitions_, site_class.site));
 }
 
 std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
@@ -72,7 +73,8 @@ std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
       definitions_->shapes()[known.shape].length == definitions_->shapes()[shape].length) {
     return {};
   }
-  return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), InBytes(word), Describe(known.shape));
+  return fmt::format("{} is listed at {:#x}, where the heap has {}", Describe(shape), InBytes(word),
+                     Describe(known.shape));
 }
 
 bool SyncCheck::MayLeaveOut(const Space& space) const {
@@ -110,7 +112,8 @@ std::vector<std::string> SyncCheck::Missing() const {
     if (!trace::IsYoung(counted.space.kind)) {
       heap_->ForEach(counted.space.bottom, counted.space.top, [&](const HeapObject& object, bool) {
         if (!first.empty() || IsMarked(object.word)) return;
-        first = fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), InBytes(object.word));
+        first =
+            fmt::format("; the first one missing is {} at {:#x}", Describe(object.shape), InBytes(object.word));
       });
     }
     texts.push_back(fmt::format("space {} ({}) has {} objects, of which {} are listed{}", i,

@@ -2,8 +2,8 @@
 // Compares the objects that a sync point lists with a heap that is known: address for address, and class,
 // length and site of each. Kinds may differ as long as they stand for the same site and class.
 //
-// The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come before
-// SYNC_END may then change the heap elsewhere, and free humongous objects.
+// The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come
+// before SYNC_END may then change the heap elsewhere, and free humongous objects.
 //
 // Thread safety: none. Ownership: heap and definitions are borrowed. Units: words of 8 bytes.
 // Memory: a bit a word of each 4 KiB page of the heap in which an object was listed.
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/definitions.h"
 #include "analyzer/model/events.h"
 #include "analyzer/model/heap.h"
-#include "analyzer/model/definitions.h"
 
 namespace anttracks::analyzer {
 
@@ -35,8 +35,8 @@ class SyncCheck {
   struct Range {
     uint64_t first = 0, end = 0;
   };
-  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by address,
-  // from the first to the last object of each run.
+  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by
+  // address, from the first to the last object of each run.
   std::vector<Range> Dead() const;
 
  private:
@@ -59,7 +59,7 @@ class SyncCheck {
   std::vector<Counted> spaces_;
   std::vector<Range> freed_;
   std::map<uint64_t, Bits> listed_;  // by page
-  Bits* last_bits_ = nullptr;  // of last_page_
+  Bits* last_bits_ = nullptr;        // of last_page_
   uint64_t last_page_ = 0;
 };
 

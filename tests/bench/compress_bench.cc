@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compression gains and costs by kind of event: those of the application's threads and those of the collector
-// (ICPE'16, section 6, asks for it).
+// What compression gains and costs by kind of event: those of the application's threads and those of the
+// collector (ICPE'16, section 6, asks for it).
 //
 //     compress_bench TRACE
 //
-// The segments of each side are put together into chunks as large as the agent's and compressed as it does. Prints JSON:
-// bytes before and after, and ns of CPU time a byte, the median of several passes.
+// The segments of each side are put together into chunks as large as the agent's and compressed as it does.
+// Prints JSON: bytes before and after, and ns of CPU time a byte, the median of several passes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,8 @@ struct Side {
 
   void Add(const trace::Segment& segment) {
     if (chunks.back().size() >= kChunkBytes) chunks.emplace_back();
-    trace::AppendSegment(&chunks.back(), static_cast<SegmentKind>(segment.kind), segment.stream, segment.payload);
+    trace::AppendSegment(&chunks.back(), static_cast<SegmentKind>(segment.kind), segment.stream,
+                         segment.payload);
   }
 };
 
@@ -63,8 +64,8 @@ void Measure(const Side& side, bool last) {
   }
   std::sort(times.begin(), times.end());
   const double ns = raw == 0 ? 0 : times[kPasses / 2] / static_cast<double>(raw);
-  std::printf("\"%s\": {\"raw_bytes\": %zu, \"stored_bytes\": %zu, \"ns_per_byte\": %.3f}%s", side.name, raw, stored, ns,
-              last ? "}\n" : ", ");
+  std::printf("\"%s\": {\"raw_bytes\": %zu, \"stored_bytes\": %zu, \"ns_per_byte\": %.3f}%s", side.name, raw,
+              stored, ns, last ? "}\n" : ", ");
 }
 
 int Run(const char* path) {

@@ -113,7 +113,8 @@ class Generator {
 
   std::vector<testing::TestSpace> Spaces(bool full, bool after) const {
     const uint64_t eden = after ? 0 : kEdenWords;
-    const uint64_t from = kSurvivor + (flip_ ? kSurvivorWords : 0), to = kSurvivor + (flip_ ? 0 : kSurvivorWords);
+    const uint64_t from = kSurvivor + (flip_ ? kSurvivorWords : 0),
+                   to = kSurvivor + (flip_ ? 0 : kSurvivorWords);
     return {{0, 1, kEden, kEden + eden, kEden + kEdenWords},
             {1, 1, from, from + (after ? 0 : survivor_top_), from + kSurvivorWords},
             {1, 0, to, to + (after ? survivor_top_ : 0), to + kSurvivorWords},
@@ -129,8 +130,8 @@ class Generator {
     const auto spaces = Spaces(full, kind == SegmentKind::kGcEnd);
     payload.Uv(spaces.size());
     for (const auto& space : spaces) {
-      for (uint64_t v : {space.kind, space.collected, space.bottom, space.top - space.bottom,
-                         space.end - space.bottom}) {
+      for (uint64_t v :
+           {space.kind, space.collected, space.bottom, space.top - space.bottom, space.end - space.bottom}) {
         payload.Uv(v);
       }
     }
@@ -267,16 +268,17 @@ int Main(uint64_t objects) {
   const auto live = rebuild.heap().totals();
   const double events = static_cast<double>(generator.allocated + generator.moves);
   std::printf("objects %llu, moves %llu, collections %zu, raw bytes an event %.2f, problems %llu\n",
-              static_cast<unsigned long long>(generator.allocated), static_cast<unsigned long long>(generator.moves),
-              rebuild.gcs().size(), static_cast<double>(raw) / events,
-              static_cast<unsigned long long>(problems.total()));
+              static_cast<unsigned long long>(generator.allocated),
+              static_cast<unsigned long long>(generator.moves), rebuild.gcs().size(),
+              static_cast<double>(raw) / events, static_cast<unsigned long long>(problems.total()));
   for (const auto& problem : problems.kept()) std::printf("  %s\n", problem.text.c_str());
   std::printf("rebuild %.2f s, %.1f M events/s\n", seconds, events / seconds / 1e6);
-  std::printf("at the end: %llu objects of %.1f bytes, model %.2f bytes an object, %.1f %% of the traced heap\n",
-              static_cast<unsigned long long>(live.objects),
-              static_cast<double>(live.words) * 8 / static_cast<double>(live.objects),
-              static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.objects),
-              100.0 * static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.words * 8));
+  std::printf(
+      "at the end: %llu objects of %.1f bytes, model %.2f bytes an object, %.1f %% of the traced heap\n",
+      static_cast<unsigned long long>(live.objects),
+      static_cast<double>(live.words) * 8 / static_cast<double>(live.objects),
+      static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.objects),
+      100.0 * static_cast<double>(rebuild.MemoryBytes()) / static_cast<double>(live.words * 8));
   return problems.total() == 0 ? 0 : 1;
 }
 

@@ -4,8 +4,9 @@
 //     walk_bench TRACE [MILLION_OBJECTS] [STRETCH_KB] [BEHIND_KB]
 //
 // The objects are those of a real trace: the ones that its busiest thread allocated, with their true allocation
-// sites, classes and lengths, written into memory as headers, stretch by stretch. BEHIND_KB is how much is written before the
-// walk comes to a stretch: 0 (the default) is a stretch that has just been filled, more is one that has left the cache.
+// sites, classes and lengths, written into memory as headers, stretch by stretch. BEHIND_KB is how much is
+// written before the walk comes to a stretch: 0 (the default) is a stretch that has just been filled, more is
+// one that has left the cache.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -130,9 +131,10 @@ struct Figures {
   uint64_t objects = 0, bytes = 0;
 };
 
-// Fills as many stretches as the memory has room for, then reports and reads them, until all objects were there.
-void Round(core::Session& session, const std::vector<Allocated>& objects, size_t stretch_words, std::vector<uint64_t>& memory,
-           void** slot, Figures* figures) {
+// Fills as many stretches as the memory has room for, then reports and reads them, until all objects were
+// there.
+void Round(core::Session& session, const std::vector<Allocated>& objects, size_t stretch_words,
+           std::vector<uint64_t>& memory, void** slot, Figures* figures) {
   size_t next = 0;
   while (next < objects.size()) {
     std::vector<std::pair<uint64_t*, uint64_t*>> filled;
@@ -217,7 +219,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: walk_bench TRACE [MILLION_OBJECTS] [STRETCH_KB] [BEHIND_KB]\n");
     return 2;
   }
-  const auto number = [&](int i, long otherwise) { return argc > i ? std::max(0L, std::atol(argv[i])) : otherwise; };
+  const auto number = [&](int i, long otherwise) {
+    return argc > i ? std::max(0L, std::atol(argv[i])) : otherwise;
+  };
   const size_t most = static_cast<size_t>(std::max(1L, number(2, 10))) * 1'000'000;
   const size_t stretch = static_cast<size_t>(std::max(4L, number(3, 64))) << 10;
   const size_t stretches = std::max<size_t>(1, (static_cast<size_t>(number(4, 0)) << 10) / stretch);
@@ -234,8 +238,10 @@ int main(int argc, char** argv) {
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });
   const bench::Figures& median = runs[runs.size() / 2];
   const double count = static_cast<double>(median.objects);
-  std::printf("%.2f ns an object (%.2f to %.2f), %.3f bytes an object, %zu objects, stretches of %zu KB, %zu KB behind\n",
-              median.ns / count, runs.front().ns / count, runs.back().ns / count,
-              static_cast<double>(median.bytes) / count, objects.size(), stretch >> 10, stretches * stretch >> 10);
+  std::printf(
+      "%.2f ns an object (%.2f to %.2f), %.3f bytes an object, %zu objects, stretches of %zu KB, %zu KB "
+      "behind\n",
+      median.ns / count, runs.front().ns / count, runs.back().ns / count,
+      static_cast<double>(median.bytes) / count, objects.size(), stretch >> 10, stretches * stretch >> 10);
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's option text, from a command line or a request: what is accepted is within its bounds, and means the same
-// after attach has made its paths absolute.
+// The agent's option text, from a command line or a request: what is accepted is within its bounds, and means
+// the same after attach has made its paths absolute.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,8 @@ void Parse(const std::string& text) {
   CheckBounds(*absolute);
   CheckPath(options->file, absolute->file);
   if (!options->stats.empty()) CheckPath(options->stats, absolute->stats);
-  Check(options->mode == absolute->mode && options->max_bytes == absolute->max_bytes && options->help == absolute->help);
+  Check(options->mode == absolute->mode && options->max_bytes == absolute->max_bytes &&
+        options->help == absolute->help);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that is attached to says, and what /proc says of it: the first byte tells which of these texts the others
-// are. The terminal must get nothing that drives it, and every answer ends in an exit code that the manual has.
+// What a process that is attached to says, and what /proc says of it: the first byte tells which of these texts
+// the others are. The terminal must get nothing that drives it, and every answer ends in an exit code that the
+// manual has.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +76,8 @@ void CommandLine(std::string_view text) {
 void Performance(std::string_view text) {
   Target target;
   target.perf = PerfTexts({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  for (const auto& [name, value] : target.perf) Check(name.size() <= text.size() && value.size() <= text.size());
+  for (const auto& [name, value] : target.perf)
+    Check(name.size() <= text.size() && value.size() <= text.size());
   Forbidden(target);
   target.Collector();
 }

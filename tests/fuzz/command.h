@@ -29,7 +29,8 @@ inline void RunCommand(std::vector<std::string> words, const std::vector<std::st
   };
   check(code >= 0 && code <= 4, "an exit code that does not exist");
   // At the start of a line: names in a trace may say anything, but have no line ends.
-  check(("\n" + err.str()).find("\nanttracks: internal error") == std::string::npos, "an exception ended the command");
+  check(("\n" + err.str()).find("\nanttracks: internal error") == std::string::npos,
+        "an exception ended the command");
   check(analyzer::PrintableLines(out.str()) == out.str() && analyzer::PrintableLines(err.str()) == err.str(),
         "output that a terminal may act on");
   if (json && !out.str().empty()) check(nlohmann::json::accept(out.str()), "invalid JSON");

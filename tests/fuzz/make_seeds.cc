@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the unit tests' small traces as inputs of the fuzz targets (trace_input.h): make_seeds tests/fuzz/corpus
+// Writes the unit tests' small traces as inputs of the fuzz targets (trace_input.h): make_seeds
+// tests/fuzz/corpus
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +32,8 @@ void AddSegment(std::string* input, const trace::Segment& segment) {
   Mark(input, kSegmentMark);
   input->push_back(static_cast<char>(segment.kind));
   input->push_back(static_cast<char>(segment.stream));
-  if (segment.kind != static_cast<uint8_t>(trace::SegmentKind::kDefinitions)) return Append(input, segment.payload);
+  if (segment.kind != static_cast<uint8_t>(trace::SegmentKind::kDefinitions))
+    return Append(input, segment.payload);
   trace::WireReader in(segment.payload);
   while (!in.AtEnd()) {
     Mark(input, kRecordMark);
@@ -83,7 +85,9 @@ std::string Files(std::initializer_list<testing::TraceBuilder> files) {
 std::string ColumnsFile() {
   testing::Objects objects;
   objects.Head(1).Tlab(testing::kEden);
-  for (int i = 0; i < 200; i++) i % 5 == 0 ? objects.WithLength(2, static_cast<uint64_t>(i % 9)) : objects.Fixed(static_cast<uint64_t>(1 + i % 2));
+  for (int i = 0; i < 200; i++)
+    i % 5 == 0 ? objects.WithLength(2, static_cast<uint64_t>(i % 9))
+               : objects.Fixed(static_cast<uint64_t>(1 + i % 2));
   trace::ByteBuffer payload;
   trace::AppendSegment(&payload, trace::SegmentKind::kAlloc, 1, objects.bytes().span());
   trace::NumberedChunks chunks(true);
@@ -103,7 +107,8 @@ int main(int argc, char** argv) {
   namespace t = anttracks::testing;
   if (argc != 2) return 2;
   const fs::path corpus = argv[1];
-  const std::string small = t::SmallTrace().file(), classes = t::ClassesTrace().file(), sampled = t::SampledTrace().file();
+  const std::string small = t::SmallTrace().file(), classes = t::ClassesTrace().file(),
+                    sampled = t::SampledTrace().file();
   Write(corpus / "reader" / "small_trace", Byte(1) + small);
   Write(corpus / "reader" / "columns", Byte(1) + anttracks::fuzz::ColumnsFile());
   Write(corpus / "verify" / "small_trace", Byte(0) + Input(small));
@@ -114,13 +119,15 @@ int main(int argc, char** argv) {
   for (int report = 0; report < 21; report++) {
     const std::string name = std::to_string(report);
     const bool of_classes = report >= 13 && report <= 15;
-    Write(corpus / "reports" / ("report_" + name), Byte(report) + Byte(0) + Input(of_classes ? classes : small));
+    Write(corpus / "reports" / ("report_" + name),
+          Byte(report) + Byte(0) + Input(of_classes ? classes : small));
     Write(corpus / "reports" / ("skipped_" + name), Byte(report) + Byte(0) + Input(skipped));
     Write(corpus / "reports" / ("sampled_" + name), Byte(report) + Byte(2) + Input(sampled));
   }
   Write(corpus / "reports" / "file_bytes", Byte(1) + Byte(0x80) + small);
   const std::string rotated = Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::DataFile2()});
-  const std::string abandoned = Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::AbandonedDataFile2()});
+  const std::string abandoned =
+      Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::AbandonedDataFile2()});
   for (int command = 0; command < 6; command++) {
     Write(corpus / "rotated" / ("rotated_" + std::to_string(command)), Byte(command) + Byte(0) + rotated);
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace file's bytes through the reader: file header, chunks, damage, segments. The first byte says whether checksums are
-// corrected first.
+// A trace file's bytes through the reader: file header, chunks, damage, segments. The first byte says whether
+// checksums are corrected first.
+#include "trace/reader.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
 #include "tests/fuzz/trace_file.h"
-#include "trace/reader.h"
 #include "trace/segments.h"
 
 namespace anttracks::fuzz {
@@ -35,7 +36,8 @@ void Read(const std::string& path) {
   if (!reader.ok()) return;
   for (int pass = 0; pass < 2; pass++) {
     uint64_t position = (*reader)->position();
-    for (Item item = (*reader)->Next(); item == Item::kChunk || item == Item::kDamage; item = (*reader)->Next()) {
+    for (Item item = (*reader)->Next(); item == Item::kChunk || item == Item::kDamage;
+         item = (*reader)->Next()) {
       if (item == Item::kChunk) ReadSegments((*reader)->chunk().payload);
       Check((*reader)->position() > position && (*reader)->position() <= (*reader)->total_bytes());
       position = (*reader)->position();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target over files, and over all files in folders, without libFuzzer: its corpus as an ordinary test. An input
-// that fails ends the process, so each one's name is printed first, to stderr. Options (--word) are ignored.
+// Runs a fuzz target over files, and over all files in folders, without libFuzzer: its corpus as an ordinary
+// test. An input that fails ends the process, so each one's name is printed first, to stderr. Options (--word)
+// are ignored.
 //
 // Thread safety: none.
 #include <cstddef>

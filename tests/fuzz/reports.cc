@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every report on one file: the first byte chooses the report, the second one META (trace_input.h) or, with its upper bit, that
-// the rest are a file's bytes whose checksums are corrected.
+// Every report on one file: the first byte chooses the report, the second one META (trace_input.h) or, with its
+// upper bit, that the rest are a file's bytes whose checksums are corrected.
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

@@ -40,8 +40,8 @@ class MemoryFile {
   int descriptor_;
 };
 
-// Corrects every checksum, so that changed bytes get past them: those of the file's header, of each chunk's header, of
-// each payload; and a stored length that reaches beyond the file.
+// Corrects every checksum, so that changed bytes get past them: those of the file's header, of each chunk's
+// header, of each payload; and a stored length that reaches beyond the file.
 inline std::vector<uint8_t> WithChecksums(std::span<const uint8_t> bytes) {
   using namespace trace;
   std::vector<uint8_t> file(bytes.begin(), bytes.end());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What makes traces of a fuzzer's bytes, so that changes get past lengths and checksums.
 //
-// An input is files, each made of parts. A mark is the byte 0xF5 and a second one: 0xF6 begins a segment (kind, stream, then its
-// payload), 0xF7 a record in a DEFINITIONS segment (tag, then its bytes), 0xF8 a chunk, 0xF9 the next file. Chunks begin with META,
-// whose JSON the first byte of an input chooses.
+// An input is files, each made of parts. A mark is the byte 0xF5 and a second one: 0xF6 begins a segment (kind,
+// stream, then its payload), 0xF7 a record in a DEFINITIONS segment (tag, then its bytes), 0xF8 a chunk, 0xF9
+// the next file. Chunks begin with META, whose JSON the first byte of an input chooses.
 //
 // Thread safety: none.
 #pragma once
@@ -22,7 +22,8 @@
 
 namespace anttracks::fuzz {
 
-inline constexpr uint8_t kMark = 0xF5, kSegmentMark = 0xF6, kRecordMark = 0xF7, kChunkMark = 0xF8, kFileMark = 0xF9;
+inline constexpr uint8_t kMark = 0xF5, kSegmentMark = 0xF6, kRecordMark = 0xF7, kChunkMark = 0xF8,
+                         kFileMark = 0xF9;
 
 // A heap like that of the unit tests' small traces, the largest there can be, and samples.
 inline constexpr std::string_view kMetas[] = {
@@ -91,18 +92,20 @@ inline trace::ByteBuffer Segments(std::span<const uint8_t> bytes) {
 }
 
 // A file with valid checksums. *sequence: of its first chunk, then of the one behind it.
-inline std::string TraceBytes(std::string_view meta, std::span<const uint8_t> bytes, uint32_t index, uint32_t flags,
-                              uint64_t* sequence) {
+inline std::string TraceBytes(std::string_view meta, std::span<const uint8_t> bytes, uint32_t index,
+                              uint32_t flags, uint64_t* sequence) {
   trace::ByteBuffer header;
   for (const char c : trace::kFileMagic) header.U8(static_cast<uint8_t>(c));
   header.U16(trace::kMajorVersion);
   header.U16(trace::kMinorVersion);
   header.U32(trace::kFileHeaderBytes);
-  for (const uint64_t number : {uint64_t{1'700'000'000'000'000'000}, uint64_t{0xABCDEF}, uint64_t{4711}}) header.U64(number);
+  for (const uint64_t number : {uint64_t{1'700'000'000'000'000'000}, uint64_t{0xABCDEF}, uint64_t{4711}})
+    header.U64(number);
   for (const uint32_t number : {index, flags, 0u, 0u, 0u}) header.U32(number);
   header.U32(trace::Crc32c(header.span()));
   std::string file(reinterpret_cast<const char*>(header.data()), header.size());
-  file += ChunkBytes(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()}, (*sequence)++);
+  file += ChunkBytes(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()},
+                     (*sequence)++);
   for (const auto part : SplitAt(bytes, kChunkMark)) {
     file += ChunkBytes(trace::ChunkType::kData, Segments(part).span(), (*sequence)++);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a rotated trace in their folder: a definitions file PATH, data files PATH.0, PATH.1, … and beside
-// those files of origins (docs/trace-format.md, "Files"; ICPE'16, section 3.2). Makes, closes and deletes them
-// as it is told.
+// The files of a rotated trace in their folder: a definitions file PATH, data files PATH.0, PATH.1, … and
+// beside those files of origins (docs/trace-format.md, "Files"; ICPE'16, section 3.2). Makes, closes and
+// deletes them as it is told.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and touches descriptors only.
 // Ownership: owns the descriptors.

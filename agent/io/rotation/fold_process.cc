@@ -32,15 +32,16 @@ constexpr int kByDescriptor = 3;  // P_PIDFD
 int OpenProcess(pid_t pid) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   siginfo_t info{};
-  if (fd < 0 || syscall(SYS_waitid, kByDescriptor, fd, &info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0 || errno == ECHILD) {
+  if (fd < 0 || syscall(SYS_waitid, kByDescriptor, fd, &info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0 ||
+      errno == ECHILD) {
     return fd;
   }
   close(fd);
   return -1;
 }
 
-// The first that the system ends when memory is short. It does so itself, too, but only after its libraries are loaded. Without a
-// descriptor nothing: the number may be another process'.
+// The first that the system ends when memory is short. It does so itself, too, but only after its libraries are
+// loaded. Without a descriptor nothing: the number may be another process'.
 void MakeFirstToGo(pid_t pid, int process) {
   if (process < 0) return;
   const std::string path = "/proc/" + std::to_string(pid) + "/oom_score_adj";
@@ -90,7 +91,7 @@ Status FoldProcess::Start(const std::string& data_file, uint64_t max_bytes) {
   std::string limit = "--max-bytes=" + std::to_string(max_bytes);
   std::string name = "anttracks", command = "fold", force = "-f", file = data_file;
   std::string child = "--as-child=" + std::to_string(memory_bytes_);
-  const std::array<char*, 7> arguments = {name.data(),  command.data(), force.data(), limit.data(),
+  const std::array<char*, 7> arguments = {name.data(), command.data(), force.data(), limit.data(),
                                           file.data(), child.data(),   nullptr};
   const int error = Spawn(program_, arguments.data(), pipe[1], &pid_);
   close(pipe[1]);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs `anttracks fold` on a data file before that is deleted: a process of its own, so that rebuilding a heap takes
-// neither memory nor a crash into the traced one.
+// Runs `anttracks fold` on a data file before that is deleted: a process of its own, so that rebuilding a heap
+// takes neither memory nor a crash into the traced one.
 //
 //     idle --Start--> running --Poll: it ended--> idle
 //                        `--Stop--> idle
 //
-// It goes before the traced one does: it is made the first that the system ends when memory is short, and, told by
+// It goes before the traced one does: it is made the first that the system ends when memory is short, and, told
+// by
 // --as-child, bounds its memory and lets others run first (analyzer/cli/child.h).
 //
-// The process is held by a descriptor (pidfd): where the application waits for all children, its number may be another
-// one's meanwhile. Without that (before Linux 5.4) it goes by the number.
+// The process is held by a descriptor (pidfd): where the application waits for all children, its number may be
+// another one's meanwhile. Without that (before Linux 5.4) it goes by the number.
 //
 // Thread safety: one thread at a time. The process has no descriptor of this one but a pipe for its messages.
 #pragma once
@@ -26,8 +27,8 @@ namespace anttracks::io {
 class FoldProcess {
  public:
   struct Outcome {
-    bool ended = false;  // false: it still runs
-    bool good = false;   // the file of origins is there
+    bool ended = false;   // false: it still runs
+    bool good = false;    // the file of origins is there
     bool unseen = false;  // whether it is, is not known
     uint64_t cpu_ns = 0;
     std::string message;  // what it said on stderr, if not good

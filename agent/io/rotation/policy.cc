@@ -80,7 +80,8 @@ std::string RotationPolicy::TooSmall(double sync_bytes) const {
                     size = std::to_string(share() / 1024) + " KB";
   const bool fits = 2 * sync_bytes <= static_cast<double>(share());
   const double least = 2 * sync_bytes * static_cast<double>(limits_.files());
-  const uint64_t enough = std::max(static_cast<uint64_t>(least) + 2 * definitions_bytes_, 2 * limits_.max_bytes);
+  const uint64_t enough =
+      std::max(static_cast<uint64_t>(least) + 2 * definitions_bytes_, 2 * limits_.max_bytes);
   const std::string why = fits ? "events fill one of " + files + ", " + size +
                                      ", before the sync point that it begins with is complete"
                                : "a sync point of this heap takes about " +

@@ -4,9 +4,10 @@
 // RotatingTrace and Writer do it, and report what they have done.
 //
 // The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data
-// files of an equal share of what the definitions leave. A file that has its share waits for the next collection,
-// to end there; the deviation is how far it may grow meanwhile. Beyond that it takes the room of the oldest
-// files: new events are worth more than old ones. With keep= one more share is left for the files of origins.
+// files of an equal share of what the definitions leave. A file that has its share waits for the next
+// collection, to end there; the deviation is how far it may grow meanwhile. Beyond that it takes the room of
+// the oldest files: new events are worth more than old ones. With keep= one more share is left for the files of
+// origins.
 //
 // The current data file:
 //

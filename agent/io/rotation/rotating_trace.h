@@ -29,8 +29,9 @@ class RotatingTrace final : public Sink {
     uint64_t cpu_ns = 0;    // of the processes that folded
   };
 
-  // Makes the definitions file and the first data file, with headers that differ from header in index and flags.
-  // After an error there are none, and those of an earlier trace are as RotationFiles::CreateDefinitions says.
+  // Makes the definitions file and the first data file, with headers that differ from header in index and
+  // flags. After an error there are none, and those of an earlier trace are as RotationFiles::CreateDefinitions
+  // says.
   static trace::Result<std::unique_ptr<RotatingTrace>> Create(const std::string& path, bool overwrite,
                                                               const trace::FileHeader& header,
                                                               const RotationLimits& limits);
@@ -38,8 +39,8 @@ class RotatingTrace final : public Sink {
   RotationPolicy& policy() { return policy_; }
 
   trace::Status Write(std::span<const uint8_t> bytes) override;
-  // Into the definitions file. Deletes nothing: MakeRoom does; without it there is the room that is kept for the
-  // last words.
+  // Into the definitions file. Deletes nothing: MakeRoom does; without it there is the room that is kept for
+  // the last words.
   trace::Status WriteDefinitions(std::span<const uint8_t> bytes);
   // Room for so many bytes, if need be by deleting old data files, of which with the current one so many are
   // kept. False: they would break the bound.

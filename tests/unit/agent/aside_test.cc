@@ -15,9 +15,18 @@ using trace::Status;
 
 TEST_CASE("what is done aside tells how it went") {
   Aside aside;
-  CHECK(aside.Run("cannot", [] { return Status(); }, seconds(20)).ok());
-  CHECK(aside.Run("cannot", [] { return Status::Error("no space"); }, seconds(20)).message() == "no space");
-  CHECK_FALSE(aside.Run("cannot", []() -> Status { throw std::bad_alloc(); }, seconds(20)).ok());
+  CHECK(aside
+            .Run(
+                "cannot", [] { return Status(); }, seconds(20))
+            .ok());
+  CHECK(aside
+            .Run(
+                "cannot", [] { return Status::Error("no space"); }, seconds(20))
+            .message() == "no space");
+  CHECK_FALSE(aside
+                  .Run(
+                      "cannot", []() -> Status { throw std::bad_alloc(); }, seconds(20))
+                  .ok());
 }
 
 TEST_CASE("what hangs aside is given up, nothing is put behind it, and it may outlive whoever began it") {
@@ -32,7 +41,8 @@ TEST_CASE("what hangs aside is given up, nothing is put behind it, and it may ou
     Aside aside;
     const Status first = aside.Run("cannot write", task, milliseconds(20));
     CHECK(first.message().find("cannot write: no answer") == 0);
-    CHECK(aside.Run("cannot write", task, seconds(20)).message().find("since the last time") != std::string::npos);
+    CHECK(aside.Run("cannot write", task, seconds(20)).message().find("since the last time") !=
+          std::string::npos);
     *hangs = false;
     for (int i = 0; i < 20'000 && *runs == 0; i++) std::this_thread::sleep_for(milliseconds(1));
     Status again = Status::Error("");

@@ -116,7 +116,8 @@ TEST_CASE("when the end comes everything is let in, and who waits goes on") {
   q.queue.LetIn();
   waiting.join();
   CHECK(queued);
-  for (uint64_t i = 5; i < 12; i++) CHECK(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kTry : PushMode::kBounded));
+  for (uint64_t i = 5; i < 12; i++)
+    CHECK(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kTry : PushMode::kBounded));
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));  // less than one wait
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   CHECK(q.queue.lost_segments() == 0);
@@ -224,7 +225,9 @@ TEST_CASE("who has used up his budget goes in without waiting, up to twice the b
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 999});
 }
 
-TEST_CASE("when threads have waited and the writer took nothing for the limit nobody waits or goes in beyond the bound") {
+TEST_CASE(
+    "when threads have waited and the writer took nothing for the limit nobody waits or goes in beyond the "
+    "bound") {
   Queue q;  // 30 ms
   WaitBudget budget(std::chrono::seconds(20));
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded, &budget));
@@ -254,7 +257,8 @@ TEST_CASE("threads can be made to wait before the bound; what is handed over at 
 
 TEST_CASE("a sync point that finds no room is refused without a loss, and nothing else suffers from it") {
   Queue q;
-  for (uint64_t i = 0; i < 8; i++) REQUIRE(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kGiveUp : PushMode::kTry));
+  for (uint64_t i = 0; i < 8; i++)
+    REQUIRE(q.queue.Push(q.Filled(i), i % 2 == 0 ? PushMode::kGiveUp : PushMode::kTry));
   CHECK_FALSE(q.queue.Push(q.Filled(8), PushMode::kGiveUp));
   CHECK(q.queue.lost_segments() == 0);
   CHECK(q.queue.Push(q.Filled(9), PushMode::kForce));

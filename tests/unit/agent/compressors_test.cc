@@ -143,7 +143,9 @@ TEST_CASE("compress=partial compresses above the threshold only") {
   CHECK(pool.compressors.counts().compressed == 2);
 }
 
-TEST_CASE("compress=full: while the queue is not half full, the caller compresses what compressors are too busy for") {
+TEST_CASE(
+    "compress=full: while the queue is not half full, the caller compresses what compressors are too busy "
+    "for") {
   held = true;
   Pool pool(2, Compression::kFull, 0.2, &CreateHeld);
   for (unsigned i = 0; i < 4; i++) pool.Submit(i, 0.5);
@@ -154,7 +156,9 @@ TEST_CASE("compress=full: while the queue is not half full, the caller compresse
   CHECK_FALSE(pool.Next());
 }
 
-TEST_CASE("compress=full with a queue that fills up compresses as many chunks as there are compressors, the others are stored raw") {
+TEST_CASE(
+    "compress=full with a queue that fills up compresses as many chunks as there are compressors, the others "
+    "are stored raw") {
   held = true;
   Pool pool(2, Compression::kFull, 0.2, &CreateHeld);
   for (unsigned i = 0; i < 5; i++) pool.Submit(i, 0.6);

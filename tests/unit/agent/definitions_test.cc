@@ -40,7 +40,8 @@ TEST_CASE("tables do not grow with classes that come and go") {
   FakeVm vm;
   Definitions definitions(vm.vm());
   // The first class of a site has a place of its own.
-  for (const uint32_t site : {0u, 17u, 18u}) REQUIRE(definitions.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
+  for (const uint32_t site : {0u, 17u, 18u})
+    REQUIRE(definitions.Resolve(site, Narrow(FakeVm::kObject)).id != 0);
   const auto churn = [&](int classes) {
     for (int i = 0; i < classes; i++) {
       const uint64_t klass = kNew + 8 * static_cast<uint64_t>(i);
@@ -80,13 +81,16 @@ TEST_CASE("where ids run out none is given, none is used twice, and what is know
   CHECK(read.site_classes.rbegin()->first == 3);
 }
 
-TEST_CASE("when the ids of site-class pairs run out tracing stops with one reason, and the trace can be read up to there") {
+TEST_CASE(
+    "when the ids of site-class pairs run out tracing stops with one reason, and the trace can be read up to "
+    "there") {
   FakeVm vm;
   SessionConfig config;
   config.most_id = 2;
   Recording recording(vm, config);
   void* slot = nullptr;
-  const uint64_t one = vm.heap(), two = vm.Put(one, FakeVm::kPoint, 17), three = vm.Put(two, FakeVm::kPoint, 18);
+  const uint64_t one = vm.heap(), two = vm.Put(one, FakeVm::kPoint, 17),
+                 three = vm.Put(two, FakeVm::kPoint, 18);
   const uint64_t four = vm.Put(three, FakeVm::kPoint, 19), end = vm.Put(four, FakeVm::kPoint, 17);
   recording.Tlab(5, &slot, one, three, true);
   Collect(recording);
@@ -120,8 +124,8 @@ TEST_CASE("when the ids of threads run out tracing stops with the same reason") 
   CHECK(read.objects.size() == 2);
 }
 
-// Runs work with memory that ends ever later, until it is enough. After each end the same work succeeds, and what was
-// defined until then is well formed.
+// Runs work with memory that ends ever later, until it is enough. After each end the same work succeeds, and
+// what was defined until then is well formed.
 template <class Definitions, class Make, class Work>
 void WithoutMemory(Make make, Work work) {
   for (size_t good = 0, ended = 1; ended != 0; good++) {
@@ -146,8 +150,9 @@ void WithoutMemory(Make make, Work work) {
 TEST_CASE("memory that ends in the middle of a definition leaves no half of it") {
   FakeVm vm;
   vm.classes()[FakeVm::kPoint].name = std::string(3000, 'P');
-  WithoutMemory<Definitions>([&] { return Definitions(vm.vm()); },
-                         [](Definitions& definitions) { return definitions.Resolve(25, Narrow(FakeVm::kPoint)).id; });
+  WithoutMemory<Definitions>(
+      [&] { return Definitions(vm.vm()); },
+      [](Definitions& definitions) { return definitions.Resolve(25, Narrow(FakeVm::kPoint)).id; });
 }
 
 TEST_CASE("memory that ends in the middle of a sample's definitions leaves no half of them") {
@@ -155,17 +160,18 @@ TEST_CASE("memory that ends in the middle of a sample's definitions leaves no ha
   const std::string name(3000, 'n');
   const SampleFrameText text{"Lapp/A;", name, "()V", "A.java", 7};
   WithoutMemory<SampleDefinitions>([] { return SampleDefinitions(); },
-                               [&](SampleDefinitions& definitions) {
-                                 size_t unknown = 0;
-                                 for (const SampleFrame& frame : frames) definitions.Define(frame, &text);
-                                 return definitions.SiteClass(frames, "Lapp/B;", &unknown);
-                               });
+                                   [&](SampleDefinitions& definitions) {
+                                     size_t unknown = 0;
+                                     for (const SampleFrame& frame : frames) definitions.Define(frame, &text);
+                                     return definitions.SiteClass(frames, "Lapp/B;", &unknown);
+                                   });
 }
 
 TEST_CASE("when the ids of samples run out the reason is told, and none is used twice") {
   SampleDefinitions definitions(20);
   size_t unknown = 0;
-  for (int i = 1; i <= 20; i++) CHECK(definitions.SiteClass({}, "Lapp/A" + std::to_string(i) + ";", &unknown) != 0);
+  for (int i = 1; i <= 20; i++)
+    CHECK(definitions.SiteClass({}, "Lapp/A" + std::to_string(i) + ";", &unknown) != 0);
   CHECK_THROWS_AS(definitions.SiteClass({}, "Lapp/B;", &unknown), std::length_error);
   CHECK(Taken(definitions).classes.size() == 20);
 }

@@ -25,7 +25,8 @@ uint64_t Pointer(const FakeLock* lock, uint64_t state) { return reinterpret_cast
 // The site of an object whose mark says where its header is, if both could be read at the same time.
 bool ReadDisplaced(uint64_t at, uint64_t mark, uint32_t* site) {
   if (mark == FakeVm::kBeingInflated || (mark & kLockBits) == FakeVm::kMarked) return false;
-  const uint64_t header = reinterpret_cast<const FakeLock*>(mark & ~kLockBits)->header.load(std::memory_order_acquire);
+  const uint64_t header =
+      reinterpret_cast<const FakeLock*>(mark & ~kLockBits)->header.load(std::memory_order_acquire);
   *site = static_cast<uint32_t>(header >> ANTTRACKS_SITE_SHIFT);
   return IsNeutral(header) && MarkAt(at).load(std::memory_order_acquire) == mark;
 }
@@ -106,7 +107,8 @@ bool FakeVm::StackUnlock(uint64_t at, FakeLock* lock) {
 
 bool FakeVm::Inflate(uint64_t at, FakeLock* monitor) {
   uint64_t mark = MarkAt(at).load();
-  if (mark == FakeVm::kBeingInflated || ((mark & kLockBits) != kNeutral && (mark & kLockBits) != kStackLocked)) return false;
+  if (mark == FakeVm::kBeingInflated || ((mark & kLockBits) != kNeutral && (mark & kLockBits) != kStackLocked))
+    return false;
   if (IsNeutral(mark)) {
     monitor->header.store(mark);
     return MarkAt(at).compare_exchange_strong(mark, Pointer(monitor, kInflated));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A VM interface over a heap of plain memory, so that the core runs without a JVM.
 //
-// Objects have the headers of HotSpot 17: the mark is a word with the site, or with nothing but its lowest bits says where
-// that word is while the object is locked.
+// Objects have the headers of HotSpot 17: the mark is a word with the site, or with nothing but its lowest bits
+// says where that word is while the object is locked.
 //
 //     site..01  neutral
 //     lock..00  locked by a thread: the word lies on its stack
@@ -10,8 +10,8 @@
 //            0  being inflated: nobody can tell the site
 //     ......11  a heap walk of JVM TI is under way, and has been here
 //
-// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory; marks change while others read
-// them. One FakeVm at a time, since the interface's functions have no context.
+// Thread safety: as the real one's: queries from any thread; Put* on disjoint memory; marks change while others
+// read them. One FakeVm at a time, since the interface's functions have no context.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Out of memory at every allocation that the agent makes while it traces: the program goes on, the trace loads, and what is
-// missing in it is told.
+// Out of memory at every allocation that the agent makes while it traces: the program goes on, the trace loads,
+// and what is missing in it is told.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,9 +13,9 @@ namespace {
 
 struct Case {
   std::string name;
-  uint64_t count;      // of allocations that fail, one behind the other
-  uint64_t max_bytes;  // of the trace; 0: one file
-  uint64_t at_least;   // so many allocations there must be
+  uint64_t count;                       // of allocations that fail, one behind the other
+  uint64_t max_bytes;                   // of the trace; 0: one file
+  uint64_t at_least;                    // so many allocations there must be
   uint32_t share = trace::kWholeShare;  // of the stretches that are read
 };
 

@@ -29,8 +29,9 @@ CheckedTrace CheckTrace(const std::string& path) {
   analyzer::Problems problems(1000);
   analyzer::Definitions definitions(problems);
   Checker checker(definitions, problems, {.check_spaces = true});
-  const analyzer::PassSummary summary =
-      analyzer::Pass<Checker>(**reader, definitions, problems, checker, {.stop_at_damage = false, .progress = {}}).Run();
+  const analyzer::PassSummary summary = analyzer::Pass<Checker>(**reader, definitions, problems, checker,
+                                                                {.stop_at_damage = false, .progress = {}})
+                                            .Run();
   checked.unreadable = summary.fatal.message();
   checked.losses = problems.count(ProblemKind::kLoss);
   checked.errors = problems.total() - checked.losses - problems.count(ProblemKind::kAfterLoss);

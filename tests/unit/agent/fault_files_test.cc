@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file operation that the agent makes while it traces fails, is short, hangs, or is the last one of the process.
+// Every file operation that the agent makes while it traces fails, is short, hangs, or is the last one of the
+// process.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,7 +81,8 @@ TEST_CASE("whatever file operation fails or is short, the program goes on and th
                              Case{"half, then broken", FileFault::kPartError, EIO, max_bytes}}) {
       uint64_t n = 1, told = 0;
       while (FailOne(test, n, &told)) n++;
-      MESSAGE(Files(max_bytes) << test.name << ": " << n - 1 << " operations, " << told << " traces tell a loss");
+      MESSAGE(Files(max_bytes) << test.name << ": " << n - 1 << " operations, " << told
+                               << " traces tell a loss");
       CHECK(n > (max_bytes == 0 ? 8 : 40));
       if (test.fault == FileFault::kShort) CHECK(told == 0);
       if (test.error == ENOSPC || test.error == EIO) CHECK(told > 0);

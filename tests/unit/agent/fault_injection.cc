@@ -38,7 +38,8 @@ FileFaults plan;  // constant while files_armed
 bool AllocationFails() {
   if (is_outside || !allocations_armed.load(std::memory_order_relaxed)) return false;
   const uint64_t n = allocations.fetch_add(1, std::memory_order_relaxed) + 1;
-  return n >= first_failing.load(std::memory_order_relaxed) && n <= last_failing.load(std::memory_order_relaxed);
+  return n >= first_failing.load(std::memory_order_relaxed) &&
+         n <= last_failing.load(std::memory_order_relaxed);
 }
 
 void* Allocate(size_t bytes, size_t alignment) {
@@ -148,8 +149,12 @@ int __wrap_rename(const char* from, const char* to) {
 
 void* operator new(size_t bytes) { return AllocateOrThrow(bytes, 1); }
 void* operator new[](size_t bytes) { return AllocateOrThrow(bytes, 1); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return AllocateOrThrow(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) { return AllocateOrThrow(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+}
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes, 1); }
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes, 1); }
 void operator delete(void* memory) noexcept { std::free(memory); }

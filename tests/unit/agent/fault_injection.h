@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes allocations and file operations fail, one after the other, in a program that is linked with this.
 //
-// Allocations: operator new, and malloc as the agent's own code calls it. File operations: open, write, ftruncate, close,
-// unlink and rename as the agent's own code calls them (the linker's --wrap). They are counted while armed; those of a
-// thread that is Outside (the test, the VM) neither count nor fail.
+// Allocations: operator new, and malloc as the agent's own code calls it. File operations: open, write,
+// ftruncate, close, unlink and rename as the agent's own code calls them (the linker's --wrap). They are
+// counted while armed; those of a thread that is Outside (the test, the VM) neither count nor fail.
 //
 // Thread safety: full, but one thread arms and disarms. Units: operations count from 1.
 #pragma once

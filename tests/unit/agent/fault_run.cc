@@ -64,7 +64,8 @@ FaultRun::~FaultRun() {
   const fs::path path = path_;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path.parent_path())) {
-    if (entry.path().filename().string().rfind(path.filename().string(), 0) == 0) fs::remove(entry.path(), ignored);
+    if (entry.path().filename().string().rfind(path.filename().string(), 0) == 0)
+      fs::remove(entry.path(), ignored);
   }
 }
 

@@ -22,7 +22,8 @@ class FaultRun {
 
   const std::string& path() const { return path_; }
   static ScriptOutcome Run(ScriptPlan plan);
-  // The trace loads; it is complete, or it says that it is not. True: it is not. all_read: every object is in it, dead ones, too.
+  // The trace loads; it is complete, or it says that it is not. True: it is not. all_read: every object is in
+  // it, dead ones, too.
   bool CheckToldOrComplete(const ScriptOutcome& outcome, bool all_read = true) const;
   // Of all files of the trace. Any thread.
   uint64_t BytesOnDisk() const;

@@ -168,7 +168,8 @@ void Script::OutsideTlab(Thread& thread) {
 }
 
 void Script::Exit(Thread& thread) {
-  InAgent([&](void* agent) { callbacks_.thread_exit(agent, reinterpret_cast<void*>(thread.id), &thread.slot); });
+  InAgent(
+      [&](void* agent) { callbacks_.thread_exit(agent, reinterpret_cast<void*>(thread.id), &thread.slot); });
   if (thread.slot != nullptr) throw std::runtime_error("a thread's slot was not released");
 }
 
@@ -198,7 +199,8 @@ void Script::Young(std::vector<ScriptObject>* survivors) {
     const size_t half = moves[worker].size() / 2;
     InAgent([&](void* agent) {
       callbacks_.moves(agent, worker, moves[worker].data(), static_cast<uint32_t>(half));
-      callbacks_.moves(agent, worker, moves[worker].data() + half, static_cast<uint32_t>(moves[worker].size() - half));
+      callbacks_.moves(agent, worker, moves[worker].data() + half,
+                       static_cast<uint32_t>(moves[worker].size() - half));
     });
   }
 }
@@ -207,7 +209,8 @@ void Script::Young(std::vector<ScriptObject>* survivors) {
 void Script::Full(std::vector<ScriptObject>* survivors) {
   std::vector<AntTracksSlide> slides;
   Space& old = spaces_[kOld];
-  std::stable_partition(objects_.begin(), objects_.end(), [&](const auto& object) { return object.at >= old.bottom; });
+  std::stable_partition(objects_.begin(), objects_.end(),
+                        [&](const auto& object) { return object.at >= old.bottom; });
   old.top = old.bottom;
   for (const ScriptObject& object : objects_) {
     if (object.klass == plugin_ || random_() % 3 == 0) continue;
@@ -215,7 +218,8 @@ void Script::Full(std::vector<ScriptObject>* survivors) {
     slides.push_back({object.at, old.top, object.bytes / 8});
     old.top += object.bytes;
   }
-  InAgent([&](void* agent) { callbacks_.slides(agent, 0, slides.data(), static_cast<uint32_t>(slides.size())); });
+  InAgent(
+      [&](void* agent) { callbacks_.slides(agent, 0, slides.data(), static_cast<uint32_t>(slides.size())); });
 }
 
 // Another class may get the address of one that is gone.

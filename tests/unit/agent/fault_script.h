@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's life, as the VM would report it: threads with TLABs and objects outside them, locked objects, young and full
-// collections with moves, slides and fillers, classes that are unloaded, threads that end, a sync point at the start,
-// rotation, a stop. The same each time, but for the agent's own threads, which run beside it.
+// A program's life, as the VM would report it: threads with TLABs and objects outside them, locked objects,
+// young and full collections with moves, slides and fillers, classes that are unloaded, threads that end, a
+// sync point at the start, rotation, a stop. The same each time, but for the agent's own threads, which run
+// beside it.
 //
 // Thread safety: none; one script at a time (FakeVm).
 #pragma once
@@ -22,11 +23,11 @@
 namespace anttracks::core {
 
 struct ScriptPlan {
-  std::string path;           // of the trace
-  uint64_t max_bytes = 0;     // 0: one file
+  std::string path;        // of the trace
+  uint64_t max_bytes = 0;  // 0: one file
   double deviation = 0.25;
-  int rounds = 6;             // each ends with a collection
-  int tlabs = 2;              // of each thread in a round
+  int rounds = 6;  // each ends with a collection
+  int tlabs = 2;   // of each thread in a round
   SessionConfig session = {.buffer_bytes = 1024,
                            .queue_bytes = 64 << 10,
                            .walkers = 1,

@@ -73,7 +73,8 @@ TEST_CASE("overwrite replaces traces only, and goes through no link to a file") 
   const auto diary = io::TraceFile::Create(path, true);
   REQUIRE_FALSE(diary.ok());
   CHECK(diary.message() == "cannot create trace file " + path +
-                               ": it is something else, and overwrite=yes replaces only traces; remove it, or choose another name with file=");
+                               ": it is something else, and overwrite=yes replaces only traces; remove it, or "
+                               "choose another name with file=");
   CHECK(ReadFile(path) == "my diary");
   fs::remove(path);
   for (const std::string& target : {precious, path + ".nowhere"}) {
@@ -141,9 +142,11 @@ TEST_CASE("a FIFO that is read slowly gets all of the trace") {
 }
 
 TEST_CASE("a child of a fork closes what is numbered after a trace, and nothing else") {
-  const std::string path = std::filesystem::canonical(std::filesystem::path(TemporaryPath()).parent_path()) / "forked.trace";
+  const std::string path =
+      std::filesystem::canonical(std::filesystem::path(TemporaryPath()).parent_path()) / "forked.trace";
   const auto make = [](const std::string& name) { return io::Open(name, O_CREAT | O_WRONLY); };
-  const int data = make(path + ".17"), origins = make(path + ".17.origins"), definitions = make(path), other = make(path + ".old");
+  const int data = make(path + ".17"), origins = make(path + ".17.origins"), definitions = make(path),
+            other = make(path + ".old");
   REQUIRE(other >= 0);
   unlink((path + ".17").c_str());
   const pid_t child = fork();

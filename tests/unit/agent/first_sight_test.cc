@@ -13,7 +13,8 @@ namespace {
 using std::chrono::milliseconds;
 using trace::SegmentKind;
 
-// 100 objects in eden, 50 in a survivor space, 2000 in the old one, in a heap that is too large to be listed in the pause.
+// 100 objects in eden, 50 in a survivor space, 2000 in the old one, in a heap that is too large to be listed in
+// the pause.
 class Attached {
  public:
   explicit Attached(SessionConfig config = {})

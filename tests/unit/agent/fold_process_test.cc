@@ -36,7 +36,8 @@ std::set<std::string> OpenFiles() {
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code error;
     const std::string target = fs::read_symlink(entry.path(), error).string();
-    if (target.rfind("/proc/", 0) != 0) open.insert(entry.path().filename().string() + " " + target);  // not this listing
+    if (target.rfind("/proc/", 0) != 0)
+      open.insert(entry.path().filename().string() + " " + target);  // not this listing
   }
   return open;
 }
@@ -62,12 +63,13 @@ pid_t ChildOfNumber(pid_t pid) {
 }
 
 TEST_CASE("a process is the first to go when memory is short though it does nothing for it itself") {
-  io::FoldProcess fold(Script("for try in 1 2 3 4 5 6 7 8 9 10; do\n"
-                              "  read score < /proc/$$/oom_score_adj\n"
-                              "  [ $score = 1000 ] && break\n"
-                              "  sleep 0.1\n"
-                              "done\n"
-                              "echo $score >&2; exit 1\n"));
+  io::FoldProcess fold(
+      Script("for try in 1 2 3 4 5 6 7 8 9 10; do\n"
+             "  read score < /proc/$$/oom_score_adj\n"
+             "  [ $score = 1000 ] && break\n"
+             "  sleep 0.1\n"
+             "done\n"
+             "echo $score >&2; exit 1\n"));
   REQUIRE(fold.Start("x", 1).ok());
   CHECK(End(fold).message == "1000");
 }

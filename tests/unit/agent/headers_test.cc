@@ -86,7 +86,9 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
     Stretches stretches(vm);
     stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
     const uint64_t marked = stretches.Report(recording, kLanes, false, mark);
-    REQUIRE(Await([&] { return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0; }));
+    REQUIRE(Await([&] {
+      return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0;
+    }));
     CHECK(session.mutators().walkers().batches_refused() == 1);
     CHECK(session.mutators().walkers().batches_read() == 0);
     FakeVm::SetMark(marked, stretches.before);
@@ -101,7 +103,8 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
   }
 }
 
-TEST_CASE("a reader leaves an object whose header is on the stack of a lock's owner to the thread that made it") {
+TEST_CASE(
+    "a reader leaves an object whose header is on the stack of a lock's owner to the thread that made it") {
   FakeVm vm;
   Recording recording(vm, {.walkers = 2});
   const Session& session = recording.session();
@@ -110,7 +113,9 @@ TEST_CASE("a reader leaves an object whose header is on the stack of a lock's ow
   FakeLock lock;
   lock.header.store(uint64_t{31} << ANTTRACKS_SITE_SHIFT | 1);  // of another object by now, as known as its own
   const uint64_t locked = stretches.Report(recording, kLanes, false, reinterpret_cast<uint64_t>(&lock));
-  REQUIRE(Await([&] { return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0; }));
+  REQUIRE(Await([&] {
+    return session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() != 0;
+  }));
   CHECK(session.mutators().walkers().batches_refused() == 1);
   FakeVm::SetMark(locked, stretches.before);
   stretches.Report(recording, kLanes);
@@ -177,7 +182,8 @@ struct Owner {
       }
       recording.Tlab(thread, &slot, start, at);
       // Walkers stay out while no processor is idle. One of them is to read something, too.
-      if (recording.session().mutators().walkers().batches_read() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (recording.session().mutators().walkers().batches_read() == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
@@ -210,7 +216,8 @@ bool Use(Lockable& object, uint64_t at, unsigned how) {
 }
 
 // How often it went wrong.
-uint64_t LockAndUnlock(std::vector<std::unique_ptr<Owner>>& owners, unsigned seed, const std::atomic<bool>& stop) {
+uint64_t LockAndUnlock(std::vector<std::unique_ptr<Owner>>& owners, unsigned seed,
+                       const std::atomic<bool>& stop) {
   std::minstd_rand random(seed);
   uint64_t wrong = 0;
   while (!stop) {
@@ -229,11 +236,13 @@ TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, 
   FakeVm vm(true, 1 << 16);
   Recording recording(vm, {.walkers = 2});
   std::vector<std::unique_ptr<Owner>> owners;
-  for (uintptr_t i = 0; i < 2; i++) owners.push_back(std::make_unique<Owner>(vm, i + 1, vm.heap() + i * (256 << 10)));
+  for (uintptr_t i = 0; i < 2; i++)
+    owners.push_back(std::make_unique<Owner>(vm, i + 1, vm.heap() + i * (256 << 10)));
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> wrong{0};
   std::vector<std::thread> lockers, threads;
-  for (unsigned i = 0; i < 2; i++) lockers.emplace_back([&, i] { wrong += LockAndUnlock(owners, i + 5, stop); });
+  for (unsigned i = 0; i < 2; i++)
+    lockers.emplace_back([&, i] { wrong += LockAndUnlock(owners, i + 5, stop); });
   for (auto& owner : owners) threads.emplace_back([&] { owner->Run(recording); });
   for (std::thread& thread : threads) thread.join();
   CHECK(recording.session().mutators().walkers().batches_read() != 0);
@@ -241,11 +250,13 @@ TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, 
   ReadTrace trace = recording.End();
   stop = true;
   for (std::thread& locker : lockers) locker.join();
-  MESSAGE(recording.session().mutators().walkers().batches_read() << " batches read by walkers, " << refused << " refused");
+  MESSAGE(recording.session().mutators().walkers().batches_read()
+          << " batches read by walkers, " << refused << " refused");
   CHECK(wrong == 0);
   CHECK(trace.losses == 0);
   std::vector<ReadObject> expected;
-  for (const auto& owner : owners) expected.insert(expected.end(), owner->expected.begin(), owner->expected.end());
+  for (const auto& owner : owners)
+    expected.insert(expected.end(), owner->expected.begin(), owner->expected.end());
   for (ReadObject& object : trace.objects) object.stream = 0;
   const auto by_address = [](const ReadObject& a, const ReadObject& b) { return a.address < b.address; };
   std::sort(trace.objects.begin(), trace.objects.end(), by_address);

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// $3 is --max-bytes=N, $4 the data file, $5 --as-child=BYTES; $out the file to write, $out$tmp before it is whole. A line a call goes to the file `calls`.
+// $3 is --max-bytes=N, $4 the data file, $5 --as-child=BYTES; $out the file to write, $out$tmp before it is
+// whole. A line a call goes to the file `calls`.
 constexpr char kHead[] = R"sh(#!/bin/sh
 echo "$@" >>"${0%/*}/calls"
 n=${3#--max-bytes=}
@@ -37,7 +38,8 @@ constexpr char kDies[] = "head -c 100 /dev/zero >$out$tmp; kill -9 $$\n";
 constexpr char kLies[] = "exit 0\n";
 constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out$tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
 constexpr char kWaits[] =
-    "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out$tmp && mv $out$tmp $out\n";
+    "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out$tmp && "
+    "mv $out$tmp $out\n";
 
 const std::string kUnfinished = ".tmp-0123456789abcdef";
 
@@ -74,7 +76,9 @@ class Trace {
   io::RotatingTrace& operator*() { return *trace_; }
   io::RotatingTrace* operator->() { return trace_.get(); }
   const io::RotationLimits& limits() const { return limits_; }
-  std::string path(int index, const std::string& suffix = {}) const { return path_ + "." + std::to_string(index) + suffix; }
+  std::string path(int index, const std::string& suffix = {}) const {
+    return path_ + "." + std::to_string(index) + suffix;
+  }
   std::vector<std::string> lines(const std::string& name) const { return Lines(folder_ + "/" + name); }
 
   // The files' sizes. One that is renamed in between counts once, one that vanishes counts not.
@@ -123,9 +127,7 @@ class Trace {
     }
   }
   // The current file leaves no share of the size that was asked for.
-  bool NearlyWhole() {
-    return trace_->policy().current().bytes + trace_->policy().share() > limits_.max_bytes;
-  }
+  bool NearlyWhole() { return trace_->policy().current().bytes + trace_->policy().share() > limits_.max_bytes; }
   // What kWaits waits for.
   void LetGo() const { std::ofstream(folder_ + "/go").close(); }
   uint64_t tried() const { return trace_->folds().folded + trace_->folds().unfolded; }
@@ -136,7 +138,9 @@ class Trace {
   std::unique_ptr<io::RotatingTrace> trace_;
 };
 
-TEST_CASE("with keep each data file is folded into the next one, and the bound holds with files of origins of any size") {
+TEST_CASE(
+    "with keep each data file is folded into the next one, and the bound holds with files of origins of any "
+    "size") {
   Trace trace(kGood);
   for (uint64_t i = 1; i <= 12; i++) {
     trace.NextFile();
@@ -258,7 +262,8 @@ TEST_CASE("a fold that never ends stops nobody, and is gone with its file or at 
     const size_t begun = trace.lines("pids").size();
     trace.NextFile();
     // The next one begins when the file that the one before was for has to go.
-    if (trace->folds().unfolded != 0) trace.PollUntil([&] { return trace.lines("pids").size() >= std::max<size_t>(begun, 2); });
+    if (trace->folds().unfolded != 0)
+      trace.PollUntil([&] { return trace.lines("pids").size() >= std::max<size_t>(begun, 2); });
     const std::vector<std::string> pids = trace.lines("pids");
     CHECK(std::count_if(pids.begin(), pids.end(), Alive) <= 1);
     CHECK(trace.Indexes(".origins" + kUnfinished).size() <= 1);
@@ -323,7 +328,8 @@ TEST_CASE("a trace that never began leaves no fold and no file") {
 }
 
 TEST_CASE("files of origins of an earlier trace are refused; with overwrite they go") {
-  for (const std::string& name : {std::string(".7.origins"), std::string(".7.origins.tmp"), ".7.origins" + kUnfinished}) {
+  for (const std::string& name :
+       {std::string(".7.origins"), std::string(".7.origins.tmp"), ".7.origins" + kUnfinished}) {
     const std::string path = TemporaryPath();
     { std::ofstream(path + name) << "ANTTRACK"; }
     { std::ofstream(path + ".x.origins") << "somebody else's"; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When objects move nobody of the agent is in the heap, whatever fails: each allocation in turn finds no memory.
+// When objects move nobody of the agent is in the heap, whatever fails: each allocation in turn finds no
+// memory.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -14,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A VM whose answers about locked objects take their time for all threads but this one: who asks is in the heap.
+// A VM whose answers about locked objects take their time for all threads but this one: who asks is in the
+// heap.
 struct SlowVm {
   SlowVm() {
     owner = std::this_thread::get_id();
@@ -49,7 +51,8 @@ void GiveToWalker(SlowVm& vm, Recording& recording, void** slot) {
   for (unsigned i = 0; i < kLanes; i++) {
     const uint64_t start = at;
     at = i == 0 ? vm.fake.PutLocked(at, FakeVm::kPoint, 16) : vm.fake.Put(at, FakeVm::kPoint, 16);
-    if (i == 0) REQUIRE(FakeVm::Inflate(start, &vm.monitor));  // walkers leave other locked objects to their thread
+    if (i == 0)
+      REQUIRE(FakeVm::Inflate(start, &vm.monitor));  // walkers leave other locked objects to their thread
     recording.Tlab(1, slot, start, at);
   }
   vm.AwaitEntered();
@@ -62,8 +65,8 @@ AntTracksGC Gc(uint32_t kind) {
   return gc;
 }
 
-// Runs it with memory for no allocation, for one, for two... until none fails. It calls what it is given with what is to have
-// no more memory than that, once; that tells whether an allocation failed.
+// Runs it with memory for no allocation, for one, for two... until none fails. It calls what it is given with
+// what is to have no more memory than that, once; that tells whether an allocation failed.
 template <typename Run>
 void WithEachAllocationFailing(const Run& run) {
   bool failed = true;
@@ -78,7 +81,8 @@ void WithEachAllocationFailing(const Run& run) {
   }
 }
 
-// The same where a reader is in the heap, which the callback makes it leave, with or without memory; then looks at the rest.
+// The same where a reader is in the heap, which the callback makes it leave, with or without memory; then looks
+// at the rest.
 template <typename Callback, typename Rest>
 void ReaderLeaves(const Callback& callback, const Rest& rest) {
   WithEachAllocationFailing([&](const auto& scarce) {
@@ -104,7 +108,8 @@ void End(Recording& recording) {
 }
 
 TEST_CASE("no reader is in the heap when objects move, whatever memory is missing") {
-  ReaderLeaves([](Recording& recording, void**) { Begin(recording); }, [](Recording& recording, void*) { End(recording); });
+  ReaderLeaves([](Recording& recording, void**) { Begin(recording); },
+               [](Recording& recording, void*) { End(recording); });
 }
 
 TEST_CASE("a thread that ends leaves nothing of itself behind, whatever memory is missing") {

@@ -259,7 +259,8 @@ TEST_CASE("samples have an interval and a depth") {
 }
 
 TEST_CASE("what means nothing in the mode that was asked for is refused by name") {
-  for (const std::string option : {"maxsize=1M", "buffer=1K", "fuzz=0.1", "stretch=64K", "walkers=0", "maxsize=0"}) {
+  for (const std::string option :
+       {"maxsize=1M", "buffer=1K", "fuzz=0.1", "stretch=64K", "walkers=0", "maxsize=0"}) {
     const std::string name = option.substr(0, option.find('='));
     CAPTURE(name);
     for (const std::string& text : {"mode=sample," + option, option + ",mode=sample"}) {
@@ -310,8 +311,9 @@ TEST_CASE("a budget is a percentage, a share a fraction, and only one of them is
   CHECK(ParseOptions("budget=0.5%")->budget_percent == 0.5);
   CHECK(ParseOptions("budget=100%")->budget_percent == 100);
   CHECK(ParseOptions("share=0.015625")->share == 1.0 / 64);
-  for (const char* text : {"budget=3", "budget=", "budget=%", "budget=0.4%", "budget=101%", "budget=-1%", "budget=1e1%", "share=0", "share=0.01",
-                           "share=1.1", "share=50%", "budget=3%,share=0.5", "share=0.5,budget=3%", "mode=sample,budget=3%"}) {
+  for (const char* text : {"budget=3", "budget=", "budget=%", "budget=0.4%", "budget=101%", "budget=-1%",
+                           "budget=1e1%", "share=0", "share=0.01", "share=1.1", "share=50%",
+                           "budget=3%,share=0.5", "share=0.5,budget=3%", "mode=sample,budget=3%"}) {
     CAPTURE(text);
     CHECK(!ParseOptions(text).ok());
   }
@@ -322,14 +324,16 @@ TEST_CASE("of a trace that runs only the budget can be changed, or the interval"
   CHECK(!ParseChange("budget=7%")->interval);
   CHECK(ParseChange("interval=64K")->interval == 64 << 10);
   CHECK(!ParseChange("interval=64K")->budget_percent);
-  for (const char* text : {"", "budget", "budget=7", "share=0.5", "maxsize=1G", "budget=7%,log=info", "help", "interval", "interval=2G",
-                           "interval=64K,budget=3%", "depth=3"}) {
+  for (const char* text : {"", "budget", "budget=7", "share=0.5", "maxsize=1G", "budget=7%,log=info", "help",
+                           "interval", "interval=2G", "interval=64K,budget=3%", "depth=3"}) {
     CAPTURE(text);
     CHECK(!ParseChange(text).ok());
   }
   CHECK(ParseChange("depth=3").message() ==
-        "only interval= of samples (a size up to 1G; 0: every object that the JVM reports) and budget= of a trace of "
-        "every object (a percentage from 0.5% to 100%, such as 3%) can be changed while a trace runs, not 'depth=3'");
+        "only interval= of samples (a size up to 1G; 0: every object that the JVM reports) and budget= of a "
+        "trace of "
+        "every object (a percentage from 0.5% to 100%, such as 3%) can be changed while a trace runs, not "
+        "'depth=3'");
 }
 
 TEST_CASE("the file name may contain the process id and percent signs") {

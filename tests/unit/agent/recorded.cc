@@ -115,7 +115,8 @@ void ReadObjects(const ReadTrace& trace, uint64_t id, WireReader in, std::vector
       const auto found = trace.site_classes.find(site_class);
       Check(found != trace.site_classes.end(), "site-class pair is not defined");
       const ReadClass& c = trace.classes.at(found->second.class_id);
-      Check((c.flags & (trace::kClassArray | trace::kClassVariableSize)) != 0 || (v & 0x8000) == 0, "length of a fixed size");
+      Check((c.flags & (trace::kClassArray | trace::kClassVariableSize)) != 0 || (v & 0x8000) == 0,
+            "length of a fixed size");
       uint64_t words = c.bytes / 8;
       if (c.flags & trace::kClassArray) words = (c.header + (uint64_t{length} << c.log2) + 7) / 8;
       if (c.flags & trace::kClassVariableSize) words = length;

@@ -59,7 +59,7 @@ struct ReadTrace {
   explicit ReadTrace(const std::string& path);
 
   std::vector<ReadSegment> segments;
-  std::vector<ReadObject> objects;       // of ALLOC
+  std::vector<ReadObject> objects;  // of ALLOC
   std::vector<ReadSkipped> skipped;
   std::vector<ReadObject> sync_objects;  // of SYNC_OBJECTS
   std::map<uint32_t, ReadKind> site_classes;
@@ -74,7 +74,8 @@ struct ReadTrace {
 
 class Recording {
  public:
-  explicit Recording(FakeVm& vm, SessionConfig config = {}, trace::SyncReason reason = trace::SyncReason::kStart);
+  explicit Recording(FakeVm& vm, SessionConfig config = {},
+                     trace::SyncReason reason = trace::SyncReason::kStart);
   ~Recording();
 
   const AntTracksCallbacks& callbacks() const { return callbacks_; }

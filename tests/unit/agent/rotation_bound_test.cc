@@ -17,11 +17,15 @@ namespace fs = std::filesystem;
 // A writer of a rotated trace whose collections are marks in the queue.
 class Bounded {
  public:
-  Bounded() : path_(TemporaryPath()), session_(vm_.vm(), {.buffer_bytes = 1024, .queue_bytes = 16 << 10, .wait_limit = std::chrono::seconds(20)}) {
+  Bounded()
+      : path_(TemporaryPath()),
+        session_(vm_.vm(),
+                 {.buffer_bytes = 1024, .queue_bytes = 16 << 10, .wait_limit = std::chrono::seconds(20)}) {
     auto made = io::RotatingTrace::Create(path_, false, {1, 2, 3}, limits_);
     REQUIRE(made.ok());
     trace_ = std::move(*made);
-    writer_ = std::make_unique<io::Writer>(session_, *trace_, io::WriterConfig{.compression = Compression::kOff});
+    writer_ =
+        std::make_unique<io::Writer>(session_, *trace_, io::WriterConfig{.compression = Compression::kOff});
     REQUIRE(writer_->Start("{}").ok());
     session_.Begin(trace::SyncReason::kStart);
     callbacks_ = MakeCallbacks(&session_);
@@ -87,7 +91,9 @@ TEST_CASE("the last words have the room that is kept for them, and take no file"
   CHECK_FALSE((*made)->WriteDefinitions(bytes).ok());
 }
 
-TEST_CASE("what is said of a bound that is too small names what fills the files: the sync point, or the events beside it") {
+TEST_CASE(
+    "what is said of a bound that is too small names what fills the files: the sync point, or the events "
+    "beside it") {
   auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
   const auto share = static_cast<double>((*made)->policy().share());

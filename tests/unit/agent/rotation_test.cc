@@ -23,14 +23,16 @@ uint64_t BytesOnDisk(const fs::path& path) {
   uint64_t sum = 0;
   for (const auto& entry : fs::directory_iterator(path.parent_path())) {
     const std::string name = entry.path().filename().string();
-    if (name.compare(0, path.filename().string().size(), path.filename().string()) == 0) sum += entry.file_size();
+    if (name.compare(0, path.filename().string().size(), path.filename().string()) == 0)
+      sum += entry.file_size();
   }
   return sum;
 }
 
 TEST_CASE("whatever is written and however definitions grow, the files stay within the bound") {
-  for (const io::RotationLimits& limits : {io::RotationLimits{256 << 10, 0.1}, io::RotationLimits{1 << 20, 0.25},
-                                          io::RotationLimits{600'000, 0.5}}) {
+  for (const io::RotationLimits& limits :
+       {io::RotationLimits{256 << 10, 0.1}, io::RotationLimits{1 << 20, 0.25},
+        io::RotationLimits{600'000, 0.5}}) {
     const std::string path = TemporaryPath();
     auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
     REQUIRE(made.ok());
@@ -120,7 +122,8 @@ TEST_CASE("overwrite deletes nothing where a file of that name is no trace") {
   }
 }
 
-TEST_CASE("a data file's name that somebody else takes while the trace is written ends the trace, not his file") {
+TEST_CASE(
+    "a data file's name that somebody else takes while the trace is written ends the trace, not his file") {
   const std::string path = TemporaryPath();
   auto made = io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
@@ -318,7 +321,8 @@ TEST_CASE("a loss that lasts over the end of a file is told before it and behind
       if (buffer->kind == kNextFile) marks++;
       if (buffer->kind != 0) continue;
       trace::SegmentReader segments({buffer->data(), buffer->used});
-      for (trace::Segment segment; segments.Next(&segment);) losses[std::min<size_t>(marks, 1)] += segment.info().kind == trace::SegmentKind::kLoss;
+      for (trace::Segment segment; segments.Next(&segment);)
+        losses[std::min<size_t>(marks, 1)] += segment.info().kind == trace::SegmentKind::kLoss;
     }
     session.queue().Recycle(list);
   }
@@ -347,7 +351,8 @@ TEST_CASE("a full collection stops the walk of the old space; the next sync poin
   CHECK(trace.sync_objects.size() == 2001);
 }
 
-// A sync point, then a collection of the kind. begun: the walk's thread runs already, else it does only after that.
+// A sync point, then a collection of the kind. begun: the walk's thread runs already, else it does only after
+// that.
 ReadTrace CollectBesideWalk(uint32_t kind, bool begun) {
   FakeVm vm;
   Recording recording(vm);
@@ -451,8 +456,8 @@ TEST_CASE("a sync point that finds no room for the young spaces is abandoned bef
     const std::vector<SegmentKind> kinds = QueuedKinds(session.queue());
     session.Finish("end");
     REQUIRE(kinds.size() >= 6);
-    const std::vector expected{SegmentKind::kDefinitions,   SegmentKind::kGcBegin,       SegmentKind::kGcEnd,
-                               SegmentKind::kSyncBegin, SegmentKind::kSyncAbandoned, SegmentKind::kGcBegin};
+    const std::vector expected{SegmentKind::kDefinitions, SegmentKind::kGcBegin,       SegmentKind::kGcEnd,
+                               SegmentKind::kSyncBegin,   SegmentKind::kSyncAbandoned, SegmentKind::kGcBegin};
     CHECK(std::vector(kinds.begin(), kinds.begin() + 6) == expected);
   }
 }
@@ -509,7 +514,9 @@ TEST_CASE("where only the VM knows what is an object it is asked, and the dead a
   }
 }
 
-TEST_CASE("a collection that takes old regions, or unloads classes, finds the whole sync point listed, begun or not") {
+TEST_CASE(
+    "a collection that takes old regions, or unloads classes, finds the whole sync point listed, begun or "
+    "not") {
   for (const uint32_t kind : {ANTTRACKS_GC_MIXED, ANTTRACKS_GC_REMARK}) {
     for (const bool begun : {false, true}) {
       CAPTURE(kind);

@@ -76,7 +76,8 @@ class SampleRecording {
 };
 
 // As the JVM TI side does it.
-uint32_t KindOf(SampleDefinitions& definitions, const std::vector<SampleFrame>& stack, std::string_view signature) {
+uint32_t KindOf(SampleDefinitions& definitions, const std::vector<SampleFrame>& stack,
+                std::string_view signature) {
   size_t unknown = 0;
   while (true) {
     const uint32_t site_class = definitions.SiteClass(stack, signature, &unknown);
@@ -103,9 +104,11 @@ TEST_CASE("a segment has samples of one interval") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
   const uint32_t site_class = KindOf(recording.session().definitions(), {}, "[B");
-  for (const uint64_t interval : {512u, 512u, 64u, 512u, 0u}) CHECK(recording.session().Sample(interval, thread, site_class, 24) != 0);
+  for (const uint64_t interval : {512u, 512u, 64u, 512u, 0u})
+    CHECK(recording.session().Sample(interval, thread, site_class, 24) != 0);
   std::vector<std::pair<uint64_t, uint64_t>> found;
-  for (const ReadSample& sample : SamplesOf(recording.End())) found.emplace_back(sample.number, sample.interval);
+  for (const ReadSample& sample : SamplesOf(recording.End()))
+    found.emplace_back(sample.number, sample.interval);
   CHECK(found == std::vector<std::pair<uint64_t, uint64_t>>{{1, 512}, {2, 512}, {3, 64}, {4, 512}, {5, 0}});
 }
 
@@ -119,12 +122,14 @@ TEST_CASE("a stack is a site with its callers, each defined once and ahead of it
   const uint32_t other_caller = KindOf(definitions, {{1, 4}, {2, 7}}, "LNode;");
   const uint32_t by_vm = KindOf(definitions, {}, "[B");
   CHECK(std::set{deep, other_class, other_caller, by_vm}.size() == 4);
-  for (const uint32_t site_class : {deep, other_class, other_caller, by_vm}) CHECK(recording.session().Sample(8, thread, site_class, 24) != 0);
+  for (const uint32_t site_class : {deep, other_class, other_caller, by_vm})
+    CHECK(recording.session().Sample(8, thread, site_class, 24) != 0);
   const ReadTrace trace = recording.End();  // checks that definitions precede
   CHECK(trace.classes.size() == 3);
   CHECK(trace.classes.at(trace.site_classes.at(deep).class_id).name == "Node");
   CHECK(trace.classes.at(trace.site_classes.at(other_class).class_id).name == "int[]");
-  CHECK(trace.classes.at(trace.site_classes.at(other_class).class_id).flags == (trace::kClassSizeUnknown | trace::kClassArray));
+  CHECK(trace.classes.at(trace.site_classes.at(other_class).class_id).flags ==
+        (trace::kClassSizeUnknown | trace::kClassArray));
   CHECK(trace.site_classes.at(by_vm).site == trace::kSiteVm);
   CHECK(trace.site_classes.at(deep).site == trace.site_classes.at(other_class).site);
   size_t callers = 0;
@@ -150,7 +155,8 @@ TEST_CASE("another method behind the same handle is asked for under its own inde
   const SampleFrameText text{"Lapp/Main;", "run", "()V", "Main.java", 12};
   definitions.Define(first, &text);
   definitions.Define(second, &text);
-  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) == definitions.SiteClass({&second, 1}, "LNode;", &unknown));
+  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) ==
+        definitions.SiteClass({&second, 1}, "LNode;", &unknown));
   CHECK(definitions.counts().methods == 1);
   CHECK(definitions.counts().sites == 1);
 }
@@ -163,7 +169,8 @@ TEST_CASE("a method that was redefined has a site of its own where its line is a
     const SampleFrameText text{"Lapp/Main;", "run", "()V", "Main.java", line};
     definitions.Define(frame, &text);
   }
-  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) != definitions.SiteClass({&second, 1}, "LNode;", &unknown));
+  CHECK(definitions.SiteClass({&first, 1}, "LNode;", &unknown) !=
+        definitions.SiteClass({&second, 1}, "LNode;", &unknown));
   CHECK(definitions.counts().methods == 1);
   CHECK(definitions.counts().sites == 2);
 }
@@ -172,7 +179,8 @@ TEST_CASE("a size that is no multiple of a word is rounded up") {
   SampleRecording recording;
   const uint32_t thread = recording.Thread("main");
   const uint32_t site_class = KindOf(recording.session().definitions(), {}, "[B");
-  for (const uint64_t bytes : {16u, 17u, 24u}) CHECK(recording.session().Sample(8, thread, site_class, bytes) != 0);
+  for (const uint64_t bytes : {16u, 17u, 24u})
+    CHECK(recording.session().Sample(8, thread, site_class, bytes) != 0);
   std::vector<uint64_t> words;
   for (const ReadSample& sample : SamplesOf(recording.End())) words.push_back(sample.words);
   CHECK(words == std::vector<uint64_t>{2, 3, 3});
@@ -198,7 +206,8 @@ TEST_CASE("no sample of any thread is lost or doubled, and deaths follow their s
     threads.emplace_back([&, t] {
       const uint32_t id = recording.Thread("t" + std::to_string(t));
       for (int i = 0; i < kSamples; i++) {
-        const uint32_t site_class = KindOf(session.definitions(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
+        const uint32_t site_class =
+            KindOf(session.definitions(), {{static_cast<uint64_t>(1 + i % 50), i % 7}, {99, t}}, "LNode;");
         const uint64_t number = session.Sample(8, id, site_class, 16 + 8 * static_cast<uint64_t>(t));
         if (i % 3 == 0) session.Died(number);
       }

@@ -190,7 +190,9 @@ TEST_CASE("a class that takes an unloaded one's place is another class") {
   CHECK(trace.Count(SegmentKind::kClassUnload) == 1);
 }
 
-TEST_CASE("the first sync point has eden as the VM lists it, over gaps, and the other spaces as they lie, with totals") {
+TEST_CASE(
+    "the first sync point has eden as the VM lists it, over gaps, and the other spaces as they lie, with "
+    "totals") {
   FakeVm vm;
   Recording recording(vm, {.buffer_bytes = 1024, .queue_bytes = 1 << 20});
   std::vector<uint64_t> addresses;

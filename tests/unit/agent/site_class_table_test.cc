@@ -95,7 +95,9 @@ TEST_CASE("walkers see a whole entry or none while a writer inserts") {
       const uint64_t until = last.load();
       for (uint64_t klass = until > 50 ? until - 50 : 1; klass <= until + 50; klass++) {
         const SiteClass site_class = table.Find(17, klass);
-        if (site_class.id == 0 ? klass <= until : site_class.id != klass || site_class.layout.fixed_words() != klass) wrong = true;
+        if (site_class.id == 0 ? klass <= until
+                               : site_class.id != klass || site_class.layout.fixed_words() != klass)
+          wrong = true;
       }
     }
   });

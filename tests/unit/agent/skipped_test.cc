@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretches that are not read: where they lie, what collections find in them, and how a budget decides how many they are.
+// Stretches that are not read: where they lie, what collections find in them, and how a budget decides how many
+// they are.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -88,7 +89,9 @@ struct Reported {
   AntTracksGC gc{};
 };
 
-uint64_t BytesEach(const Allocated& allocated) { return allocated.stretches[0].top - allocated.stretches[0].start; }
+uint64_t BytesEach(const Allocated& allocated) {
+  return allocated.stretches[0].top - allocated.stretches[0].start;
+}
 
 // All of them arrays of Allocated.
 size_t CountFound(const ReadTrace& trace) {
@@ -120,7 +123,8 @@ TEST_CASE("a young collection describes what it moves out of skipped stretches, 
     moves.push_back({from, to, kArrayBytes / 8});
     to += kArrayBytes;
   }
-  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
+  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(),
+                                       static_cast<uint32_t>(moves.size()));
   reported.End();
   // Nothing stands any more: a move from there is a plain one.
   reported.Begin(ANTTRACKS_GC_YOUNG);
@@ -153,7 +157,8 @@ TEST_CASE("the length of an array that is found is that of the original, whateve
     moves.push_back({from, to, kArrayBytes / 8});
     to += kArrayBytes;
   }
-  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(), static_cast<uint32_t>(moves.size()));
+  reported.recording.callbacks().moves(reported.recording.context(), 0, moves.data(),
+                                       static_cast<uint32_t>(moves.size()));
   reported.End();
   const ReadTrace trace = reported.recording.End();
   CHECK(trace.losses == 0);
@@ -166,7 +171,9 @@ TEST_CASE("a stretch is written with the share with which it was chosen, also wh
   const Allocated allocated(vm);
   Recording recording(vm);
   void* slot = nullptr;
-  const auto report = [&](size_t i) { recording.Tlab(1, &slot, allocated.stretches[i].start, allocated.stretches[i].top); };
+  const auto report = [&](size_t i) {
+    recording.Tlab(1, &slot, allocated.stretches[i].start, allocated.stretches[i].top);
+  };
   for (size_t i = 0; i < 2; i++) report(i);
   REQUIRE(recording.session().SetBudget(50));
   for (int round = 0; round < 5; round++) {
@@ -208,7 +215,8 @@ TEST_CASE("what stays where it is in a young collection is described when the co
     stay.push_back({at, at, kArrayBytes / 8});
     marks.push_back(FakeVm::SetMark(at, FakeVm::kMarked));
   }
-  reported.recording.callbacks().slides(reported.recording.context(), 0, stay.data(), static_cast<uint32_t>(stay.size()));
+  reported.recording.callbacks().slides(reported.recording.context(), 0, stay.data(),
+                                        static_cast<uint32_t>(stay.size()));
   for (size_t i = 0; i < marks.size(); i++) FakeVm::SetMark(reported.allocated.array[i], marks[i]);
   reported.End();
   const ReadTrace trace = reported.recording.End();
@@ -226,20 +234,23 @@ TEST_CASE("a full collection and a remark find everything read") {
     CHECK(trace.skipped.empty());
     CHECK(trace.counters.find("\"skipped_bytes\":0,") != std::string::npos);
     CHECK(trace.objects.size() == 8 * 21);
-    CHECK(std::any_of(trace.objects.begin(), trace.objects.end(), [](const ReadObject& object) { return object.late; }));
+    CHECK(std::any_of(trace.objects.begin(), trace.objects.end(),
+                      [](const ReadObject& object) { return object.late; }));
   }
 }
 
 TEST_CASE("what a thread skipped is settled after its end, too") {
   for (const uint32_t kind : {ANTTRACKS_GC_FULL, ANTTRACKS_GC_YOUNG}) {
     Reported reported;
-    reported.recording.callbacks().thread_exit(reported.recording.context(), reinterpret_cast<void*>(1), &reported.slot);
+    reported.recording.callbacks().thread_exit(reported.recording.context(), reinterpret_cast<void*>(1),
+                                               &reported.slot);
     reported.Begin(kind);
     reported.End();
     const ReadTrace trace = reported.recording.End();
     CHECK(trace.losses == 0);
     CHECK(trace.skipped.empty() == (kind == ANTTRACKS_GC_FULL));
-    CHECK(std::all_of(trace.skipped.begin(), trace.skipped.end(), [](const ReadSkipped& stretch) { return stretch.stream == 1; }));
+    CHECK(std::all_of(trace.skipped.begin(), trace.skipped.end(),
+                      [](const ReadSkipped& stretch) { return stretch.stream == 1; }));
     if (kind == ANTTRACKS_GC_FULL) CHECK(trace.objects.size() == 8 * 21);
   }
 }

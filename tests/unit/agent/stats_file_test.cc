@@ -66,7 +66,8 @@ TEST_CASE("overwrite replaces counters only, and what killed agents left goes") 
   const auto refused = io::StatsFile::Create(path, true);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() == "cannot write the counters to " + path +
-                                 ": it is something else, and overwrite=yes replaces only counters; choose another file with stats=, or remove it");
+                                 ": it is something else, and overwrite=yes replaces only counters; choose "
+                                 "another file with stats=, or remove it");
   CHECK(ReadFile(path) == "{ \"my\": \"settings\" }");
   fs::remove(path);
   CHECK(io::StatsFile::Create(path, true).ok());
@@ -87,11 +88,13 @@ TEST_CASE("the counters cannot go where the trace goes") {
       CHECK(status.message() == "options file and stats name the same file");
     }
   }
-  for (const char* name : {"real/t.0", "real/t.17", "link/t.3.origins", "real/t.3.origins.tmp", "real/t.3.origins.tmp-0123456789abcdef"}) {
+  for (const char* name : {"real/t.0", "real/t.17", "link/t.3.origins", "real/t.3.origins.tmp",
+                           "real/t.3.origins.tmp-0123456789abcdef"}) {
     CAPTURE(name);
     const trace::Status status = io::StatsFile::CheckName(folder / name, trace, true);
     REQUIRE_FALSE(status.ok());
-    CHECK(status.message().find(fs::path(name).filename().string() + ", which may become") != std::string::npos);
+    CHECK(status.message().find(fs::path(name).filename().string() + ", which may become") !=
+          std::string::npos);
     CHECK(io::StatsFile::CheckName(folder / name, trace, false).ok());
   }
   for (const char* name : {"real/t.json", "real/t.0.json", "real/u", "real/u.0", "t", "real/t.tmp"}) {
@@ -141,7 +144,9 @@ TEST_CASE("a trace that never began takes only a file that was made for it") {
 TEST_CASE("what is no regular file is not replaced by one") {
   const auto refused = io::StatsFile::Create("/dev/null", true);
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.message() == "cannot write the counters to /dev/null: it is a device, and overwrite=yes replaces only counters; choose another file with stats=, or remove it");
+  CHECK(refused.message() ==
+        "cannot write the counters to /dev/null: it is a device, and overwrite=yes replaces only counters; "
+        "choose another file with stats=, or remove it");
 }
 
 TEST_CASE("a file that cannot be written is told at once, or when its folder goes") {

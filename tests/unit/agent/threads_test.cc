@@ -17,8 +17,8 @@ constexpr uint32_t kObjects = 400;
 
 constexpr uint64_t kPart = 65536 / 8 * 8, kStretches = kLanes + 1;
 
-// One thread's life: its own part of the heap, over and over. A stretch is read when kLanes are pending: then its
-// memory may be used again.
+// One thread's life: its own part of the heap, over and over. A stretch is read when kLanes are pending: then
+// its memory may be used again.
 void Mutate(FakeVm& vm, Recording& recording, std::shared_mutex& safepoint, uintptr_t id) {
   const uint64_t part = vm.heap() + id * kPart;
   void* slot = nullptr;
@@ -73,7 +73,9 @@ TEST_CASE("a thread's stretches wait for each other, four at most") {
   Recording recording(vm);
   const uint64_t top = vm.Put(vm.heap(), FakeVm::kPoint, 16);
   void* slot = nullptr;
-  const auto objects = [&] { return nlohmann::json::parse(recording.session().CountersJson())["objects"].get<int>(); };
+  const auto objects = [&] {
+    return nlohmann::json::parse(recording.session().CountersJson())["objects"].get<int>();
+  };
   for (int i = 1; i < 4; i++) recording.Tlab(1, &slot, vm.heap(), top);
   CHECK(objects() == 0);
   recording.Tlab(1, &slot, vm.heap(), top);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disks that hang and disks that are slow but steady: how long each part of the host waits for them at most. The limits
-// in here are an order of magnitude from what the waits would be without their budgets.
+// Disks that hang and disks that are slow but steady: how long each part of the host waits for them at most.
+// The limits in here are an order of magnitude from what the waits would be without their budgets.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -48,7 +48,8 @@ class Slow {
     config.queue_bytes = 64 << 10;
     config.wait_limit = kLong;
     session_ = std::make_unique<Session>(vm.vm(), config);
-    writer_ = std::make_unique<io::Writer>(*session_, sink_, io::WriterConfig{.compression = Compression::kOff});
+    writer_ =
+        std::make_unique<io::Writer>(*session_, sink_, io::WriterConfig{.compression = Compression::kOff});
     REQUIRE(writer_->Start("{}").ok());
     session_->Begin(trace::SyncReason::kStart);
     callbacks = MakeCallbacks(session_.get());
@@ -153,7 +154,9 @@ TEST_CASE("a thread's report waits for a slow disk once, however many buffers it
   CHECK(slow.End().losses > 0);
 }
 
-TEST_CASE("a disk that pauses for longer than a report waits costs no event while there is room up to twice the bound") {
+TEST_CASE(
+    "a disk that pauses for longer than a report waits costs no event while there is room up to twice the "
+    "bound") {
   Slow slow({.report_limit = milliseconds(50)}, milliseconds(0));
   slow.sink().hangs = true;
   void* slot = nullptr;
@@ -213,7 +216,8 @@ TEST_CASE("who waits for a disk that hangs goes on when tracing ends, with the V
     slow.sink().hangs = true;
     void* slot = nullptr;
     std::thread thread([&] { slow.Report(1, &slot); });
-    for (int i = 0; i < 20'000 && slow.session().queue().waits() == 0; i++) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 20'000 && slow.session().queue().waits() == 0; i++)
+      std::this_thread::sleep_for(milliseconds(1));
     REQUIRE(slow.session().queue().waits() > 0);
     const auto took = Time([&] {
       if (abandoned) {

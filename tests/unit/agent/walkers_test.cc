@@ -21,7 +21,8 @@ bool ByAddress(const ReadObject& a, const ReadObject& b) { return a.address < b.
 
 // A part of the heap that one thread fills, TLAB by TLAB.
 struct Allocator {
-  Allocator(FakeVm& fake, uintptr_t id, uint64_t start, uint64_t bytes) : vm(fake), thread(id), at(start), end(start + bytes) {}
+  Allocator(FakeVm& fake, uintptr_t id, uint64_t start, uint64_t bytes)
+      : vm(fake), thread(id), at(start), end(start + bytes) {}
 
   // Objects of a TLAB, every so often a locked one, one outside.
   void Run(Recording& recording) {
@@ -63,7 +64,8 @@ struct Allocator {
 
 void CheckAll(std::vector<ReadObject> found, const std::vector<Allocator>& allocators) {
   std::vector<ReadObject> expected;
-  for (const Allocator& allocator : allocators) expected.insert(expected.end(), allocator.expected.begin(), allocator.expected.end());
+  for (const Allocator& allocator : allocators)
+    expected.insert(expected.end(), allocator.expected.begin(), allocator.expected.end());
   for (ReadObject& object : found) object.stream = 0;
   std::sort(found.begin(), found.end(), ByAddress);
   std::sort(expected.begin(), expected.end(), ByAddress);
@@ -89,7 +91,9 @@ TEST_CASE("whoever reads what threads have allocated, every object is in the tra
     for (std::thread& thread : threads) thread.join();
     // So that at least one batch is there for a reader that was slow to start.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (recording.session().mutators().walkers().batches_read() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    while (recording.session().mutators().walkers().batches_read() == 0 &&
+           std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
     CHECK(recording.session().mutators().walkers().batches_read() > 0);
     const ReadTrace trace = recording.End();
     CHECK(trace.losses == 0);
@@ -105,7 +109,8 @@ TEST_CASE("threads that end leave nothing behind for the walkers") {
   for (Allocator& allocator : allocators) {
     threads.emplace_back([&] {
       allocator.Run(recording);
-      recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(allocator.thread), &allocator.slot);
+      recording.callbacks().thread_exit(recording.context(), reinterpret_cast<void*>(allocator.thread),
+                                        &allocator.slot);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -141,9 +146,12 @@ TEST_CASE("walkers that have to wait for a processor stay out for a while, and n
   std::vector<Allocator> allocators = FourParts(vm);
   for (Allocator& allocator : allocators) allocator.Run(recording);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (recording.session().mutators().walkers().rests() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  while (recording.session().mutators().walkers().rests() == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
   CHECK(recording.session().mutators().walkers().rests() != 0);
-  CHECK(recording.session().mutators().walkers().batches_read() + recording.session().mutators().walkers().batches_refused() >= 16);  // between two looks
+  CHECK(recording.session().mutators().walkers().batches_read() +
+            recording.session().mutators().walkers().batches_refused() >=
+        16);  // between two looks
   CHECK(asked >= 1);
   const ReadTrace trace = recording.End();
   CHECK(trace.losses == 0);
@@ -203,7 +211,8 @@ TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
   }
   const Session& session = recording.session();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() == 0 && std::chrono::steady_clock::now() < until) {
+  while (session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() == 0 &&
+         std::chrono::steady_clock::now() < until) {
     std::this_thread::yield();
   }
   CHECK(session.mutators().walkers().batches_refused() == 1);

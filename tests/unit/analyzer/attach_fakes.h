@@ -68,13 +68,16 @@ inline std::string PerfFile(const std::vector<std::pair<std::string, std::string
 class FakeProc {
  public:
   explicit FakeProc(const std::string& vm = "code com.github.anttracks.functions.GetVM code",
-                    const std::string& perf = PerfFile({{"sun.rt.jvmCapabilities", "1"}, {"sun.gc.collector.0.name", "Copy"}})) {
+                    const std::string& perf = PerfFile({{"sun.rt.jvmCapabilities", "1"},
+                                                        {"sun.gc.collector.0.name", "Copy"}})) {
     const std::string me = std::to_string(geteuid());
-    folder_.Write("77/status", "Name:\tjava\nState:\tS (sleeping)\nUid:\t1\t" + me + "\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t77\t7\n" +
-                                   "SigCgt:\t0000000000000004\n");
-    folder_.Write("77/maps",
-                  "7f00-7f10 r-xp 00000000 fe:01 12 /usr/lib/libc.so\n7f10-7f20 r-xp 00000000 fe:01 13    /jdk 17/lib/server/libjvm.so\n"
-                  "7f20-7f30 rw-p 00000000 00:00 0\n7f30-7f40 r-xp 00000000 fe:01 14 /opt/libanttracks.so (deleted)\n");
+    folder_.Write("77/status", "Name:\tjava\nState:\tS (sleeping)\nUid:\t1\t" + me +
+                                   "\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t77\t7\n" + "SigCgt:\t0000000000000004\n");
+    folder_.Write(
+        "77/maps",
+        "7f00-7f10 r-xp 00000000 fe:01 12 /usr/lib/libc.so\n7f10-7f20 r-xp 00000000 fe:01 13    /jdk "
+        "17/lib/server/libjvm.so\n"
+        "7f20-7f30 rw-p 00000000 00:00 0\n7f30-7f40 r-xp 00000000 fe:01 14 /opt/libanttracks.so (deleted)\n");
     folder_.Write("77/cmdline", std::string("java\0-Xmx1g\0Main\0", 17));
     folder_.Write("77/environ", std::string("PATH=/bin\0JAVA_TOOL_OPTIONS=-Da=b -Dc=d\0", 40));
     folder_.Write("77/root/jdk 17/lib/server/libjvm.so", vm);

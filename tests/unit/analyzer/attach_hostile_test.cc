@@ -175,8 +175,9 @@ TEST_CASE("lines are given whole, those that are too long left out") {
 
 TEST_CASE("a map whose name only looks like the JVM's counts nothing") {
   const FakeProc proc;
-  for (const std::string line : {"7f10-7f20 rw-p 00000000 00:00 0 [anon:/x/libjvm.so", "7f10-7f20 r-xp 00000000 fe:01 13 x/libjvm.so",
-                           "/libjvm.so", "7f10-7f20 r-xp 00000000 fe:01 13 /libjvm.sox"}) {
+  for (const std::string line :
+       {"7f10-7f20 rw-p 00000000 00:00 0 [anon:/x/libjvm.so", "7f10-7f20 r-xp 00000000 fe:01 13 x/libjvm.so",
+        "/libjvm.so", "7f10-7f20 r-xp 00000000 fe:01 13 /libjvm.sox"}) {
     CAPTURE(line);
     proc.folder().Write("77/maps", line + "\n");
     CHECK(proc.Looked().libjvm.empty());
@@ -205,7 +206,9 @@ TEST_CASE("root makes files only where the process may") {
 }
 
 TEST_CASE("folders of one mount are told from others") {
-  const auto folder = [](const char* path) { return Descriptor(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)); };
+  const auto folder = [](const char* path) {
+    return Descriptor(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  };
   CHECK(SameMount(folder("/proc/self"), folder("/proc")));
   CHECK_FALSE(SameMount(folder("/"), folder("/proc")));
   CHECK_FALSE(SameMount(folder("/none"), folder("/none")));
@@ -222,7 +225,8 @@ TEST_CASE("a signal never goes to another process that has got the number") {
   const FakeProc proc;
   Target target = proc.Own();
   target.process = Look(child)->process;
-  struct sigaction counts {}, before{};
+  struct sigaction counts {
+  }, before{};
   counts.sa_handler = [](int) { quits++; };
   sigaction(SIGQUIT, &counts, &before);
   CHECK(Signal(target, 0) == 0);
@@ -247,7 +251,8 @@ TEST_CASE("an answer without end is given up") {
 }
 
 // What the command prints for this answer, and its exit code before it.
-std::string Printed(const std::string& answer, const std::string& file, const std::string& request = "status", bool json = false) {
+std::string Printed(const std::string& answer, const std::string& file, const std::string& request = "status",
+                    bool json = false) {
   std::ostringstream out, err;
   Session session{out, err};
   session.output = json ? Output::kJson : Output::kText;
@@ -263,8 +268,9 @@ std::string Printed(const std::string& answer, const std::string& file, const st
 constexpr const char* kDone = "0\nreturn code: 100\n";
 
 TEST_CASE("an agent's answer of another shape is refused in words") {
-  const std::string fine = R"({"ok": true, "state": "tracing", "notes": ["note"], "trace": {"file": "/f", "mode": "full", "rotates": false,)"
-                           R"("options": "", "duration_ns": 5, "failure": "", "counters": {"objects": 3, "stored_bytes": 18446744073709551615}}})";
+  const std::string fine =
+      R"({"ok": true, "state": "tracing", "notes": ["note"], "trace": {"file": "/f", "mode": "full", "rotates": false,)"
+      R"("options": "", "duration_ns": 5, "failure": "", "counters": {"objects": 3, "stored_bytes": 18446744073709551615}}})";
   for (const std::string request : {"status", "attach", "start", "stop", "rotate"}) {
     CAPTURE(request);
     CHECK(Printed(kDone, fine, request).substr(0, 2) == "0 ");
@@ -291,12 +297,14 @@ TEST_CASE("an agent's answer of another shape is refused in words") {
     changed("\"counters\"", "\"other\"");
     changed("}}}", "}}");
   }
-  for (const std::string file : {"", "7", "null", "[]", "{}", "{\"ok\": 3}", "{\"ok\": false, \"error\": 7}", "{\"ok\": true", "\xff"}) {
+  for (const std::string file :
+       {"", "7", "null", "[]", "{}", "{\"ok\": 3}", "{\"ok\": false, \"error\": 7}", "{\"ok\": true", "\xff"}) {
     CAPTURE(file);
     CHECK(Printed(kDone, file).find("makes no sense") != std::string::npos);
   }
   CHECK(Printed(kDone, "{\"ok\": true}", "stop").find("makes no sense") != std::string::npos);
-  CHECK(Printed(kDone, "{\"ok\": true, \"stats\": []}", "dump-stats").find("makes no sense") != std::string::npos);
+  CHECK(Printed(kDone, "{\"ok\": true, \"stats\": []}", "dump-stats").find("makes no sense") !=
+        std::string::npos);
   CHECK(Printed(kDone, "{\"ok\": true, \"stats\": {}}", "dump-stats") == "0 {}\n");
   CHECK(Printed(kDone, "{\"ok\": false}").find("does not say why") != std::string::npos);
 }
@@ -318,7 +326,9 @@ TEST_CASE("an agent's answer of any depth or width is read in bounded time and s
 }
 
 TEST_CASE("nothing that a process says drives the terminal") {
-  const std::string evil = "a\x1b[31m\r\x07\x7f\xc2\x9b" "b";
+  const std::string evil =
+      "a\x1b[31m\r\x07\x7f\xc2\x9b"
+      "b";
   const auto clean = [](const std::string& text) {
     for (const char c : text) {
       if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) return false;
@@ -327,8 +337,16 @@ TEST_CASE("nothing that a process says drives the terminal") {
   };
   CHECK(clean(Printed("0\n" + evil, "")));
   CHECK(clean(Printed(evil, "")));
-  const ordered_json trace = {{"file", evil}, {"mode", evil}, {"options", evil}, {"failure", evil}, {"counters", ordered_json::object()}};
-  ordered_json reply = {{"ok", true}, {"state", evil}, {"notes", {evil, "two\nlines"}}, {"trace", trace}, {"stats", {{evil, evil}}}};
+  const ordered_json trace = {{"file", evil},
+                              {"mode", evil},
+                              {"options", evil},
+                              {"failure", evil},
+                              {"counters", ordered_json::object()}};
+  ordered_json reply = {{"ok", true},
+                        {"state", evil},
+                        {"notes", {evil, "two\nlines"}},
+                        {"trace", trace},
+                        {"stats", {{evil, evil}}}};
   for (const std::string request : {"status", "attach", "stop", "rotate", "dump-stats"}) {
     CAPTURE(request);
     for (const bool json : {false, true}) CHECK(clean(Printed(kDone, reply.dump(), request, json)));

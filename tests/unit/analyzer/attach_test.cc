@@ -26,7 +26,8 @@ std::map<std::string, std::string> Parse(const std::string& file) {
 }
 
 TEST_CASE("performance data: texts are found among numbers, and damage ends the list") {
-  const std::string file = PerfFile({{"sun.rt.jvmCapabilities", "1100"}, {"sun.gc.collector.0.name", "PSScavenge"}});
+  const std::string file =
+      PerfFile({{"sun.rt.jvmCapabilities", "1100"}, {"sun.gc.collector.0.name", "PSScavenge"}});
   const auto texts = Parse(file);
   CHECK(texts.size() == 2);
   CHECK(texts.at("sun.rt.jvmCapabilities") == "1100");
@@ -72,10 +73,13 @@ TEST_CASE("a process is looked at through /proc") {
   CHECK(target.option_variables == " -Da=b -Dc=d");
   CHECK(FakeProc("a stock VM").Looked().patched == false);
   for (const size_t before : {10u, 30u, 40u}) {  // the name reaches over the end of what is read at once
-    const FakeProc across(std::string((1u << 20) - before, 'x') + "com.github.anttracks.functions.GetVM and more");
+    const FakeProc across(std::string((1u << 20) - before, 'x') +
+                          "com.github.anttracks.functions.GetVM and more");
     CHECK(across.Looked().patched == true);
   }
-  CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}})).Looked().Collector() == "G1");
+  CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}}))
+            .Looked()
+            .Collector() == "G1");
   CHECK_FALSE(Look(78, proc.folder().path()).has_value());
 }
 
@@ -150,7 +154,8 @@ TEST_CASE("a library that the process cannot see, and mode=full without the patc
 TEST_CASE("paths of options become absolute, and a trace gets a default one") {
   CHECK(WithAbsolutePaths("", "/here", true) == "file=/here/anttracks-%p.trace");
   CHECK(WithAbsolutePaths("", "/here", false) == "");
-  CHECK(WithAbsolutePaths("maxsize=8G,dev=0.1", "/100%", true) == "maxsize=8G,dev=0.1,file=/100%%/anttracks-%p.trace");
+  CHECK(WithAbsolutePaths("maxsize=8G,dev=0.1", "/100%", true) ==
+        "maxsize=8G,dev=0.1,file=/100%%/anttracks-%p.trace");
   CHECK(WithAbsolutePaths("file=a,stats=b,log=c", "/here", true) == "file=/here/a,stats=/here/b,log=c");
   CHECK(WithAbsolutePaths("file=/a,stats=/b", "/here", true) == "file=/a,stats=/b");
   CHECK(WithAbsolutePaths("file=a", "", true) == "file=a");
@@ -223,7 +228,8 @@ TEST_CASE("paths and options that a JVM would cut off are refused before it is a
   CHECK(asked("/lib.so", 1024 - 64).code == kExitForbidden);
   CHECK(asked("/lib.so", 1024 - 63).message == "a JVM takes options of 960 characters at most");
   const std::string lib = "/lib.so";
-  CHECK(asked(std::string(1025 - lib.size(), '/') + lib, 0).message == "a JVM takes paths of 1024 characters at most");
+  CHECK(asked(std::string(1025 - lib.size(), '/') + lib, 0).message ==
+        "a JVM takes paths of 1024 characters at most");
 }
 
 TEST_CASE("who ignores a signal still does when it has a file that goes with it") {
@@ -243,7 +249,8 @@ TEST_CASE("who ignores a signal still does when it has a file that goes with it"
 }
 
 TEST_CASE("a JVM that forbids attaching, or would die of the signal, gets none") {
-  Target target = FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", "0"}})).Own();  // SIGQUIT would end the test
+  Target target =
+      FakeProc("", PerfFile({{"sun.rt.jvmCapabilities", "0"}})).Own();  // SIGQUIT would end the test
   CHECK(Wake(target, milliseconds(1)).code == kExitForbidden);
   target = FakeProc().Own();
   target.catches_quit = false;

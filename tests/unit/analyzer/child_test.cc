@@ -27,12 +27,13 @@ int Lowered() {
   getrlimit(RLIMIT_DATA, &data);
   getrlimit(RLIMIT_CORE, &core);
   return (score == 1000 ? 1 : 0) | (data.rlim_cur == kMemory && data.rlim_max == kMemory ? kDataIsLimited : 0) |
-         (core.rlim_cur == 0 && prctl(PR_GET_DUMPABLE) == 0 ? 4 : 0) | (sched_getscheduler(0) == SCHED_BATCH ? 8 : 0) |
-         (syscall(SYS_ioprio_get, 1, 0) >> 13 == 3 ? 16 : 0);
+         (core.rlim_cur == 0 && prctl(PR_GET_DUMPABLE) == 0 ? 4 : 0) |
+         (sched_getscheduler(0) == SCHED_BATCH ? 8 : 0) | (syscall(SYS_ioprio_get, 1, 0) >> 13 == 3 ? 16 : 0);
 }
 
 // In a process of its own, which does `before` first.
-int LoweredBy(std::vector<std::string> arguments, void (*before)() = [] {}, int (*lowered)() = Lowered) {
+int LoweredBy(
+    std::vector<std::string> arguments, void (*before)() = [] {}, int (*lowered)() = Lowered) {
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> words;
@@ -69,9 +70,11 @@ TEST_CASE("a limit that there is already is not raised, and none means no other"
   const auto limits = [] {
     rlimit data{};
     getrlimit(RLIMIT_DATA, &data);
-    return (data.rlim_cur == kMemory / 2 ? 1 : 0) | (data.rlim_max == kMemory ? 2 : 0) | (data.rlim_max == 2 * kMemory ? 4 : 0);
+    return (data.rlim_cur == kMemory / 2 ? 1 : 0) | (data.rlim_max == kMemory ? 2 : 0) |
+           (data.rlim_max == 2 * kMemory ? 4 : 0);
   };
-  CHECK(LoweredBy({"anttracks", "fold", "--as-child=" + std::to_string(kMemory)}, limit, limits) == (kLimitsData ? 3 : 5));
+  CHECK(LoweredBy({"anttracks", "fold", "--as-child=" + std::to_string(kMemory)}, limit, limits) ==
+        (kLimitsData ? 3 : 5));
   CHECK(LoweredBy({"anttracks", "fold", "--as-child=0"}, limit, limits) == 5);
 }
 

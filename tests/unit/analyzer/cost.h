@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a piece of work costs: memory by operator new, which cost.cc replaces in the whole program, and CPU time.
+// What a piece of work costs: memory by operator new, which cost.cc replaces in the whole program, and CPU
+// time.
 //
 // Thread safety: the counters are; one Cost at a time.
 #pragma once

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of origins: what `fold` writes before a data file is deleted, and what a reader makes of it.
+// Provenance files: what `fold` writes before a data file is deleted, and what a reader makes of it.
+#include "analyzer/passes/fold.h"
+
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -7,7 +9,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/passes/fold.h"
 #include "analyzer/passes/pass.h"
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/rotated_trace.h"
@@ -16,7 +17,6 @@
 
 namespace anttracks::testing {
 namespace {
-
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Who allocated what is live and when, from GC 1 on: all that a deleted file 0 could take along.
@@ -43,11 +43,14 @@ std::vector<nlohmann::json> QualityOfGcs(const Folder& folder, uint64_t first) {
   return rows;
 }
 
-CommandResult FoldFile(const Folder& folder, const std::string& name, const std::vector<std::string>& options = {}) {
+CommandResult FoldFile(const Folder& folder, const std::string& name,
+                       const std::vector<std::string>& options = {}) {
   return folder.Run("fold", {name}, options);
 }
 
-bool Exists(const Folder& folder, const std::string& name) { return std::filesystem::exists(folder.path(name)); }
+bool Exists(const Folder& folder, const std::string& name) {
+  return std::filesystem::exists(folder.path(name));
+}
 
 TraceBuilder OriginsFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId) {
   TraceBuilder b(index, id, trace::kFileOrigins);
@@ -55,7 +58,8 @@ TraceBuilder OriginsFile(uint32_t index, std::initializer_list<uint64_t> records
   b.Numbers(SegmentKind::kOrigins, 0, records);
   return std::move(b.Flush());
 }
-// What DataFile0 knows of the sync point of DataFile1: a Node and an Object in a survivor space, int[10] in the old one.
+// What DataFile0 knows of the sync point of DataFile1: a Node and an Object in a survivor space, int[10] in the
+// old one.
 const std::initializer_list<uint64_t> kOrigins0 = {kTo, 3, 1, 1, 0, 2, 2, 1, kOld + 17 - (kTo + 5), 7, 1, 1};
 
 TEST_CASE("a fold keeps thread and time of what is live when its file goes") {
@@ -116,7 +120,8 @@ TEST_CASE("a fold gives the first sync point the quality of the collection befor
   const auto json = nlohmann::json::parse(folder.Run("quality", {"app.trace"}, {"--json"}).out);
   const nlohmann::json& sync = json["rows"][0];
   CHECK(sync["kind"] == "sync point");
-  for (const char* field : {"objects", "complete", "with_class", "with_size", "with_site", "with_thread", "with_time"}) {
+  for (const char* field :
+       {"objects", "complete", "with_class", "with_size", "with_site", "with_thread", "with_time"}) {
     CHECK_MESSAGE(sync.at(field) == before.at(field), field);
   }
   CHECK(sync["with_thread"] == 3);
@@ -165,7 +170,8 @@ struct Found {
 };
 
 Found FoldWith(const Folder& folder, uint32_t index, analyzer::Fold::Effort effort) {
-  const std::string data = "app.trace." + std::to_string(index), next = "app.trace." + std::to_string(index + 1);
+  const std::string data = "app.trace." + std::to_string(index),
+                    next = "app.trace." + std::to_string(index + 1);
   auto reader = trace::TraceReader::Open({folder.path("app.trace"), folder.path(data), folder.path(next)});
   REQUIRE(reader.ok());
   analyzer::Problems problems;
@@ -173,7 +179,8 @@ Found FoldWith(const Folder& folder, uint32_t index, analyzer::Fold::Effort effo
   analyzer::Fold fold(definitions, problems, static_cast<uint32_t>((*reader)->files().size() - 1), effort);
   analyzer::Pass<analyzer::Fold>(**reader, definitions, problems, fold).Run();
   Found found{fold.takes_all(), fold.known(), problems.total() == 0 ? "" : problems.first()->text, {}};
-  for (const analyzer::OriginRun& run : fold.runs()) found.runs.push_back({run.begin, run.end, run.thread, run.age});
+  for (const analyzer::OriginRun& run : fold.runs())
+    found.runs.push_back({run.begin, run.end, run.thread, run.age});
   return found;
 }
 
@@ -197,7 +204,9 @@ TEST_CASE("a fold finds the same whether it decodes what lists old objects or no
 }
 
 // File 0 knows the int[10], which is old in file 1; a Node moves into the old space.
-TEST_CASE("a fold with little effort has of optional spaces what the sync point lists, and nothing of what it leaves out") {
+TEST_CASE(
+    "a fold with little effort has of optional spaces what the sync point lists, and nothing of what it leaves "
+    "out") {
   for (const bool dead : {false, true}) {
     Folder folder;
     WriteRotated(&folder);
@@ -248,7 +257,8 @@ TEST_CASE("a fold takes all effort when origins and events give one place to two
   folder.Write("app.trace.1.origins", OriginsFile(1, {kOld, 24, 1, 1}).file());
   TraceBuilder b = DataFile(1, kChunks0);
   AddSyncPoint1(&b);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kOld + 14).Fixed(1));  // where the sync point has a Node
+  b.Segment(SegmentKind::kAlloc, 1,
+            Objects().Head(10000).Tlab(kOld + 14).Fixed(1));  // where the sync point has a Node
   b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(0, 0, 9, 24));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));
   b.Gc(SegmentKind::kGcEnd, 1, 0, "Allocation Failure", 11500, SpacesOf(0, 3, 0, 27)).Flush();
@@ -346,7 +356,8 @@ TEST_CASE("a fold refuses a sync point that is not complete") {
   folder.Write("app.trace.2", b.file());
   const CommandResult result = FoldFile(folder, "app.trace.1");
   CHECK(result.code == 1);
-  CHECK(Has(result.err, "the heap is not known at the sync point of app.trace.2 (it is not complete): nothing to keep"));
+  CHECK(Has(result.err,
+            "the heap is not known at the sync point of app.trace.2 (it is not complete): nothing to keep"));
   CHECK_FALSE(Exists(folder, "app.trace.2.origins"));
 }
 
@@ -426,7 +437,8 @@ TEST_CASE("a fold has nothing to keep behind a loss") {
   const CommandResult result = FoldFile(folder, "app.trace.0");
   CHECK(result.code == 1);
   CHECK(Has(result.err, "the agent lost events 1 time"));
-  CHECK(Has(result.err, "the heap is not known at the sync point of app.trace.1 (events were lost): nothing to keep"));
+  CHECK(Has(result.err,
+            "the heap is not known at the sync point of app.trace.1 (events were lost): nothing to keep"));
   CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
 }
 
@@ -470,7 +482,8 @@ TEST_CASE("origins that are damaged leave the events readable") {
   CHECK(heap.out == without);
   CHECK(Has(heap.err, "app.trace.1.origins"));
   CHECK(folder.Run("verify", {"app.trace"}).code == 1);
-  for (size_t length = 0; length < good.size(); length++) {  // of a process that was killed before it renamed, say
+  for (size_t length = 0; length < good.size();
+       length++) {  // of a process that was killed before it renamed, say
     folder.Write("app.trace.1.origins", good.substr(0, length));
     const CommandResult cut = folder.Run("heap", {"app.trace"}, {"--objects"});
     CHECK_MESSAGE(cut.out == without, "cut at ", length);
@@ -484,14 +497,16 @@ TEST_CASE("origins of another trace or file are left out") {
   folder.Remove("app.trace.0");
   const std::string without = Known(folder);
   const std::string left_out = "warning: app.trace.1.origins: does not belong to app.trace.1 (file left out)\n";
-  for (const std::string& bytes : {OriginsFile(1, kOrigins0, 77).file(), OriginsFile(2, kOrigins0).file(), DataFile1().file()}) {
+  for (const std::string& bytes :
+       {OriginsFile(1, kOrigins0, 77).file(), OriginsFile(2, kOrigins0).file(), DataFile1().file()}) {
     folder.Write("app.trace.1.origins", bytes);
     const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--gc", "1", "--by", "thread"});
     CHECK(heap.code == 0);
     CHECK(heap.err == left_out);
     CHECK(Has(without, heap.out));
   }
-  folder.Write("app.trace.1.origins", "no trace at all, but longer than the header of a trace file, which has 64 bytes");
+  folder.Write("app.trace.1.origins",
+               "no trace at all, but longer than the header of a trace file, which has 64 bytes");
   const CommandResult foreign = folder.Run("heap", {"app.trace"}, {"--gc", "1", "--by", "thread"});
   CHECK(foreign.code == 0);
   CHECK(Has(foreign.err, "app.trace.1.origins"));
@@ -554,7 +569,8 @@ TEST_CASE("a file of origins is not a trace by itself") {
   const CommandResult result = folder.Run("info", {"app.trace.1.origins"});
   CHECK(result.code == 3);
   CHECK(result.err ==
-        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the definitions file\n");
+        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the definitions "
+        "file\n");
 }
 
 TEST_CASE("a fold takes a filler for no object that the sync point lists") {

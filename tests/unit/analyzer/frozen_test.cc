@@ -66,7 +66,8 @@ TEST_CASE("each data file of a frozen rotated trace gives the heap that all of t
   for (const auto& [index, gc] : last_gcs) {
     CAPTURE(index);
     const CommandResult all = Run(folder / "rotated.trace", {"heap", "--objects", "--gc", gc});
-    const CommandResult one = Run(folder / (std::string("rotated.trace.") + index), {"heap", "--objects", "--gc", gc});
+    const CommandResult one =
+        Run(folder / (std::string("rotated.trace.") + index), {"heap", "--objects", "--gc", gc});
     CHECK(one.code == 0);
     CHECK(one.out.size() > 1'000'000);
     CHECK_MESSAGE((one.out == all.out), "other objects");
@@ -89,7 +90,8 @@ TEST_CASE("a frozen trace of format 1 is refused in one sentence") {
     CHECK(result.code == 3);
     CHECK(result.out == "");
     CHECK(result.err ==
-          "anttracks: small.trace: trace format 1.0, this anttracks reads version 2; use the anttracks that came with the agent\n");
+          "anttracks: small.trace: trace format 1.0, this anttracks reads version 2; use the anttracks that "
+          "came with the agent\n");
   }
 }
 

@@ -70,7 +70,8 @@ TEST_CASE("the heap agrees with a plain map") {
       // Ranges of whole objects, as spaces are.
       auto first = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
       auto last = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
-      if (first == reference.objects.end() || last == reference.objects.end() || last->first < first->first) continue;
+      if (first == reference.objects.end() || last == reference.objects.end() || last->first < first->first)
+        continue;
       const uint64_t bottom = first->first, top = last->first;
       HeapTotals untaken;
       for (auto at = first; at != last; ++at) {
@@ -122,7 +123,8 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with an ori
   ObjectShapes shapes;
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, kPageWords);
-  for (uint32_t i = 0; i < 256; i++) REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
+  for (uint32_t i = 0; i < 256; i++)
+    REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
   uint32_t count = 0;
   heap.ForEach([&](const HeapObject& object, bool) {
     CHECK((object.origin - 1000) * 37 % 256 == object.word / 2);
@@ -131,7 +133,8 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with an ori
   CHECK(count == 256);
 }
 
-TEST_CASE("pages that are filled in turn hold what was put into them, and keep little room that they do not need") {
+TEST_CASE(
+    "pages that are filled in turn hold what was put into them, and keep little room that they do not need") {
   ObjectShapes shapes;
   std::mt19937 random(5);
   for (uint32_t words : {2u, 3u, 4u, 5u}) shapes.Add({1, words, words});
@@ -151,13 +154,15 @@ TEST_CASE("pages that are filled in turn hold what was put into them, and keep l
     }
     if (run % 100 != 99) continue;
     heap.Drop(begins[area], tops[area]);  // the page that has most room may be among them
-    std::erase_if(reference.objects, [&](const auto& o) { return o.first >= begins[area] && o.first < tops[area]; });
+    std::erase_if(reference.objects,
+                  [&](const auto& o) { return o.first >= begins[area] && o.first < tops[area]; });
     tops[area] = begins[area];
   }
   CheckSame(heap, reference, shapes);
   uint64_t pages = 0;
   for (size_t area = 0; area < 3; area++) pages += (tops[area] - begins[area]) / kPageWords + 1;
-  // Five bytes an object, room for fifteen more a page, a palette; and the tree and one page that has all the room there is.
+  // Five bytes an object, room for fifteen more a page, a palette; and the tree and one page that has all the
+  // room there is.
   const uint64_t needed = reference.objects.size() * 5 + pages * (sizeof(Page) + 16 * 5 + 64);
   CHECK(heap.MemoryBytes() < needed + 3000);
 }
@@ -182,7 +187,8 @@ TEST_CASE("memory of pages is given out again, to one at a time") {
       std::swap(blocks[random() % blocks.size()], blocks.back());
       const Block block = blocks.back();
       blocks.pop_back();
-      REQUIRE(std::all_of(block.memory, block.memory + block.bytes, [&](uint8_t byte) { return byte == block.mark; }));
+      REQUIRE(std::all_of(block.memory, block.memory + block.bytes,
+                          [&](uint8_t byte) { return byte == block.mark; }));
       PageMemory::Give(block.memory, block.bytes);
     }
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small traces with valid checksums that ask for much memory or time. Limits are an order of magnitude from what is right,
-// and from what it costs to believe the trace.
+// Small traces with valid checksums that ask for much memory or time. Limits are an order of magnitude from
+// what is right, and from what it costs to believe the trace.
 #include <doctest/doctest.h>
 
 #include <random>
 
+#include "analyzer/model/definitions.h"
 #include "analyzer/model/heap.h"
 #include "analyzer/model/paged_table.h"
-#include "analyzer/model/definitions.h"
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/small_trace.h"
 #include "trace/json_text.h"
@@ -15,13 +15,13 @@
 namespace anttracks::testing {
 namespace {
 
+using analyzer::Definitions;
 using analyzer::Heap;
 using analyzer::InsertResult;
+using analyzer::ObjectShapes;
 using analyzer::PagedTable;
 using analyzer::Position;
 using analyzer::Problems;
-using analyzer::ObjectShapes;
-using analyzer::Definitions;
 
 constexpr uint64_t kTerabyte = uint64_t{1} << 40;
 
@@ -36,7 +36,9 @@ TraceBuilder Vast() {
   return b;
 }
 
-bool Has(const CommandResult& result, const std::string& text) { return result.err.find(text) != std::string::npos; }
+bool Has(const CommandResult& result, const std::string& text) {
+  return result.err.find(text) != std::string::npos;
+}
 
 TEST_CASE("a segment for each of many threads costs no table each") {
   TraceBuilder b = Vast();
@@ -80,7 +82,9 @@ TEST_CASE("a table agrees with a plain map whatever the ids") {
   PagedTable<uint64_t> table;
   std::map<uint64_t, uint64_t> reference;
   for (uint64_t i = 1; i < 20000; i++) {
-    const uint64_t id = random() % 3 == 0 ? random() % (PagedTable<int>::kMaxId + 1) : random() % 3 == 0 ? random() % 9000 : i;
+    const uint64_t id = random() % 3 == 0   ? random() % (PagedTable<int>::kMaxId + 1)
+                        : random() % 3 == 0 ? random() % 9000
+                                            : i;
     reference[id] = *table.FindOrAdd(id) = random() | 1;
   }
   for (const auto& [id, value] : reference) REQUIRE(*table.Find(id) == value);
@@ -96,10 +100,12 @@ TEST_CASE("a table agrees with a plain map whatever the ids") {
 }
 
 TEST_CASE("a run that says it has more objects than its segment holds is refused") {
-  for (const uint64_t count : {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 38, uint64_t{1} << 61, UINT64_MAX >> 2}) {
+  for (const uint64_t count :
+       {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 38, uint64_t{1} << 61, UINT64_MAX >> 2}) {
     for (const uint64_t lengths : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 62}) {
       TraceBuilder b = Vast();
-      b.Segment(SegmentKind::kAlloc, 1, Objects().Head(0).Tlab(0).Fixed(1).Fixed(1).Uv(0).Uv(count << 2).Uv(lengths));
+      b.Segment(SegmentKind::kAlloc, 1,
+                Objects().Head(0).Tlab(0).Fixed(1).Fixed(1).Uv(0).Uv(count << 2).Uv(lengths));
       const CommandResult result = Anttracks(b.Flush().file(), {"info"});
       CHECK(result.code == 4);
       CHECK(Has(result, "TRACE: chunk at"));
@@ -267,7 +273,8 @@ TEST_CASE("a long name is cut, between characters") {
   std::string name = "a";
   for (int i = 0; i < 10'000; i++) name += "\u00E4";
   s.Class(9, name, 0, 24);
-  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--json"});
+  const CommandResult classes =
+      Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--json"});
   std::string longest;
   const auto json = nlohmann::json::parse(classes.out);
   for (const auto& row : json["classes"]) {
@@ -280,7 +287,8 @@ TEST_CASE("a chain of superclasses ends") {
   TraceBuilder b = Vast();
   DefinitionsBuilder s;
   for (uint64_t i = 1; i <= 400; i++) s.Class(100 + i, "C", 0, 24, 0, 0, i == 1 ? 0 : 99 + i);
-  const CommandResult classes = Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--layout"});
+  const CommandResult classes =
+      Anttracks(b.Segment(SegmentKind::kDefinitions, 0, s.bytes()).Flush().file(), {"classes", "--layout"});
   CHECK(classes.code == 4);
   CHECK(Has(classes, "more than 256 superclasses"));
 }

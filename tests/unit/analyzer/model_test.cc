@@ -49,7 +49,10 @@ TEST_CASE("callers that lead back to where they began are listed up to a bound")
   Problems problems;
   Definitions definitions(problems);
   DefinitionsBuilder builder;
-  builder.Method(1, "app.Main", "run", "Main.java").Site(16, 1, 4, 12, 0, 0).Site(17, 1, 5, 13, 16, 0).Site(16, 1, 4, 12, 17, 0);
+  builder.Method(1, "app.Main", "run", "Main.java")
+      .Site(16, 1, 4, 12, 0, 0)
+      .Site(17, 1, 5, 13, 16, 0)
+      .Site(16, 1, 4, 12, 17, 0);
   definitions.Read(builder.bytes().span(), {});
   CHECK(definitions.site(16).caller == 17);
   CHECK(CallerLabels(definitions, 16).size() < 1000);

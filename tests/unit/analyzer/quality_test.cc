@@ -64,7 +64,8 @@ TEST_CASE("the quality counts no fillers, and overflow as no site") {
 TEST_CASE("quality of a trace without a sync point says that the heap is known nowhere") {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
-  CHECK(Anttracks(b.file(), {"quality"}).out == "no complete sync point in the trace: the heap is known nowhere\n");
+  CHECK(Anttracks(b.file(), {"quality"}).out ==
+        "no complete sync point in the trace: the heap is known nowhere\n");
 }
 
 }  // namespace

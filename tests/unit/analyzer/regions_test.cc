@@ -34,12 +34,14 @@ TraceBuilder Start() {
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Segment(SegmentKind::kSyncObjects, 2, Objects().Tlab(static_cast<int64_t>(kBig)).WithLength(2, kBigLength));
   b.Numbers(SegmentKind::kSyncEnd, 0, {3, (3 + 3 + 1016) * 8});
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000).Tlab(static_cast<int64_t>(Region(0))).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kAlloc, 1,
+            Objects().Head(2000).Tlab(static_cast<int64_t>(Region(0))).Fixed(1).Fixed(1));
   return b;
 }
 
 std::vector<TestSpace> Before() {
-  return {At(kEdenKind, kYes, 0, 6), At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)};
+  return {At(kEdenKind, kYes, 0, 6), At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3),
+          Big(kOptional)};
 }
 
 nlohmann::json Json(TraceBuilder b, const std::string& command) {
@@ -70,7 +72,8 @@ TEST_CASE("a mixed pause collects the optional regions that its end names, and n
 TEST_CASE("a humongous object that a pause frees takes its whole space with it") {
   TraceBuilder b = Start();
   b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000, Before());
-  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
+  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
   b.Segment(SegmentKind::kAlloc, 2, Objects().Head(5000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
   const auto gc = Json(b, "gcs")["gcs"][0];
   CHECK(gc["died"]["objects"] == 3);
@@ -81,10 +84,14 @@ TEST_CASE("a humongous object that a pause frees takes its whole space with it")
 
 TEST_CASE("remark frees regions and moves nothing; ids need not ascend") {
   TraceBuilder b = Start();
-  b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 2500, {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 2600, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcBegin, 5, kRemark, "marking", 3000, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
-  b.Gc(SegmentKind::kGcEnd, 5, kRemark, "marking", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kOptional, 2, 0), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 2500,
+       {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 2600,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 5, kRemark, "marking", 3000,
+       {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
+  b.Gc(SegmentKind::kGcEnd, 5, kRemark, "marking", 4000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kOptional, 2, 0), Big(kNo)});
   const auto gc = Json(b, "gcs")["gcs"][1];
   CHECK(gc["kind"] == "remark");
   CHECK(gc["died"]["objects"] == 1);
@@ -95,9 +102,11 @@ TEST_CASE("remark frees regions and moves nothing; ids need not ascend") {
 
 TEST_CASE("dead objects of unloaded classes may stay until a full collection") {
   TraceBuilder b = Start();
-  b.Gc(SegmentKind::kGcBegin, 5, kRemark, "marking", 3000, {At(kEdenKind, kNo, 0, 6), At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 5, kRemark, "marking", 3000,
+       {At(kEdenKind, kNo, 0, 6), At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kNo)});
   b.Numbers(SegmentKind::kClassUnload, 0, {1});
-  b.Gc(SegmentKind::kGcEnd, 5, kRemark, "marking", 4000, {At(kEdenKind, kNo, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 5, kRemark, "marking", 4000,
+       {At(kEdenKind, kNo, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   CHECK(Errors(b) == 0);
 }
 
@@ -125,13 +134,17 @@ TEST_CASE("an object of an optional region that could not be evacuated stays") {
 // After a collection that leaves all, a sync point that lists only the Node of region 2.
 TraceBuilder WithSync(uint64_t collected) {
   TraceBuilder b = Start();
-  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000, {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
+       {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   b.SyncBegin(2, 4100, {At(kOldKind, collected, 1, 3), At(kOldKind, collected, 2, 3), Big(collected)});
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
-  b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   return b;
 }
 
@@ -142,21 +155,27 @@ TEST_CASE("a sync point may leave out the dead where it says so, and then they a
   CHECK(Errors(WithSync(kNo)) == 2);
 }
 
-// The dead array's regions are freed, and in use again, before the end of the sync point that leaves it out, which comes
-// within another collection.
+// The dead array's regions are freed, and in use again, before the end of the sync point that leaves it out,
+// which comes within another collection.
 TEST_CASE("a sync point drops nothing that came into regions which were freed since it began") {
   TraceBuilder b = Start();
-  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000, {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
+       {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
-  b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kOptional)});
-  b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
+  b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kOptional)});
+  b.Gc(SegmentKind::kGcEnd, 8, kYoungGc, "x", 5100,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), BigFreed()});
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(5200).Tlab(static_cast<int64_t>(kBig)).Fixed(1).Fixed(1));
-  b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 6000, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kEdenKind, kYes, 4, 6)});
+  b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 6000,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kEdenKind, kYes, 4, 6)});
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
   b.Segment(SegmentKind::kMoves, 0, Moves({{Region(4), Region(3), 0, 3}}));
-  b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 6100, {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kSurvivorKind, kNo, 3, 3)});
+  b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 6100,
+       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), At(kSurvivorKind, kNo, 3, 3)});
   const auto gc = Json(b, "gcs")["gcs"][2];
   CHECK(gc["moved"]["objects"] == 1);
   CHECK(gc["live"]["objects"] == 2);
@@ -172,7 +191,8 @@ TEST_CASE("what a sync point leaves out leaves its room, behind the page where i
 TEST_CASE("unknown kinds of collections and spaces are refused") {
   for (const auto& [gc_kind, space_kind, collected] : {std::tuple{5, 0, 0}, {2, 0, 0}, {0, 5, 0}, {0, 0, 3}}) {
     TraceBuilder b = Start();
-    const TestSpace space{static_cast<uint64_t>(space_kind), static_cast<uint64_t>(collected), Region(0), Region(0) + 6, Region(1)};
+    const TestSpace space{static_cast<uint64_t>(space_kind), static_cast<uint64_t>(collected), Region(0),
+                          Region(0) + 6, Region(1)};
     b.Gc(SegmentKind::kGcBegin, 7, static_cast<uint64_t>(gc_kind), "x", 3000, {space});
     CHECK(Errors(b) > 0);
   }

@@ -50,12 +50,11 @@ TEST_CASE("a table has its own order, shares, intervals, lines under a row, and 
 }
 
 TEST_CASE("JSON has the columns' order and keys, objects for dotted ones, and full numbers") {
-  CHECK(
-      ReportJson(Mixed(), 0).dump() ==
-      R"({"gc":7,"rows":[{"name":"a","callers":["b","c,d"],"live":{"bytes":3000,"objects":10,)"
-      R"("objects_low":9,"objects_high":2000},"time_ns":1500,"quality":0.5,"known":true},)"
-      R"({"name":"x \"y\"","callers":[],"live":{"bytes":1000,"objects":1,"objects_low":0,"objects_high":2},)"
-      R"("time_ns":null,"known":false}]})");
+  CHECK(ReportJson(Mixed(), 0).dump() ==
+        R"({"gc":7,"rows":[{"name":"a","callers":["b","c,d"],"live":{"bytes":3000,"objects":10,)"
+        R"("objects_low":9,"objects_high":2000},"time_ns":1500,"quality":0.5,"known":true},)"
+        R"({"name":"x \"y\"","callers":[],"live":{"bytes":1000,"objects":1,"objects_low":0,"objects_high":2},)"
+        R"("time_ns":null,"known":false}]})");
 }
 
 TEST_CASE("CSV has a line of keys and quotes what has commas or quotation marks") {

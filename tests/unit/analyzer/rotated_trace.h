@@ -62,13 +62,15 @@ class Folder {
 };
 
 // Both survivor spaces are collected.
-inline std::vector<TestSpace> SpacesOf(uint64_t eden, uint64_t from, uint64_t to, uint64_t old, bool full = false) {
+inline std::vector<TestSpace> SpacesOf(uint64_t eden, uint64_t from, uint64_t to, uint64_t old,
+                                       bool full = false) {
   std::vector<TestSpace> spaces = Spaces(eden, from, to, old, full);
   spaces[2].collected = 1;
   return spaces;
 }
 
-inline TraceBuilder DefinitionsFile(const DefinitionsBuilder& definitions = SmallDefinitions(), bool ended = true) {
+inline TraceBuilder DefinitionsFile(const DefinitionsBuilder& definitions = SmallDefinitions(),
+                                    bool ended = true) {
   TraceBuilder b(trace::kDefinitionsFileIndex, kRotatedId, trace::kFileDefinitions);
   b.Meta(kEden * 8, kHeapEnd * 8);
   b.Segment(SegmentKind::kDefinitions, 0, definitions.bytes()).Flush();
@@ -117,8 +119,8 @@ inline void AddSyncPoint1(TraceBuilder* b, const Listing& listing = {}, uint64_t
   b->Numbers(SegmentKind::kSyncEnd, 0, {listing.objects, listing.bytes}).Flush();
 }
 
-// The sync point, two Nodes in eden, young collection 1: a Node to the other survivor space, the survivors' Node
-// to the old space. From: Node. Old: mirror, Node, int[10], Node.
+// The sync point, two Nodes in eden, young collection 1: a Node to the other survivor space, the survivors'
+// Node to the old space. From: Node. Old: mirror, Node, int[10], Node.
 inline TraceBuilder DataFile1(const Listing& listing = {}) {
   TraceBuilder b = DataFile(1, kChunks0);
   AddSyncPoint1(&b, listing);
@@ -130,8 +132,8 @@ inline TraceBuilder DataFile1(const Listing& listing = {}) {
 }
 inline constexpr uint64_t kChunks1 = 6;
 
-// A sync point whose old space comes late: allocations and the whole young collection 2 come before. Then a Node
-// and young collection 3. From: Node. Old: mirror, Node, int[10], Node, Node.
+// A sync point whose old space comes late: allocations and the whole young collection 2 come before. Then a
+// Node and young collection 3. From: Node. Old: mirror, Node, int[10], Node, Node.
 inline TraceBuilder DataFile2() {
   TraceBuilder b = DataFile(2, kChunks1);
   b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
@@ -166,7 +168,8 @@ inline TraceBuilder AbandonedDataFile2() {
   b.Segment(SegmentKind::kSlides, 1, Slide(1, kFrom, kOld + 24));
   b.Gc(SegmentKind::kGcEnd, 2, 1, "System.gc()", 15000, SpacesOf(0, 0, 0, 27));
   b.SyncBegin(2, 15500, SpacesOf(0, 0, 0, 27));
-  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).WithLength(2, 10).Fixed(1).Fixed(1));
+  b.Segment(SegmentKind::kSyncObjects, 3,
+            Objects().Tlab(kOld).WithLength(3, 14).WithLength(2, 10).Fixed(1).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {4, 216});
   return std::move(b.Flush());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verify finds at a rotation: every kind of disagreement between a sync point and the heap, and events of a
-// rotated trace that are in the wrong file or order.
+// What verify finds at a rotation: every kind of disagreement between a sync point and the heap, and events of
+// a rotated trace that are in the wrong file or order.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -41,13 +41,17 @@ Verdict Verify(const Listing& listing) {
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST_CASE("verify finds nothing wrong with a sync point that lists the heap") { CHECK(Verify(Listing{}).counts.empty()); }
+TEST_CASE("verify finds nothing wrong with a sync point that lists the heap") {
+  CHECK(Verify(Listing{}).counts.empty());
+}
 
 TEST_CASE("verify names an old object that a sync point does not list") {
-  const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10), .objects = 5, .bytes = 240});
+  const Verdict v = Verify(
+      {.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10), .objects = 5, .bytes = 240});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(v.first ==
-        "space 3 (old) has 3 objects, of which 2 are listed; the first one missing is app.Node (length 0, site 16: "
+        "space 3 (old) has 3 objects, of which 2 are listed; the first one missing is app.Node (length 0, site "
+        "16: "
         "app.List.add(List.java:12)) at 0x10200070");
   CHECK(v.file == "app.trace.1");
 }
@@ -59,17 +63,22 @@ TEST_CASE("verify counts a filler that a sync point does not list") {
 }
 
 TEST_CASE("verify names an object that is listed where the heap has none") {
-  const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(1).Fixed(6).WithLength(2, 10), .bytes = 256});
+  const Verdict v =
+      Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(1).Fixed(6).WithLength(2, 10), .bytes = 256});
   CHECK(v.counts == Counts{{kMismatch, 2}});  // the Node is missing too
-  CHECK(Has(v.first, "java.lang.Object (length 0, site 19: java.lang.Object.clone(Native Method)) is listed at 0x10200078, "
-                     "where the heap has no object"));
+  CHECK(Has(
+      v.first,
+      "java.lang.Object (length 0, site 19: java.lang.Object.clone(Native Method)) is listed at 0x10200078, "
+      "where the heap has no object"));
 }
 
 TEST_CASE("verify names an object that is listed with another class") {
-  const Verdict v = Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(1).Tlab(-1).WithLength(4, 4), .bytes = 272});
+  const Verdict v =
+      Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(1).Tlab(-1).WithLength(4, 4), .bytes = 272});
   CHECK(v.counts == Counts{{kMismatch, 1}});
-  CHECK(Has(v.first, "app.Node (length 0, site 16: app.List.add(List.java:12)) is listed at 0x10180018, where the heap "
-                     "has java.lang.Object (length 0, site 19"));
+  CHECK(Has(v.first,
+            "app.Node (length 0, site 16: app.List.add(List.java:12)) is listed at 0x10180018, where the heap "
+            "has java.lang.Object (length 0, site 19"));
 }
 
 TEST_CASE("verify names an array that is listed with another length of the same size") {
@@ -94,15 +103,18 @@ TEST_CASE("an object may be listed as another pair of the same site and class") 
 }
 
 TEST_CASE("verify names an object that is listed twice") {
-  const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
-                            .objects = 7, .bytes = 320});
+  const Verdict v = Verify(
+      {.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
+       .objects = 7,
+       .bytes = 320});
   CHECK(v.counts == Counts{{kMismatch, 1}});
   CHECK(Has(v.first, "is listed twice"));
 }
 
 TEST_CASE("an object that is listed twice does not stand for one that is missing") {
-  const Verdict v = Verify({.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
-                            .bytes = 296});
+  const Verdict v = Verify(
+      {.old = Objects().Tlab(kOld).WithLength(3, 14).Tlab(3).WithLength(2, 10).Tlab(-7).WithLength(2, 10),
+       .bytes = 296});
   CHECK(v.counts == Counts{{kMismatch, 2}});
 }
 
@@ -112,8 +124,9 @@ TEST_CASE("verify finds that totals of a sync point are not those of what it lis
 }
 
 TEST_CASE("verify finds an object that is listed in another space") {
-  const Verdict v = Verify({.to = Objects().Tlab(kTo).Fixed(1).Fixed(6).WithLength(4, 4).Tlab(kOld - kTo - 9).WithLength(3, 14),
-                            .old = Objects().Tlab(kOld + 14).Fixed(1).WithLength(2, 10)});
+  const Verdict v = Verify(
+      {.to = Objects().Tlab(kTo).Fixed(1).Fixed(6).WithLength(4, 4).Tlab(kOld - kTo - 9).WithLength(3, 14),
+       .old = Objects().Tlab(kOld + 14).Fixed(1).WithLength(2, 10)});
   CHECK(v.counts == Counts{{"object outside every space", 1}, {kMismatch, 1}});
 }
 
@@ -152,7 +165,8 @@ TEST_CASE("verify finds a young object that is listed after a collection") {
   WriteRotated(&folder);
   TraceBuilder b = DataFile(2, kChunks1);
   b.SyncBegin(2, 12000, SpacesOf(0, 3, 0, 27));
-  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
+  b.Segment(SegmentKind::kSyncObjects, 3,
+            Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 2, 0, "x", 14000, SpacesOf(0, 3, 0, 27));
   b.Gc(SegmentKind::kGcEnd, 2, 0, "x", 15000, SpacesOf(0, 0, 0, 27));
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
@@ -184,7 +198,8 @@ TEST_CASE("verify finds a data file that does not begin with a sync point") {
   TraceBuilder b = DataFile(2, kChunks1);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(13000).Tlab(kEden).Fixed(1)).Flush();
   folder.Write("app.trace.2", b.file());
-  for (const char* name : {"app.trace", "app.trace.2"}) CHECK(Verify(folder, name).counts == Counts{{kOrder, 1}});
+  for (const char* name : {"app.trace", "app.trace.2"})
+    CHECK(Verify(folder, name).counts == Counts{{kOrder, 1}});
 }
 
 TEST_CASE("verify finds a full collection within a sync point") {

@@ -24,7 +24,8 @@ TEST_CASE("a sync point whose end comes within a collection is not counted as it
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(kFrom).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 2, 0, "x", 14000, SpacesOf(0, 3, 0, 27));
   b.Segment(SegmentKind::kMoves, 0, Moves({{kFrom, kTo, 0, 3}}));
-  b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
+  b.Segment(SegmentKind::kSyncObjects, 3,
+            Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {5, 240});
   b.Gc(SegmentKind::kGcEnd, 2, 0, "x", 15000, SpacesOf(0, 0, 3, 27));
   folder.Write("app.trace.2", b.Flush().file());
@@ -44,7 +45,8 @@ TEST_CASE("a young collection may come before the old space of an attached progr
     b.Gc(SegmentKind::kGcBegin, 0, full, "x", 2000, SpacesOf(0, 3, 0, 27));
     b.Segment(SegmentKind::kMoves, 0, Moves({{kFrom, kTo, 0, 3}}));
     b.Gc(SegmentKind::kGcEnd, 0, full, "x", 3000, SpacesOf(0, 0, 3, 27));
-    b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
+    b.Segment(SegmentKind::kSyncObjects, 3,
+              Objects().Tlab(kOld).WithLength(3, 14).Fixed(1).WithLength(2, 10).Fixed(1));
     b.Numbers(SegmentKind::kSyncEnd, 0, {5, 240});
     b.Gc(SegmentKind::kGcBegin, 1, 0, "x", 4000, SpacesOf(0, 0, 3, 27));
     b.Segment(SegmentKind::kMoves, 0, Moves({{kTo, kFrom, 0, 3}}));
@@ -98,7 +100,8 @@ TEST_CASE("files that are named are taken as named") {
   Folder folder;
   WriteRotated(&folder);
   CHECK(Has(folder.Run("verify", {"app.trace.2"}).out, "2 collections and 0 sync points checked"));
-  CHECK(Has(folder.Run("verify", {"app.trace.2", "app.trace.1"}).out, "3 collections and 1 sync point checked"));
+  CHECK(
+      Has(folder.Run("verify", {"app.trace.2", "app.trace.1"}).out, "3 collections and 1 sync point checked"));
   CHECK(Has(folder.Run("verify", {"app.trace.2", "app.trace", "app.trace.1", "app.trace.0"}).out,
             "4 collections and 2 sync points checked"));
 }
@@ -107,8 +110,11 @@ TEST_CASE("names of more digits are ordered by number") {
   Folder folder;
   folder.Write("app.trace", DefinitionsFile().file());
   TraceBuilder b(10, kRotatedId, trace::kFileData);
-  folder.Write("app.trace.9", TraceBuilder(9, kRotatedId, trace::kFileData).file()).Write("app.trace.10", b.file());
-  folder.Write("app.trace.x", "no number").Write("app.trace.10.bak", "no number").Write("other.3", "another name");
+  folder.Write("app.trace.9", TraceBuilder(9, kRotatedId, trace::kFileData).file())
+      .Write("app.trace.10", b.file());
+  folder.Write("app.trace.x", "no number")
+      .Write("app.trace.10.bak", "no number")
+      .Write("other.3", "another name");
   auto reader = trace::TraceReader::Open({folder.path("app.trace")});
   REQUIRE_MESSAGE(reader.ok(), reader.message());
   REQUIRE((*reader)->files().size() == 3);
@@ -124,7 +130,8 @@ TEST_CASE("a missing definitions file is named") {
   const CommandResult result = folder.Run("info", {"app.trace.1"});
   CHECK(result.code == 3);
   CHECK(result.err ==
-        "anttracks: app.trace.1: is a data file of a rotated trace and needs its definitions file; app.trace: No such file "
+        "anttracks: app.trace.1: is a data file of a rotated trace and needs its definitions file; app.trace: "
+        "No such file "
         "or directory. It holds the classes, sites and threads of all data files: keep it beside them\n");
   folder.Write("renamed", folder.Read("app.trace.1"));
   CHECK(Has(folder.Run("info", {"renamed"}).err, "or name it too"));
@@ -144,7 +151,8 @@ TEST_CASE("a definitions file of another trace is refused") {
 TEST_CASE("a definitions file without data files is an error") {
   Folder folder;
   folder.Write("app.trace", DefinitionsFile().file());
-  CHECK(Has(folder.Run("info", {"app.trace"}).err, "there is no data file beside it (app.trace.0, app.trace.1, ...)"));
+  CHECK(Has(folder.Run("info", {"app.trace"}).err,
+            "there is no data file beside it (app.trace.0, app.trace.1, ...)"));
   folder.Write("app.trace.0", "");
   const CommandResult result = folder.Run("info", {"app.trace"});
   CHECK(result.code == 3);
@@ -157,7 +165,8 @@ TEST_CASE("files that are no data files of the trace are left out, and that is t
   folder.Remove("app.trace.0");
   folder.Write("app.trace.0", TraceBuilder(0, 77, trace::kFileData).file());
   folder.Write("app.trace.7", SmallTrace().file());
-  folder.Write("app.trace.8", "PK\x03\x04 an archive that has such a name, longer than a file header would be: 64");
+  folder.Write("app.trace.8",
+               "PK\x03\x04 an archive that has such a name, longer than a file header would be: 64");
   const CommandResult result = folder.Run("verify", {"app.trace"});
   CHECK_MESSAGE(result.code == 0, result.err);
   CHECK(Has(result.out, "1 compared with the heap"));
@@ -170,7 +179,8 @@ TEST_CASE("a file that vanishes after the listing is not part of the trace") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
-  std::filesystem::create_symlink(folder.path("gone"), folder.path("app.trace.0"));  // listed, but not to be opened
+  std::filesystem::create_symlink(folder.path("gone"),
+                                  folder.path("app.trace.0"));  // listed, but not to be opened
   const CommandResult result = folder.Run("verify", {"app.trace"});
   CHECK(result.code == 0);
   CHECK(result.err == "");
@@ -281,14 +291,16 @@ TEST_CASE("the heap after a collection is read from the file that has it, and is
 TEST_CASE("the heap before the end of its sync point is said to be not complete") {
   Folder folder;
   WriteRotated(&folder);
-  CHECK(Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out, "GC 2 (young, Allocation Failure), at 15.0 us: 6 objects"));
+  CHECK(Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out,
+            "GC 2 (young, Allocation Failure), at 15.0 us: 6 objects"));
   CHECK(!Has(folder.Run("heap", {"app.trace"}, {"--gc", "2"}).out, "not complete"));
   const CommandResult cold = folder.Run("heap", {"app.trace.2"}, {"--gc", "2"});
   CHECK(cold.code == 0);
   CHECK(Has(cold.out, "(not complete yet: the sync point that lists the old space has not ended here)"));
   CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--json"}).out, "\"complete\": false"));
   CHECK(!Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "3"}).out, "not complete"));
-  CHECK(Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "2"}).out, "(not complete yet: the sync point"));
+  CHECK(Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "2"}).out,
+            "(not complete yet: the sync point"));
   CHECK(!Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "3"}).out, "not complete"));
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands on a trace of samples: what they estimate, that they say so, and what they refuse.
+#include "analyzer/passes/sampled.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/passes/sampled.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 
 namespace anttracks::testing {
@@ -41,7 +42,8 @@ TEST_CASE("each sample stands for what its own interval says, and the range of i
   CHECK(info["interval"] == kHalfMegabyte);
   CHECK(info["least_interval"] == 1024);
   CHECK(info["most_interval"] == kHalfMegabyte);
-  CHECK(Anttracks(b.file(), {"classes"}).out.find("estimates from 3 samples, one per 1.00 KiB to 512 KiB on average\n") == 0);
+  CHECK(Anttracks(b.file(), {"classes"})
+            .out.find("estimates from 3 samples, one per 1.00 KiB to 512 KiB on average\n") == 0);
 }
 
 TEST_CASE("the sampled heap is known after each collection and at the end") {
@@ -224,8 +226,11 @@ TEST_CASE("a sample that is recorded while the collection that frees it runs nev
 }
 
 TEST_CASE("what takes every object is refused on samples") {
-  const std::vector<std::vector<std::string>> refused = {
-      {"heap", "--objects"}, {"heap", "--by", "space"}, {"sites", "--tiers"}, {"classes", "--layout"}, {"quality"}};
+  const std::vector<std::vector<std::string>> refused = {{"heap", "--objects"},
+                                                         {"heap", "--by", "space"},
+                                                         {"sites", "--tiers"},
+                                                         {"classes", "--layout"},
+                                                         {"quality"}};
   for (const auto& arguments : refused) {
     CAPTURE(arguments[0]);
     const CommandResult result = Anttracks(SampledTrace().file(), arguments);
@@ -286,14 +291,17 @@ TEST_CASE("verify of samples finds each contradiction") {
   };
   check(dies(2, {1, 3}), "death of a sample that is not in the trace", "sample 3 died but is not in the trace");
   check(dies(2, {2, 2}), "sample that died twice", "sample 2 died a second time");
-  check(dies(3, {1}), "event in the wrong place", "sample 1 was made after 1 collections, and died after 3 of 2");
-  check(dies(0, {1}), "event in the wrong place", "sample 1 was made after 1 collections, and died after 0 of 2");
+  check(dies(3, {1}), "event in the wrong place",
+        "sample 1 was made after 1 collections, and died after 3 of 2");
+  check(dies(0, {1}), "event in the wrong place",
+        "sample 1 was made after 1 collections, and died after 0 of 2");
 
   TraceBuilder skipped = SampledStart();
   SampledGc(&skipped, SegmentKind::kGcBegin, 1, 5000);
   check(skipped, "event in the wrong place", "collection 1 begins where 0 was expected");
   TraceBuilder totals = with(2, {{0, 1, 1, 3}});
-  check(totals.End(3000, "VM death", "{\"samples\":3}"), "totals that disagree", "the trace has 2 samples, its end says 3");
+  check(totals.End(3000, "VM death", "{\"samples\":3}"), "totals that disagree",
+        "the trace has 2 samples, its end says 3");
   TraceBuilder cut = SampledStart();
   ByteBuffer half = Samples(1, 1000, {{0, 1, 1, 3}});
   half.Uv(7);
@@ -353,11 +361,13 @@ TEST_CASE("samples of a killed program are read up to the last chunk") {
   const std::string cut = more.substr(0, more.size() - 3);
   const CommandResult result = Anttracks(cut, {"verify"});
   CHECK(result.code == 0);
-  CHECK(result.out.find("0 collections and 1 sample checked, 1 sample live at the end: no errors") != std::string::npos);
+  CHECK(result.out.find("0 collections and 1 sample checked, 1 sample live at the end: no errors") !=
+        std::string::npos);
 }
 
 TEST_CASE("a META with an unknown mode or without the interval is damage") {
-  for (const char* meta : {"{\"mode\":\"sometimes\"}", "{\"mode\":\"sample\",\"depth\":3}", "{\"mode\":\"sample\",\"interval\":-1,\"depth\":3}"}) {
+  for (const char* meta : {"{\"mode\":\"sometimes\"}", "{\"mode\":\"sample\",\"depth\":3}",
+                           "{\"mode\":\"sample\",\"interval\":-1,\"depth\":3}"}) {
     TraceBuilder b;
     b.Chunk(1, meta);
     CHECK(Anttracks(b.file(), {"info"}).code == 4);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small trace of samples, one per 512 KiB. An object of 24 bytes stands for 21,845.83, one of 1 MiB for 1.1565.
+// A small trace of samples, one per 512 KiB. An object of 24 bytes stands for 21,845.83, one of 1 MiB
+// for 1.1565.
 //
 // Thread safety: none.
 #pragma once
@@ -14,7 +15,8 @@ struct TestSample {
   uint64_t time_delta, thread, kind, words;
 };
 
-inline ByteBuffer Samples(uint64_t first, uint64_t time, const std::vector<TestSample>& samples, uint64_t interval = kHalfMegabyte) {
+inline ByteBuffer Samples(uint64_t first, uint64_t time, const std::vector<TestSample>& samples,
+                          uint64_t interval = kHalfMegabyte) {
   ByteBuffer payload;
   payload.Uv(interval);
   payload.Uv(first);
@@ -39,7 +41,8 @@ inline ByteBuffer SampleDeaths(uint64_t collections, const std::vector<uint64_t>
 inline TraceBuilder SampledStart(uint64_t interval = kHalfMegabyte) {
   TraceBuilder b;
   b.Chunk(1,
-          "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main 1\",\"vm_flags\":\"-XX:+UseG1GC\","
+          "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main "
+          "1\",\"vm_flags\":\"-XX:+UseG1GC\","
           "\"options\":\"file=a\",\"mode\":\"sample\",\"depth\":16,\"interval\":" +
               std::to_string(interval) + "}");
   DefinitionsBuilder s;
@@ -52,10 +55,12 @@ inline TraceBuilder SampledStart(uint64_t interval = kHalfMegabyte) {
   return b;
 }
 
-inline void SampledGc(TraceBuilder* b, SegmentKind kind, uint64_t id, uint64_t time) { b->Gc(kind, id, 2, "", time, {}); }
+inline void SampledGc(TraceBuilder* b, SegmentKind kind, uint64_t id, uint64_t time) {
+  b->Gc(kind, id, 2, "", time, {});
+}
 
-// 1, 2: Nodes of main, 3: an int[] of 1 MiB of worker. 2 dies in collection 0. 4: another Node of main, from elsewhere.
-// 1 and 4 die in collection 1. 5: an int[] of 16 bytes of worker, by the VM.
+// 1, 2: Nodes of main, 3: an int[] of 1 MiB of worker. 2 dies in collection 0. 4: another Node of main, from
+// elsewhere. 1 and 4 die in collection 1. 5: an int[] of 16 bytes of worker, by the VM.
 inline TraceBuilder SampledTrace() {
   TraceBuilder b = SampledStart();
   b.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}, {500, 1, 1, 3}, {500, 2, 2, 131072}}));

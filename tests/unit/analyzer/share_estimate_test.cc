@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates of what was allocated where a share was read, against programs whose truth is known.
+#include "analyzer/passes/share_estimate.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
 
-#include "analyzer/passes/share_estimate.h"
 #include "analyzer/passes/share_over_time.h"
 
 namespace anttracks::analyzer {
@@ -14,7 +15,8 @@ namespace {
 
 constexpr uint32_t kGroups = 8;
 
-// Stretches of about 8192 words. Group 0 is everywhere, the next ones are rarer and rarer, the last one comes in bursts.
+// Stretches of about 8192 words. Group 0 is everywhere, the next ones are rarer and rarer, the last one comes
+// in bursts.
 struct Program {
   explicit Program(uint32_t seed) : random(seed) {}
 
@@ -79,8 +81,13 @@ TEST_CASE("shares over time have as many periods as the trace is long, however o
   CHECK(shares.periods().size() == 1000 * period / shares.period_ns() + 1);
 }
 
-TEST_CASE("the truth lies in the interval in 95 of 100 runs, for frequent and rare things, and whatever the share does") {
-  const std::vector<uint32_t> plans[] = {{trace::kWholeShare / 4}, {trace::kWholeShare / 64}, {trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}};
+TEST_CASE(
+    "the truth lies in the interval in 95 of 100 runs, for frequent and rare things, and whatever the share "
+    "does") {
+  const std::vector<uint32_t> plans[] = {
+      {trace::kWholeShare / 4},
+      {trace::kWholeShare / 64},
+      {trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}};
   for (const auto& shares : plans) {
     int inside[kGroups] = {}, judged[kGroups] = {};
     double error = 0;
@@ -91,9 +98,11 @@ TEST_CASE("the truth lies in the interval in 95 of 100 runs, for frequent and ra
       for (uint32_t group = 0; group < kGroups; group++) {
         const EstimatedTotals totals = run.estimator.Of({&group, 1});
         if (totals.objects.value == 0) continue;  // nothing of it was read, so nothing is said
-        const auto objects = static_cast<double>(run.objects[group]), words = static_cast<double>(run.words[group]);
+        const auto objects = static_cast<double>(run.objects[group]),
+                   words = static_cast<double>(run.words[group]);
         judged[group]++;
-        inside[group] += objects >= totals.objects.low && objects <= totals.objects.high && words >= totals.words.low && words <= totals.words.high;
+        inside[group] += objects >= totals.objects.low && objects <= totals.objects.high &&
+                         words >= totals.words.low && words <= totals.words.high;
         if (group == 0) error += totals.objects.value / objects - 1;
       }
     }
@@ -103,7 +112,8 @@ TEST_CASE("the truth lies in the interval in 95 of 100 runs, for frequent and ra
       CAPTURE(shares[0]);
       CAPTURE(group);
       REQUIRE(judged[group] > 50);
-      CHECK(inside[group] >= 0.92 * judged[group]);  // of 300 runs of 95 % fewer are inside once in a hundred times
+      CHECK(inside[group] >=
+            0.92 * judged[group]);  // of 300 runs of 95 % fewer are inside once in a hundred times
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a share of the stretches was skipped, the heap is exact after each collection, and verify finds what cannot be.
+// Where a share of the stretches was skipped, the heap is exact after each collection, and verify finds what
+// cannot be.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,9 @@
 namespace anttracks::testing {
 namespace {
 
-nlohmann::json Verdict(TraceBuilder b) { return nlohmann::json::parse(Anttracks(b.Flush().file(), {"verify", "--json"}).out); }
+nlohmann::json Verdict(TraceBuilder b) {
+  return nlohmann::json::parse(Anttracks(b.Flush().file(), {"verify", "--json"}).out);
+}
 
 void CheckOnly(const TraceBuilder& b, const std::string& kind) {
   const nlohmann::json json = Verdict(b);
@@ -23,8 +26,10 @@ TEST_CASE("what a collection finds in skipped stretches is in the heap, with the
   const std::string trace = SkippedTrace().file();
   const CommandResult young = Anttracks(trace, {"heap", "--gc", "0", "--objects"});
   CHECK(young.code == 0);
-  CHECK(std::count(young.out.begin(), young.out.end(), '\n') == 5);  // the mirror, the old Node, and three that were moved
-  const auto by_thread = nlohmann::json::parse(Anttracks(trace, {"heap", "--gc", "0", "--by", "thread", "--json"}).out);
+  CHECK(std::count(young.out.begin(), young.out.end(), '\n') ==
+        5);  // the mirror, the old Node, and three that were moved
+  const auto by_thread =
+      nlohmann::json::parse(Anttracks(trace, {"heap", "--gc", "0", "--by", "thread", "--json"}).out);
   CHECK(by_thread["exact"] == true);
   bool seen = false;
   for (const auto& row : by_thread["rows"]) {
@@ -41,15 +46,18 @@ TEST_CASE("what a collection finds in skipped stretches is in the heap, with the
 }
 
 TEST_CASE("an object found where nothing was skipped is an error") {
-  CheckOnly(WithFound({{{kEden + 26, kTo + 3, 0, 3}, 1, 0}}, 3, 17), "move from an address that holds no object");
+  CheckOnly(WithFound({{{kEden + 26, kTo + 3, 0, 3}, 1, 0}}, 3, 17),
+            "move from an address that holds no object");
 }
 
 TEST_CASE("an object that reaches beyond the stretch it is found in is an error") {
-  CheckOnly(WithFound({{{kEden + 24, kTo + 3, 0, 3}, 1, 0}}, 3, 17), "move from an address that holds no object");
+  CheckOnly(WithFound({{{kEden + 24, kTo + 3, 0, 3}, 1, 0}}, 3, 17),
+            "move from an address that holds no object");
 }
 
 TEST_CASE("an object found within another one is an error") {
-  CheckOnly(WithFound({{{kEden + 8, kTo + 3, 0, 7}, 2, 10}, {{kEden + 12, kTo + 10, 0, 3}, 1, 0}}, 10, 17), "object moved twice in one collection");
+  CheckOnly(WithFound({{{kEden + 8, kTo + 3, 0, 7}, 2, 10}, {{kEden + 12, kTo + 10, 0, 3}, 1, 0}}, 10, 17),
+            "object moved twice in one collection");
 }
 
 TEST_CASE("an object in a stretch that was skipped is an error") {

@@ -48,8 +48,10 @@ inline TraceBuilder WithFound(const std::vector<TestFound>& found, uint64_t to, 
 
 // An int[10] and a Node are found; then a full collection, before which what was skipped is read after all.
 inline TraceBuilder SkippedTrace() {
-  TraceBuilder b = WithFound({{{kEden + 8, kOld + 17, 1, 7}, 2, 10}, {{kEden + 20, kTo + 3, 0, 3}, 1, 0}}, 6, 24);
-  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000, kHalf).Tlab(kEden).Fixed(1).Late(1).Fixed(1).WithLength(2, 10));
+  TraceBuilder b =
+      WithFound({{{kEden + 8, kOld + 17, 1, 7}, 2, 10}, {{kEden + 20, kTo + 3, 0, 3}, 1, 0}}, 6, 24);
+  b.Segment(SegmentKind::kAlloc, 1,
+            Objects().Head(10000, kHalf).Tlab(kEden).Fixed(1).Late(1).Fixed(1).WithLength(2, 10));
   b.Gc(SegmentKind::kGcBegin, 1, 1, "System.gc()", 20000, Spaces(14, 0, 6, 24, true));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kOld, kOld));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kOld + 17, kOld + 14));

@@ -39,7 +39,8 @@ inline DefinitionsBuilder SmallDefinitions() {
   s.Method(3, "java.lang.Object", "clone", "");
   s.Site(16, 1, 4, 12, 0, 0).Site(17, 2, 8, 30, 0, 1).Site(18, 1, 4, 12, 17, 2).Site(19, 3, -1, -1, 17, 3);
   s.Thread(1, "main", 1).Thread(2, "worker", 9);
-  s.SiteClass(1, 16, 1).SiteClass(2, 17, 2).SiteClass(3, 0, 3).SiteClass(4, 2, 2).SiteClass(5, 18, 1).SiteClass(6, 19, 4);
+  s.SiteClass(1, 16, 1).SiteClass(2, 17, 2).SiteClass(3, 0, 3).SiteClass(4, 2, 2).SiteClass(5, 18, 1).SiteClass(
+      6, 19, 4);
   return s;
 }
 
@@ -59,7 +60,8 @@ inline TraceBuilder SmallStart() {
 inline void SmallAllocs(TraceBuilder* b) {
   b->Segment(SegmentKind::kAlloc, 1,
              Objects().Head(2000).Tlab(kEden).Fixed(1).Fixed(1).WithLength(2, 10).Fixed(1).Fixed(5));
-  b->Segment(SegmentKind::kAlloc, 2, Objects().Head(3000).Tlab(kEden + 32).Fixed(6).Outside(30).WithLength(2, 0));
+  b->Segment(SegmentKind::kAlloc, 2,
+             Objects().Head(3000).Tlab(kEden + 32).Fixed(6).Outside(30).WithLength(2, 0));
 }
 
 struct TestMove {

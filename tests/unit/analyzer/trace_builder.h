@@ -84,8 +84,7 @@ struct TestSpace {
 
 class TraceBuilder {
  public:
-  explicit TraceBuilder(uint32_t file_index = 0, uint64_t trace_id = 0x1122334455667788,
-                        uint32_t flags = 0) {
+  explicit TraceBuilder(uint32_t file_index = 0, uint64_t trace_id = 0x1122334455667788, uint32_t flags = 0) {
     for (char c : trace::kFileMagic) file_.U8(static_cast<uint8_t>(c));
     file_.U16(2);
     file_.U16(0);
@@ -119,10 +118,12 @@ class TraceBuilder {
     return *this;
   }
   TraceBuilder& Meta(uint64_t heap_start_bytes, uint64_t heap_end_bytes) {
-    return Chunk(1, "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main 1\","
-                    "\"vm_flags\":\"-XX:+UseParallelGC\",\"options\":\"file=a\",\"object_alignment\":8,"
-                    "\"heap_start\":" + std::to_string(heap_start_bytes) +
-                    ",\"heap_end\":" + std::to_string(heap_end_bytes) + "}");
+    return Chunk(1,
+                 "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main 1\","
+                 "\"vm_flags\":\"-XX:+UseParallelGC\",\"options\":\"file=a\",\"object_alignment\":8,"
+                 "\"heap_start\":" +
+                     std::to_string(heap_start_bytes) + ",\"heap_end\":" + std::to_string(heap_end_bytes) +
+                     "}");
   }
 
   TraceBuilder& Segment(SegmentKind kind, uint64_t stream, const ByteBuffer& payload) {
@@ -217,8 +218,8 @@ struct TestField {
 // The payload of a DEFINITIONS segment.
 class DefinitionsBuilder {
  public:
-  DefinitionsBuilder& Class(uint64_t id, std::string_view name, uint64_t flags, uint64_t bytes, uint64_t header = 0,
-                        uint64_t log2 = 0, uint64_t super = 0) {
+  DefinitionsBuilder& Class(uint64_t id, std::string_view name, uint64_t flags, uint64_t bytes,
+                            uint64_t header = 0, uint64_t log2 = 0, uint64_t super = 0) {
     ByteBuffer record;
     record.Uv(id);
     record.Str(name);
@@ -226,13 +227,15 @@ class DefinitionsBuilder {
     record.Str("bootstrap");
     return Record(1, record);
   }
-  DefinitionsBuilder& Method(uint64_t id, std::string_view type, std::string_view name, std::string_view source) {
+  DefinitionsBuilder& Method(uint64_t id, std::string_view type, std::string_view name,
+                             std::string_view source) {
     ByteBuffer record;
     record.Uv(id);
     for (std::string_view text : {type, name, std::string_view("()V"), source}) record.Str(text);
     return Record(2, record);
   }
-  DefinitionsBuilder& Site(uint64_t id, uint64_t method, int64_t bci, int64_t line, uint64_t caller, uint64_t tier) {
+  DefinitionsBuilder& Site(uint64_t id, uint64_t method, int64_t bci, int64_t line, uint64_t caller,
+                           uint64_t tier) {
     ByteBuffer record;
     record.Uv(id);
     record.Uv(method);

@@ -35,9 +35,7 @@ TraceBuilder WithAllocs() {
   return b;
 }
 
-void BeginYoung(TraceBuilder* b) {
-  b->Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
-}
+void BeginYoung(TraceBuilder* b) { b->Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17)); }
 void EndYoung(TraceBuilder* b, uint64_t to, uint64_t old) {
   b->Gc(SegmentKind::kGcEnd, 0, 0, "x", 6000, Spaces(0, 0, to, old));
 }
@@ -139,8 +137,7 @@ TEST_CASE("verify finds an object outside the heap") {
 }
 
 TEST_CASE("verify finds an object of a site-class pair that is not defined") {
-  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)),
-            "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)), "undefined kind, site, class or method");
 }
 
 TEST_CASE("verify finds an object whose site-class pair is number 0") {
@@ -180,7 +177,8 @@ TEST_CASE("verify finds fields that an object cannot hold") {
     CAPTURE(fields[0].signature);
     CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(1, fields)), "impossible size or length");
   }
-  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(2, {})), "impossible size or length");  // an array class
+  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(2, {})),
+            "impossible size or length");  // an array class
 }
 
 TEST_CASE("fields may be defined again, but not others") {
@@ -206,9 +204,13 @@ TEST_CASE("verify finds an array longer than Java allows") {
   CheckOnly(WithOnly(Objects().Head(1).Tlab(kEden).WithLength(2, 0x80000000)), "impossible size or length");
 }
 
-TEST_CASE("verify finds that the totals of the first sync point are not those of its objects") { CheckOnly(WithSync(3, 32), "totals that disagree"); }
+TEST_CASE("verify finds that the totals of the first sync point are not those of its objects") {
+  CheckOnly(WithSync(3, 32), "totals that disagree");
+}
 
-TEST_CASE("verify finds that a sync point lists an object outside its space") { CheckOnly(WithSync(2, 24), "object outside every space"); }
+TEST_CASE("verify finds that a sync point lists an object outside its space") {
+  CheckOnly(WithSync(2, 24), "object outside every space");
+}
 
 TEST_CASE("verify finds events of a collection outside of one, and those of a sync point") {
   TraceBuilder b = WithAllocs();
@@ -355,7 +357,8 @@ TEST_CASE("verify finds a sync point within a collection also when one has repai
 }
 
 TEST_CASE("verify finds ids and lengths that do not fit together") {
-  // A run of one object: its id says that it has a length, or has none, and the column of lengths says otherwise.
+  // A run of one object: its id says that it has a length, or has none, and the column of lengths says
+  // otherwise.
   ByteBuffer without, with;
   for (ByteBuffer* payload : {&without, &with}) {
     payload->Uv(1);  // time, then share
@@ -372,7 +375,8 @@ TEST_CASE("verify finds ids and lengths that do not fit together") {
     TraceBuilder b = SmallStart();
     b.Segment(SegmentKind::kAlloc, 1, payload);
     CheckOnly(b, "malformed segment");
-    CHECK(Anttracks(b.Flush().file(), {"verify"}).out.find("ids and lengths of a run of objects do not fit together") != std::string::npos);
+    CHECK(Anttracks(b.Flush().file(), {"verify"})
+              .out.find("ids and lengths of a run of objects do not fit together") != std::string::npos);
   }
 }
 
@@ -382,7 +386,8 @@ TEST_CASE("a site-class pair whose number has no room in the column of ids is re
     DefinitionsBuilder s;
     s.SiteClass(40'000, 16, 1).SiteClass(40'001, 17, 2);
     if (defined) b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
-    b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(40'000).WithLength(40'001, 10).Fixed(1));
+    b.Segment(SegmentKind::kAlloc, 1,
+              Objects().Head(1).Tlab(kEden).Fixed(40'000).WithLength(40'001, 10).Fixed(1));
     b.Flush();
     if (!defined) {
       CheckOnly(b, "undefined kind, site, class or method");

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns apart and together again, against random payloads and against bytes made by hand from docs/trace-format.md.
+// Columns apart and together again, against random payloads and against bytes made by hand from
+// docs/trace-format.md.
+#include "trace/columns.h"
+
 #include <doctest/doctest.h>
 
 #include <random>
 
 #include "tests/unit/trace/bytes.h"
-#include "trace/columns.h"
+#include "trace/events.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
-#include "trace/events.h"
 
 namespace anttracks::trace {
 namespace {
@@ -58,7 +60,8 @@ TEST_CASE("what is foreseen costs a bit, and lengths are packed") {
   ColumnSplitter splitter;
   REQUIRE(splitter.Split(chunk.span()));
   const Parts parts = splitter.parts();
-  // Foreseen: from the fifth on, as 5 follows (5, 6) and 6 follows (6, 5); (0, 0), (0, 5), (5, 6) and (6, 5) are new.
+  // Foreseen: from the fifth on, as 5 follows (5, 6) and 6 follows (6, 5); (0, 0), (0, 5), (5, 6) and (6, 5)
+  // are new.
   CHECK(ToBytes(parts[1]) == B({0x70}));
   CHECK(ToBytes(parts[2]) == B({5, 0, 6, 0x80, 5, 0, 6, 0x80, 6, 0x80}));
   CHECK(ToBytes(parts[3]) == B({0xAC, 0x02, 0xAC, 0x02, 0xAD, 0x02}));

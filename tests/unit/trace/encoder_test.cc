@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/trace/bytes.h"
+#include "trace/definition_records.h"
 #include "trace/events.h"
 #include "trace/gc_records.h"
 #include "trace/object_runs.h"
 #include "trace/samples.h"
-#include "trace/definition_records.h"
 
 namespace anttracks::trace {
 namespace {
@@ -48,9 +48,10 @@ TEST_CASE("a run is a head and two columns") {
   const uint16_t ids[] = {IdOf(3, false), IdOf(0x7FFF, true), IdOf(0x8000, true), IdOf(70'000, false)};
   const uint32_t lengths[] = {7, 0x8000, 9, 70'000};
   out.p = PutRun(out.p, {-100, How::kOutside}, ids, lengths);
-  CHECK(out.bytes() == B({0xC7, 0x01, 4 << 2 | 1, 4,             // 100 words below, four objects outside TLABs, four lengths
-                          3, 0, 0xFF, 0xFF, 0x00, 0x80, 0, 0,    // ids
-                          7, 0, 0, 0, 0x00, 0x80, 0, 0, 9, 0, 0, 0, 0x70, 0x11, 0x01, 0}));
+  CHECK(out.bytes() ==
+        B({0xC7, 0x01, 4 << 2 | 1, 4,  // 100 words below, four objects outside TLABs, four lengths
+           3,    0,    0xFF,       0xFF, 0x00, 0x80, 0, 0,  // ids
+           7,    0,    0,          0,    0x00, 0x80, 0, 0, 9, 0, 0, 0, 0x70, 0x11, 0x01, 0}));
   WireReader in(std::span<const uint8_t>(out.room, out.p));
   RunHead head;
   REQUIRE(ReadRunHead(in, &head));

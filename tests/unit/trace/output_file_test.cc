@@ -38,7 +38,9 @@ class Folder {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-  size_t files() const { return static_cast<size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator())); }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
 
  private:
   fs::path path_;
@@ -49,7 +51,9 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::span<const uint8_t> Bytes(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+std::span<const uint8_t> Bytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 TEST_CASE("what is written whole is for its owner alone, and replaces a link, not what it points to") {
   const Folder folder;
@@ -77,7 +81,8 @@ TEST_CASE("a file is never a standard stream, also where those are closed") {
   int streams = 0;
   std::atomic<bool> ended = false;
   std::thread watch([&] {
-    while (!ended) streams += fstat(STDIN_FILENO, &stream) == 0 && S_ISREG(stream.st_mode) && stream.st_size != 0 ? 1 : 0;
+    while (!ended)
+      streams += fstat(STDIN_FILENO, &stream) == 0 && S_ISREG(stream.st_mode) && stream.st_size != 0 ? 1 : 0;
   });
   const int error = WriteWhole(folder.path("a"), Bytes(std::string(32 << 20, 'x')));
   ended = true;
@@ -117,7 +122,8 @@ TEST_CASE("what a killed process left is removed, and nothing else") {
   const std::string precious = folder.Make("precious", "precious");
   folder.Make("a.tmp-0123456789abcdef", "half");
   for (const char* name : {"a", "a.tmp", "a.tmp-0123", "a.tmp-0123456789abcdeg", "ab.tmp-0123456789abcdef",
-                           "b.tmp-0123456789abcdef", "a-tmp-0123456789abcdef", "a.tmp-0123456789abcdef0"}) folder.Make(name, "other");
+                           "b.tmp-0123456789abcdef", "a-tmp-0123456789abcdef", "a.tmp-0123456789abcdef0"})
+    folder.Make(name, "other");
   REQUIRE(symlink(precious.c_str(), folder.path("a.tmp-00000000000000ff").c_str()) == 0);
   RemoveUnfinished(folder.path("a"));
   CHECK_FALSE(fs::exists(folder.path("a.tmp-0123456789abcdef")));

@@ -3,13 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/trace/bytes.h"
+#include "trace/definition_records.h"
 #include "trace/events.h"
 #include "trace/gc_records.h"
 #include "trace/meta.h"
 #include "trace/object_runs.h"
 #include "trace/origins.h"
 #include "trace/samples.h"
-#include "trace/definition_records.h"
 
 namespace anttracks::trace {
 namespace {
@@ -37,8 +37,8 @@ TEST_CASE("moves, found objects and fillers are read by the sizes of the objects
   const struct {
     uint64_t from, to, words;
     bool old;
-  } moves[] = {{10, 100, 3, false}, {13, 103, 2, false}, {14, 200, 4, true},
-               {30, 105, 1, false}, {9, 204, 7, true}};
+  } moves[] = {
+      {10, 100, 3, false}, {13, 103, 2, false}, {14, 200, 4, true}, {30, 105, 1, false}, {9, 204, 7, true}};
   Output moved, found, filled;
   MoveEncoder move;
   FoundEncoder finder;
@@ -232,8 +232,8 @@ TEST_CASE("definitions are read as they were written, and what a newer writer ad
   CheckCuts(record, [](auto bytes) {
     WireReader in(bytes);
     SiteDefinition site;
-    return ReadDefinition(in, &site) && site.id == 16 && site.method == 3 && site.bci == -1 && site.line == -2 &&
-           site.caller == 17 && site.tier == 3 && site.flags == 1;
+    return ReadDefinition(in, &site) && site.id == 16 && site.method == 3 && site.bci == -1 &&
+           site.line == -2 && site.caller == 17 && site.tier == 3 && site.flags == 1;
   });
   REQUIRE(records.Next(&tag, &record));
   WireReader in(record);
@@ -273,7 +273,9 @@ TEST_CASE("META is the same when it was read and is written again") {
   CHECK_FALSE(parse(R"({"object_alignment":8,"heap_start":1,"heap_end":8192})").ok());
   CHECK_FALSE(parse("[]").ok());
   const auto range = [&](uint64_t alignment, uint64_t end) {
-    return parse(R"({"heap_start":0,"object_alignment":)" + std::to_string(alignment) + R"(,"heap_end":)" + std::to_string(end) + "}").ok();
+    return parse(R"({"heap_start":0,"object_alignment":)" + std::to_string(alignment) + R"(,"heap_end":)" +
+                 std::to_string(end) + "}")
+        .ok();
   };
   CHECK(range(256, kMaxHeapWords * kWordBytes));
   CHECK_FALSE(range(512, kMaxHeapWords * kWordBytes));

@@ -29,12 +29,14 @@ std::string Text(const trace::ChunkSource& source, Item item) {
   std::string text = std::to_string(source.position()) + " ";
   if (item == Item::kChunk) {
     const trace::Chunk& chunk = source.chunk();
-    return text + std::to_string(chunk.type) + " " + std::to_string(chunk.offset) + " " + std::to_string(chunk.sequence) + " " +
-           std::to_string(chunk.stored_bytes) + " " + std::string(chunk.payload.begin(), chunk.payload.end());
+    return text + std::to_string(chunk.type) + " " + std::to_string(chunk.offset) + " " +
+           std::to_string(chunk.sequence) + " " + std::to_string(chunk.stored_bytes) + " " +
+           std::string(chunk.payload.begin(), chunk.payload.end());
   }
   if (item == Item::kDamage) {
     const trace::Damage& damage = source.damage();
-    return text + "damage " + std::to_string(damage.offset) + " " + std::to_string(damage.bytes) + " " + damage.what;
+    return text + "damage " + std::to_string(damage.offset) + " " + std::to_string(damage.bytes) + " " +
+           damage.what;
   }
   return text + (item == Item::kEnd ? "end" : "error " + source.error().message());
 }
@@ -54,7 +56,8 @@ std::vector<std::string> Items(trace::ChunkSource& source, size_t most = SIZE_MA
 std::string ManyChunks(size_t count) {
   TraceBuilder builder;
   std::mt19937 random(1);
-  for (size_t i = 0; i < count; i++) builder.Chunk(2, std::string(random() % 50000, static_cast<char>('a' + i % 26)), i % 2);
+  for (size_t i = 0; i < count; i++)
+    builder.Chunk(2, std::string(random() % 50000, static_cast<char>('a' + i % 26)), i % 2);
   return builder.file();
 }
 
@@ -92,14 +95,16 @@ TEST_CASE("reading ahead can begin again at any place, and need not come to an e
   for (size_t most = 0; most <= items.size(); most++) {
     ahead.Rewind({});
     CHECK(ahead.position() == 64);
-    CHECK(Items(ahead, most) == std::vector<std::string>(items.begin(), items.begin() + static_cast<ptrdiff_t>(most)));
+    CHECK(Items(ahead, most) ==
+          std::vector<std::string>(items.begin(), items.begin() + static_cast<ptrdiff_t>(most)));
   }
   ahead.Rewind({false});
   CHECK(Items(ahead).size() == 1);
 }
 
 TEST_CASE("what was cut off of a file is known when the next one is read, not only at the end") {
-  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions), data(0, 7, trace::kFileData);
+  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions),
+      data(0, 7, trace::kFileData);
   definitions.Chunk(1, "meta").Chunk(2, "definitions");
   data.Chunk(1, "meta").Chunk(2, "events").Chunk(2, "more");
   TempFile file(definitions.file().substr(0, definitions.file().size() - 1));
@@ -116,7 +121,8 @@ TEST_CASE("what was cut off of a file is known when the next one is read, not on
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// What a child that reads all ends with when its memory ends before or after it has begun; a thread can no more be had then.
+// What a child that reads all ends with when its memory ends before or after it has begun; a thread can no more
+// be had then.
 int EndWithoutMemory(const std::string& path, bool begun) {
   const pid_t child = fork();
   if (child == 0) {

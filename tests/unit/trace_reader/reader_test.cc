@@ -56,7 +56,8 @@ TEST_CASE("the reader does not wait for the writer of a FIFO") {
 }
 
 TEST_CASE("the reader leaves out a FIFO with the name of a data file") {
-  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions), data(0, 7, trace::kFileData);
+  TraceBuilder definitions(trace::kDefinitionsFileIndex, 7, trace::kFileDefinitions),
+      data(0, 7, trace::kFileData);
   definitions.Chunk(1, "meta");
   data.Chunk(1, "meta");
   TempFile file(definitions.file());
@@ -173,7 +174,8 @@ TEST_CASE("the reader refuses a file header that is longer than the file, or too
     TempFile file(header);
     const auto reader = trace::TraceReader::Open({file.path()});
     CHECK(reader.ok() == (bytes == 64));
-    if (!reader.ok()) CHECK(reader.message() == file.path() + ": the file header gives an impossible size for itself");
+    if (!reader.ok())
+      CHECK(reader.message() == file.path() + ": the file header gives an impossible size for itself");
   }
 }
 
@@ -214,7 +216,8 @@ TEST_CASE("the reader gives columns that compress to their own length as they we
       trace::AppendSegment(&payload, SegmentKind::kAlloc, 1, runs.span());
       const auto chunk = encoder.Encode(trace::ChunkType::kData, 0, payload.span(), true);
       REQUIRE(chunk.ok());
-      REQUIRE(trace::GetU16(chunk->data() + trace::chunk_header::kFlags) == (trace::kChunkSnappy | trace::kChunkColumns));
+      REQUIRE(trace::GetU16(chunk->data() + trace::chunk_header::kFlags) ==
+              (trace::kChunkSnappy | trace::kChunkColumns));
       const uint8_t* const part = chunk->data() + trace::kChunkHeaderBytes;
       same += trace::GetU32(part) == trace::GetU32(part + 4);
       TempFile file(TraceBuilder().file() + std::string(chunk->begin(), chunk->end()));
@@ -261,7 +264,8 @@ TEST_CASE("the reader stops at a chunk that must be understood and is not") {
 }
 
 TEST_CASE("the reader reads the definitions file first, and data files by their index") {
-  TraceBuilder definitions(0xFFFFFFFF, 1, trace::kFileDefinitions), first(0, 1, trace::kFileData), second(1, 1, trace::kFileData);
+  TraceBuilder definitions(0xFFFFFFFF, 1, trace::kFileDefinitions), first(0, 1, trace::kFileData),
+      second(1, 1, trace::kFileData);
   definitions.Chunk(2, "definitions");
   first.Chunk(2, "one");
   second.set_sequence(1);
@@ -295,7 +299,8 @@ TEST_CASE("the reader refuses another major version") {
     bytes[8] = major;
     TempFile file(bytes);
     const std::string message = trace::TraceReader::Open({file.path()}).message();
-    CHECK(message.find("trace format " + std::to_string(major) + ".0, this anttracks reads version 2") != std::string::npos);
+    CHECK(message.find("trace format " + std::to_string(major) + ".0, this anttracks reads version 2") !=
+          std::string::npos);
   }
 }
 
