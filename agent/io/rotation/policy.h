@@ -26,6 +26,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -39,7 +40,7 @@ struct RotationLimits {
   double deviation = 0.1;
   std::string fold_program = {};  // path of anttracks; empty: what deleted files know is lost
 
-  uint64_t files() const { return static_cast<uint64_t>(1 / deviation + 0.5); }
+  uint64_t files() const { return static_cast<uint64_t>(std::lround(1 / deviation)); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
   uint64_t bound() const { return max_bytes + slack(); }
   // What waits to be written goes into the current data file whatever is decided meanwhile: a small part of the

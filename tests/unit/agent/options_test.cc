@@ -103,15 +103,18 @@ TEST_CASE("an option under both of its names is given twice") {
 }
 
 TEST_CASE("an unknown option is answered with the one that is meant, if any is close") {
-  for (const auto& [given, meant] : {std::pair("maxsise=1M", "maxsize"),
-                                     {"fiel=x", "file"},
-                                     {"compres=off", "compress"},
-                                     {"walker=1", "walkers"},
-                                     {"reader=1", "walkers"},
-                                     {"overflow=drop", "on-overflow"}}) {
-    CAPTURE(given);
-    const std::string message = ParseOptions(given).message();
-    CHECK(message.find(std::string("unknown option '") + given + "'; did you mean '" + meant +
+  struct Misspelt {
+    const char *given, *meant;
+  };
+  for (const Misspelt& word : {Misspelt{"maxsise=1M", "maxsize"},
+                               {"fiel=x", "file"},
+                               {"compres=off", "compress"},
+                               {"walker=1", "walkers"},
+                               {"reader=1", "walkers"},
+                               {"overflow=drop", "on-overflow"}}) {
+    CAPTURE(word.given);
+    const std::string message = ParseOptions(word.given).message();
+    CHECK(message.find(std::string("unknown option '") + word.given + "'; did you mean '" + word.meant +
                        "'? valid options: ") == 0);
   }
   for (const char* given : {"", "x=1", "nonsense=1", "=1"}) {
