@@ -43,7 +43,7 @@ inline constexpr std::array<SegmentInfo, 20> kSegments = {{
     {SegmentKind::kSyncBegin, "SYNC_BEGIN", Traces::kFull, true, false},
     {SegmentKind::kSyncObjects, "SYNC_OBJECTS", Traces::kFull, true, true},
     {SegmentKind::kSyncEnd, "SYNC_END", Traces::kFull, true, false},
-    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kAll, true, false},
+    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kFull, true, false},
     {SegmentKind::kThreadEnd, "THREAD_END", Traces::kAll, false, false},
     {SegmentKind::kDefinitions, "DEFINITIONS", Traces::kAll, false, false},
     {SegmentKind::kLoss, "LOSS", Traces::kAll, false, false},

@@ -169,7 +169,8 @@ bool SyncPoints::ListSpaces(Part part, Where where) {
 void SyncPoints::ListInPause() {
   const bool young = young_done_.load() || ListSpaces(Part::kYoung, Where::kInPause);
   young_done_.store(true);
-  young&& ListSpaces(Part::kRest, Where::kInPause) ? Complete() : Lose();
+  const bool whole = young && ListSpaces(Part::kRest, Where::kInPause);
+  whole ? Complete() : Lose();
 }
 
 // A collection that waits for the young spaces goes on when they are listed, or when this is over: then it sees

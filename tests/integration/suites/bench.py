@@ -10,6 +10,7 @@ import bench_goals
 import bench_page
 import bench_plan
 import bench_results
+import bench_run
 import bench_stats
 import bench_tables
 import profile_page
@@ -18,31 +19,6 @@ import workloads
 from judge.world import ROOT, expect, run, tail, test
 
 BENCH = os.path.join(ROOT, "scripts", "bench")
-COUNTERS = (
-    "objects",
-    "bytes",
-    "raw_bytes",
-    "stored_bytes",
-    "walk_ns",
-    "compress_ns",
-    "write_ns",
-    "blocked_ns",
-    "queue_high_water_bytes",
-    "skipped_bytes",
-    "spent_ppm",
-    "chunks",
-    "compressed_chunks",
-    "collections",
-    "sync_points",
-    "sync_pause_ns",
-    "requested_collections",
-    "files",
-    "lost_bytes",
-    "dropped_bytes",
-    "folded_files",
-    "unfolded_files",
-    "fold_cpu_ns",
-)
 
 
 SETTINGS = {
@@ -71,7 +47,7 @@ def one(key, number):
     }
     configuration = bench_plan.CONFIGURATIONS[key]
     if configuration.options:
-        values["stats"] = {name: 1_000_000 for name in COUNTERS} | {
+        values["stats"] = {name: 1_000_000 for name in bench_run.KEPT_COUNTERS} | {
             "collections": 10,
             "sync_points": 3,
             "sync_pause_ns": 0,
