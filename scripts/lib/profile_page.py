@@ -31,7 +31,9 @@ class Study:
 STUDIES = {
     PATCH: Study("the patched JDK without an agent", None, MOST_OF_PATCH),
     "traced": Study("every object traced, the agent's defaults", ""),
-    "budget": Study("with `budget=3%`: a share of the TLAB stretches is read, the live heap is exact", "budget=3%", 3),
+    "budget": Study(
+        "with `budget=3%`: a share of the TLAB stretches is read, the live heap is exact", "budget=3%", 3
+    ),
     "rotated": Study("traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}"),
     "kept": Study("traced, rotating within a tight bound, keep=yes", "maxsize={narrow},keep=yes"),
 }
