@@ -171,6 +171,17 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def wait_until_idle(pid, seconds):
+    """Until the process uses nearly no CPU time for half a second; false: it did not within that many seconds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        before = cpu_seconds(pid)
+        time.sleep(0.5)
+        if cpu_seconds(pid) - before < 0.15:
+            return True
+    return False
+
+
 def state_of_process(pid):
     """A letter, as in ps: T it is stopped, Z it has ended and nobody has waited for it."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
