@@ -172,7 +172,7 @@ def cpu_seconds(pid):
 
 
 def wait_until_idle(pid, seconds):
-    """Until the process uses nearly no CPU time for half a second; false: it did not within that many seconds."""
+    """Until a process uses nearly no CPU time for half a second; false: not within that many seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         before = cpu_seconds(pid)

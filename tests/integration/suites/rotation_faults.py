@@ -146,8 +146,8 @@ def killed(t):
 def stalled(t):
     main, _, flags = PROGRAM
     program = main, (16_000_000,), flags  # many times what the queue holds
-    # A thread or a collection waits for a second, then queues what it has, up to twice the bound. A collection has
-    # a buffer of each thread: a small queue would be full of them before the writer goes on.
+    # A thread or a collection waits for a second, then queues what it has, up to twice the bound. A collection
+    # has a buffer of each thread: a small queue would be full of them before the writer goes on.
     with Running(t, t.path("trace"), *program, BOUND + ",queue=8M") as running, SizeWatch(running.trace, LIMIT):
         running.wait_for_file(3)
         with StoppedThread(running.pid, "anttracks"):
