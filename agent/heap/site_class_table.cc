@@ -130,4 +130,16 @@ size_t SiteClassTable::MemoryBytes() const {
   return bytes + current_->bytes();
 }
 
+size_t SiteClassTable::LongestSearch() const {
+  size_t longest = 0;
+  for (size_t i = 0; i <= current_->mask; i++) {
+    const HashEntry& entry = current_->entries[i];
+    const uint64_t klass = entry.klass.load(std::memory_order_relaxed);  // single writer
+    if (klass == 0 || klass == kRemoved) continue;
+    const size_t home = HashOf(entry.site.load(std::memory_order_relaxed), klass);
+    longest = std::max(longest, ((i - home) & current_->mask) + 1);
+  }
+  return longest;
+}
+
 }  // namespace anttracks::core

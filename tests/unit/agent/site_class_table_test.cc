@@ -73,6 +73,25 @@ TEST_CASE("a table that was large becomes small when its pairs have gone, and la
   }
 }
 
+// Of `sites` times `classes` pairs in the hash; addresses of classes and numbers of sites lie as in a JVM.
+size_t LongestSearchAmong(uint32_t sites, uint32_t classes) {
+  SiteClassTable table;
+  uint32_t id = 0;
+  for (uint32_t site = 1; site <= sites; site++) {
+    table.Insert(site, 8, {++id, ObjectLayout::Fixed(16)});  // the first one is in a page
+    for (uint32_t n = 1; n <= classes; n++) {
+      table.Insert(site, 0x800000 + n * 0x240, {++id, ObjectLayout::Fixed(16)});
+    }
+  }
+  return table.LongestSearch();
+}
+
+TEST_CASE("a look-up reads few entries, whether many sites make one class or one site makes many") {
+  CHECK(LongestSearchAmong(20'000, 1) <= 40);
+  CHECK(LongestSearchAmong(1, 20'000) <= 40);
+  CHECK(LongestSearchAmong(200, 100) <= 40);
+}
+
 TEST_CASE("sizes follow from the layout") {
   CHECK(ObjectLayout::Fixed(24).fixed_words() == 3);
   CHECK(ObjectLayout::Fixed(24).how() == ObjectLayout::kFixed);
