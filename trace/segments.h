@@ -32,7 +32,7 @@ struct SegmentInfo {
 };
 
 // By kind; the first one stands for all kinds that are not known.
-inline constexpr std::array<SegmentInfo, 20> kSegments = {{
+inline constexpr auto kSegments = std::to_array<SegmentInfo>({
     {SegmentKind::kUnknown, "unknown", Traces::kAll, false, false},
     {SegmentKind::kAlloc, "ALLOC", Traces::kFull, true, true},
     {SegmentKind::kMoves, "MOVES", Traces::kFull, true, false},
@@ -53,7 +53,7 @@ inline constexpr std::array<SegmentInfo, 20> kSegments = {{
     {SegmentKind::kSamples, "SAMPLES", Traces::kSampled, false, false},
     {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, false, false},
     {SegmentKind::kFound, "FOUND", Traces::kFull, true, false},
-}};
+});
 
 constexpr const SegmentInfo& InfoOf(uint8_t kind) { return kSegments[kind < kSegments.size() ? kind : 0]; }
 constexpr const SegmentInfo& InfoOf(SegmentKind kind) { return InfoOf(static_cast<uint8_t>(kind)); }
