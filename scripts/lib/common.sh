@@ -9,6 +9,9 @@ me=$(basename "$0")
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 die() { say "$*"; exit 1; }
 
+# For --help: the comment at the head of the script.
+show_help() { sed -n '3,${/^#/!q; s/^# \{0,1\}//p}' "$root/scripts/$me"; exit 0; }
+
 # Progress is redrawn in place on a terminal only.
 on_terminal() { [ -t 2 ] && [ -z "${CI:-}" ]; }
 

@@ -74,9 +74,22 @@ def versions(t):
     expect(found == ["17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"], found)
 
 
+SCRIPTS = (
+    *("quickstart", "build", "test", "fuzz", "stress", "setup-packages", "setup-jdk"),
+    *("bench", "profile", "harness", "jtreg"),
+)
+
+
+@test("The scripts say with --help how they are used, and do nothing else")
+def helpful(t):
+    for script in (*SCRIPTS, "tidy", "vm-port-check"):
+        done = run([os.path.join(ROOT, "scripts", script), "--help"])
+        expect(done.returncode == 0 and f"scripts/{script}" in done.stdout, f"{script}: {done.returncode}")
+
+
 @test("The scripts refuse unknown options and name the valid ones")
 def unknown_options(t):
-    for script in ("setup-packages", "setup-jdk", "build", "test", "bench", "harness", "jtreg"):
+    for script in SCRIPTS:
         done = run([os.path.join(ROOT, "scripts", script), "--frobnicate"])
         text = done.stdout + done.stderr
         expect(
