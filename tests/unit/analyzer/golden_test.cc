@@ -253,6 +253,15 @@ allocated: 12 objects, 304 B, 3 rows
 )out");
 }
 
+TEST_CASE("sites --csv has a line of keys, then one line per row") {
+  CheckOutput({"sites", "--csv"}, R"out(
+site,class,objects,bytes
+app.List.add(List.java:12),app.Node,9,216
+app.Main.run(Main.java:30),int[],2,72
+java.lang.Object.clone(Native Method),java.lang.Object,1,16
+)out");
+}
+
 TEST_CASE("sites --tiers --callers tells tiers and callers apart") {
   CheckOutput({"sites", "--tiers", "--callers"}, R"out(
 allocated: 12 objects, 304 B, 4 rows
