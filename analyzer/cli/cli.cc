@@ -20,14 +20,14 @@ constexpr const char* kPurpose =
 constexpr const char* kExitCodes =
     "Exit codes:\n"
     "  0  fine; a trace that ends in the middle of a chunk (killed process) is fine too\n"
-    "  1  verify found errors\n"
+    "  1  verify found errors; fold wrote nothing\n"
     "  2  wrong usage\n"
     "  3  a file cannot be read or is not a trace\n"
     "  4  damaged trace; the results cover what precedes the damage\n"
     "  attach and ctl:\n"
     "  5  no such process                     6  it is not a HotSpot JVM\n"
     "  7  it belongs to another user          8  it is in another namespace (a container), out of reach\n"
-    "  9  it forbids to attach               10  mode=full, but it is not the patched JDK\n"
+    "  9  it forbids attaching               10  mode=full, but it is not the patched JDK\n"
     " 11  it does not answer                 12  the agent refused: options, files, or traced already\n"
     " 13  no agent: none in the process (ctl), or none to load (attach)\n";
 
