@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unit tests that Meson knows and prints one line a test case, then `N passed, N failed, N skipped`.
 
-    run_unit.py BUILD_FOLDER [WORD...]
+    tests/run_unit.py BUILD_FOLDER [WORD...]     BUILD_FOLDER: such as build/meson
 
-Test programs are doctest programs: their cases are listed and counted one by one. A program that crashes or
-does not end counts as one failure more, and the case it was in is named. Of any other program, such as one
-that Meson gives arguments, the exit code X
+WORD keeps the programs whose name contains one of the words, and of the other test programs the cases whose
+name does. Test programs (NAME_test) are doctest programs: their cases are listed and counted one by one. A
+program that crashes or does not end counts as one failure more, and the case it was in is named. Of any other
+program, such as one that Meson gives arguments, the exit code counts: 0 passed, 77 skipped. A program has ten
+times its time-out in Meson, as machines are busy; then it is killed with all it started.
 """
 
 import json
@@ -99,11 +101,20 @@ def describe_failure(case):
         print(f"      exception: {(exception.text or '').strip()}")
 
 
-def run_test(test, counts):
-    name = test["name"]
+def arguments(test, words):
+    """What the program is given beside Meson's own arguments; None: no word asks for it."""
     doctest = [] if len(test["cmd"]) > 1 else ["--reporters=xml", "--no-intro=true"]
+    if not words or any(word in test["name"] or word in str(test["cmd"]) for word in words):
+        return doctest
+    if not doctest or not test["cmd"][0].endswith("_test"):
+        return None
+    return doctest + ["--test-case=" + ",".join("*" + word.replace(",", "\\,") + "*" for word in words)]
+
+
+def run_test(test, extra, counts):
+    name = test["name"]
     run = Run(
-        test["cmd"] + doctest,
+        test["cmd"] + extra,
         {**os.environ, **test.get("env", {})},
         test.get("timeout", 30) * PATIENCE,
     )
@@ -137,21 +148,28 @@ def run_test(test, counts):
     sys.stdout.flush()
 
 
+def usage():
+    print(__doc__)
+    return 0 if sys.argv[1:2] == ["--help"] else 2
+
+
 def main(folder, words):
     listed = subprocess.run(["meson", "introspect", folder, "--tests"], capture_output=True, text=True)
-    tests = json.loads(listed.stdout or "[]")
+    tests = json.loads(listed.stdout if listed.returncode == 0 else "[]")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     sanitizers.prepare()
     if not tests:
         print(f"FAIL  no unit tests found in {folder}\n{listed.stderr}")
         counts["failed"] += 1
     for test in tests:
-        if not words or any(word in test["name"] or word in str(test["cmd"]) for word in words):
-            run_test(test, counts)
+        extra = arguments(test, words)
+        if extra is not None:
+            run_test(test, extra, counts)
     print(", ".join(f"{number} {what}" for what, number in counts.items()))
     return 0 if counts["failed"] == 0 else 1
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs ends with us
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    asks = len(sys.argv) < 2 or sys.argv[1] == "--help"
+    sys.exit(usage() if asks else main(sys.argv[1], sys.argv[2:]))

@@ -94,6 +94,21 @@ def unit(t):
     expect(done.returncode == 0 and done.stdout.endswith("1 passed, 0 failed, 0 skipped\n"), done.stdout)
 
 
+@test("Unit tests: a word chooses programs, and cases of the others")
+def words(t):
+    asked = """case "$*" in *"--test-case=*fine*,*a\\,b*"*) ;; *) exit 1 ;; esac\n"""
+    programs = {
+        "fine_test": BEGIN + case("one") + case("two") + END,
+        "other_test": asked + BEGIN + case("three") + END,
+        "plain": "exit 1",
+    }
+    done = unit_run(t, programs, "fine", "a,b")
+    expect(
+        done.stdout.endswith("3 passed, 0 failed, 0 skipped\n"),
+        f"{done.returncode}\n{done.stdout}{done.stderr}",
+    )
+
+
 @test("Unit tests: a program that dies has told by then which case it was in")
 def buffered(t):
     programs = json.loads(run(["meson", "introspect", os.path.join(ROOT, "build", "meson"), "--tests"]).stdout)
