@@ -85,7 +85,7 @@ constexpr Option kOptions[] = {
                 "is read then, while the live heap stays exact",
      .section = "Budget"},
     {.name = "share",
-     .type = FractionOption{&Options::share, 1.0 / 64, 1, "0.25"},
+     .type = FractionOption{&Options::share, 1.0 / 256, 1, "0.25"},
      .valid_in = ValidIn::kFull,
      .meaning = "share of the TLAB stretches that are read, chosen at random; not with `budget`",
      .section = "Budget"},

@@ -21,7 +21,7 @@ namespace anttracks::core {
 class Budget {
  public:
   // Below it the estimates would say nothing.
-  static constexpr uint32_t kLeastShare = trace::kWholeShare / 64;
+  static constexpr uint32_t kLeastShare = trace::kWholeShare / 256;
 
   struct Costs {
     uint64_t process_ns = 0;  // of everybody

@@ -87,6 +87,7 @@ TEST_CASE(
   const std::vector<uint32_t> plans[] = {
       {trace::kWholeShare / 4},
       {trace::kWholeShare / 64},
+      {trace::kWholeShare / 256},
       {trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}};
   for (const auto& shares : plans) {
     int inside[kGroups] = {}, judged[kGroups] = {};
