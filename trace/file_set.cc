@@ -166,22 +166,22 @@ Status FindDefinitionsFile(FileSet* set) {
   return {};
 }
 
-// Those of the first data file.
-void AddOrigins(FileSet* set) {
+// The first data file's provenance file, if there is one.
+void AddProvenance(FileSet* set) {
   const size_t at = set->files[0].info.is_definitions() ? 1 : 0;
   if (at >= set->files.size() || !set->files[at].info.is_data()) return;
   const FileInfo& data = set->files[at].info;
-  TraceFile origins;
+  TraceFile provenance;
   bool exists = false;
-  const Status status = OpenOne(data.path + kOriginsSuffix, &origins, &exists);
+  const Status status = OpenOne(data.path + kProvenanceSuffix, &provenance, &exists);
   if (!exists) return;
   if (!status.ok()) {
     set->warnings.push_back(status.message() + " (file left out)");
-  } else if (!origins.info.is_origins() || origins.info.trace_id != data.trace_id ||
-             origins.info.index != data.index) {
-    set->warnings.push_back(origins.info.path + ": does not belong to " + data.path + " (file left out)");
+  } else if (!provenance.info.is_provenance() || provenance.info.trace_id != data.trace_id ||
+             provenance.info.index != data.index) {
+    set->warnings.push_back(provenance.info.path + ": does not belong to " + data.path + " (file left out)");
   } else {
-    set->files.insert(set->files.begin() + static_cast<ptrdiff_t>(at), std::move(origins));
+    set->files.insert(set->files.begin() + static_cast<ptrdiff_t>(at), std::move(provenance));
   }
 }
 
@@ -245,9 +245,9 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   }
   if (set.files.empty()) return Status::Error("no trace file given");
   for (const TraceFile& file : set.files) {
-    if (file.info.is_origins()) {
+    if (file.info.is_provenance()) {
       return Status::Error(file.info.path +
-                           ": holds origins for a data file; name that one, or the definitions file");
+                           ": holds provenance for a data file; name that one, or the definitions file");
     }
     if (set.files.size() > 1 && !file.info.is_definitions() && !file.info.is_data()) {
       return Status::Error(file.info.path + ": is a whole trace by itself; name one trace at a time");
@@ -265,7 +265,7 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   }
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
-  AddOrigins(&set);
+  AddProvenance(&set);
   // Of a running program: what defines a definition was written before what uses it, so the definitions file's
   // size is taken after those of the data files.
   FileInfo& first = set.files[0].info;

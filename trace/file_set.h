@@ -3,7 +3,7 @@
 //
 // A definitions file stands for all its data files: they are found by listing its folder. A data file that is
 // named without its definitions file finds it by its name. Files that are named are taken as they are named.
-// The first data file brings its file of origins with it, if there is one; those of the others say nothing that
+// The first data file brings its provenance file with it, if there is one; those of the others say nothing that
 // the events do not.
 //
 // Thread safety: none. Ownership: a FileSet owns its open files, so that a file which the agent deletes later
@@ -32,13 +32,13 @@ struct FileInfo {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t index = 0;
-  uint32_t flags = 0;            // kFileDefinitions, kFileData, kFileOrigins
+  uint32_t flags = 0;            // kFileDefinitions, kFileData, kFileProvenance
   uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
 
   bool is_definitions() const { return (flags & kFileDefinitions) != 0; }
-  bool is_origins() const { return !is_definitions() && (flags & kFileOrigins) != 0; }
-  bool is_data() const { return !is_definitions() && !is_origins() && (flags & kFileData) != 0; }
-  bool has_events() const { return !is_definitions() && !is_origins(); }
+  bool is_provenance() const { return !is_definitions() && (flags & kFileProvenance) != 0; }
+  bool is_data() const { return !is_definitions() && !is_provenance() && (flags & kFileData) != 0; }
+  bool has_events() const { return !is_definitions() && !is_provenance(); }
 };
 
 // A file open for reading.
@@ -64,8 +64,8 @@ struct TraceFile {
 };
 
 struct FileSet {
-  // The definitions file first if there is one, then the first data file's origins if there are any, then data
-  // files by their index. Never empty.
+  // The definitions file first if there is one, then the first data file's provenance file if there is one,
+  // then data files by their index. Never empty.
   std::vector<TraceFile> files;
   // Files beside a definitions file that have the name of a data file and were left out, and why.
   std::vector<std::string> warnings;

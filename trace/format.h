@@ -31,9 +31,10 @@ inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kT
                         kFileIndex = 40, kFlags = 44, kCrc = 60;
 }
 // flags of the file header.
-inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileOrigins = 4;
-// Behind the name of a data file: the file with the origins of its sync point's objects.
-inline constexpr char kOriginsSuffix[] = ".origins";
+inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileProvenance = 4;
+// Appended to the name of a data file, this names its provenance file: who allocated the objects in its sync
+// point, and when. Files, the segment's name (ORIGINS) and JSON say "origins"; everything else says provenance.
+inline constexpr char kProvenanceSuffix[] = ".origins";
 inline constexpr uint32_t kDefinitionsFileIndex = 0xFFFFFFFF;
 // Byte offsets within a chunk header.
 namespace chunk_header {
@@ -65,7 +66,7 @@ enum class SegmentKind : uint8_t {
   kLoss = 13,
   kEnd = 14,
   kSyncAbandoned = 15,
-  kOrigins = 16,
+  kProvenance = 16,
   kSamples = 17,
   kSampleDeaths = 18,
   kFound = 19,

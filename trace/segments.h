@@ -4,7 +4,7 @@
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //
-// Payloads: object_runs.h, gc_records.h, events.h, origins.h, samples.h, definition_records.h.
+// Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, definition_records.h.
 //
 // Thread safety: none. Ownership: readers borrow the bytes, and so do the segments that they return.
 #pragma once
@@ -49,7 +49,7 @@ inline constexpr auto kSegments = std::to_array<SegmentInfo>({
     {SegmentKind::kLoss, "LOSS", Traces::kAll, false, false},
     {SegmentKind::kEnd, "END", Traces::kAll, false, false},
     {SegmentKind::kSyncAbandoned, "SYNC_ABANDONED", Traces::kFull, true, false},
-    {SegmentKind::kOrigins, "ORIGINS", Traces::kFull, false, false},
+    {SegmentKind::kProvenance, "ORIGINS", Traces::kFull, false, false},
     {SegmentKind::kSamples, "SAMPLES", Traces::kSampled, false, false},
     {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, false, false},
     {SegmentKind::kFound, "FOUND", Traces::kFull, true, false},

@@ -11,8 +11,8 @@
 #include "analyzer/cli/text.h"
 #include "trace/file_set.h"
 #include "trace/file_writer.h"
-#include "trace/origins.h"
 #include "trace/output_file.h"
+#include "trace/provenance.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -22,15 +22,15 @@ using trace::Status;
 
 constexpr size_t kSegmentBytes = 256 << 10;
 
-class OriginsFile {
+class ProvenanceFile {
  public:
-  explicit OriginsFile(const trace::FileInfo& next) {
+  explicit ProvenanceFile(const trace::FileInfo& next) {
     trace::FileHeader header;
     header.wall_clock_ns = next.wall_clock_ns;
     header.trace_id = next.trace_id;
     header.process_id = next.process_id;
     header.file_index = next.index;
-    header.flags = trace::kFileOrigins;
+    header.flags = trace::kFileProvenance;
     bytes_.Append(trace::EncodeFileHeader(header));
   }
 
@@ -41,8 +41,8 @@ class OriginsFile {
     return {};
   }
 
-  Status Runs(const std::vector<OriginRun>& runs) {
-    trace::OriginEncoder encoder;
+  Status Runs(const std::vector<ProvenanceRun>& runs) {
+    trace::ProvenanceEncoder encoder;
     ByteBuffer segment;
     for (size_t i = 0; i < runs.size(); i++) {
       encoder.Run(runs[i]);
@@ -83,7 +83,7 @@ bool MayWrite(Session& session, const std::string& path, bool force) {
 
 std::string FoldedText(const std::string& path, const Fold& fold, size_t bytes) {
   uint64_t words = 0;
-  for (const OriginRun& run : fold.runs()) words += run.end - run.begin;
+  for (const ProvenanceRun& run : fold.runs()) words += run.end - run.begin;
   return fmt::format("{}: thread and time of {} of {} live, {} runs, {}\n", path, Bytes(InBytes(words)),
                      Bytes(fold.listed_bytes()), Count(fold.runs().size()), Bytes(bytes));
 }
@@ -113,12 +113,13 @@ int RunFold(Session& session, const FoldArguments& arguments) {
     return kExitUsage;
   }
   const std::string next_path = definitions_path + "." + std::to_string(index + 1);
-  const std::string out_path = next_path + trace::kOriginsSuffix;
+  const std::string out_path = next_path + trace::kProvenanceSuffix;
   if (!MayWrite(session, out_path, arguments.force)) return kExitUsage;
   session.files = {definitions_path, data, next_path};
   session.read_ahead = false;
   if (!session.Open()) return kExitUnreadable;
-  // The agent deletes a data file before its origins: they were not missed if it is still there.
+  // The agent deletes a data file before its provenance file: while the former exists, the latter was there to
+  // be opened.
   if (!std::filesystem::exists(data)) {
     session.err << "anttracks: " << data << ": was deleted meanwhile\n";
     return kExitUnreadable;
@@ -139,7 +140,7 @@ int RunFold(Session& session, const FoldArguments& arguments) {
         fold.done() ? "events were lost" : "it is not complete");
     return kExitErrors;
   }
-  OriginsFile file(session.reader->files()[next]);
+  ProvenanceFile file(session.reader->files()[next]);
   const std::string meta = trace::EncodeMeta(pass.meta);
   Status status =
       file.Chunk(trace::ChunkType::kMeta, {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()});

@@ -66,15 +66,15 @@ std::vector<HeapRow> ByShape(const HeapAt& heap, GroupBy by) {
   });
 }
 
-std::vector<HeapRow> ByOrigin(const HeapAt& heap, GroupBy by) {
-  const Sums sums = SumBy(heap, [](const HeapObject& object) { return object.origin; });
+std::vector<HeapRow> ByProvenance(const HeapAt& heap, GroupBy by) {
+  const Sums sums = SumBy(heap, [](const HeapObject& object) { return object.provenance; });
   return RowsOf(sums, [&](uint64_t id) -> std::string {
     const auto number = static_cast<uint32_t>(id);
-    if (number == Origins::kFiller) return "<filler>";
-    if (number == Origins::kBeforeTrace) return "<before trace>";
-    const Origin& origin = heap.origins()[number];
-    if (by == GroupBy::kThread) return ThreadLabel(heap.definitions(), origin.thread);
-    return Plural(static_cast<uint64_t>(heap.epoch() - origin.birth), "GC");
+    if (number == ProvenanceTable::kFiller) return "<filler>";
+    if (number == ProvenanceTable::kBeforeTrace) return "<before trace>";
+    const Provenance& provenance = heap.provenance_table()[number];
+    if (by == GroupBy::kThread) return ThreadLabel(heap.definitions(), provenance.thread);
+    return Plural(static_cast<uint64_t>(heap.epoch() - provenance.birth), "GC");
   });
 }
 
@@ -99,7 +99,7 @@ std::vector<HeapRow> RowsBy(const HeapAt& heap, GroupBy by) {
       return ByShape(heap, by);
     case GroupBy::kThread:
     case GroupBy::kAge:
-      return ByOrigin(heap, by);
+      return ByProvenance(heap, by);
     case GroupBy::kSpace:
       return BySpace(heap);
   }
@@ -240,8 +240,8 @@ struct Plan {
 Plan PlanFor(Session& session, const HeapArguments& arguments) {
   if (arguments.end) return {{Moment::Kind::kEnd}, {}};
   if (!arguments.gc) return {{Moment::Kind::kLastGc}, {}};
-  const bool by_origin = arguments.by == GroupBy::kThread || arguments.by == GroupBy::kAge;
-  if (arguments.objects || !by_origin) {  // otherwise older files know more
+  const bool by_provenance = arguments.by == GroupBy::kThread || arguments.by == GroupBy::kAge;
+  if (arguments.objects || !by_provenance) {  // otherwise older files know more
     if (std::optional<StartFile> start = FindStartFile(*session.reader, *arguments.gc)) {
       return {{Moment::Kind::kGcs, start->collections}, std::move(start->files)};
     }

@@ -73,7 +73,7 @@ SampleTotals TotalsOf(const Sampled& sampled) {
 
 std::string_view RoleLabel(const trace::FileInfo& file) {
   if (file.is_definitions()) return "definitions";
-  if (file.is_origins()) return "origins";
+  if (file.is_provenance()) return "origins";
   return file.is_data() ? "data" : "trace";
 }
 
@@ -296,7 +296,7 @@ std::string ContentsText(const FileOverview& file) {
 
 std::string FileLabel(const trace::FileInfo& file) {
   if (file.is_data()) return fmt::format("file {}", file.index);
-  if (file.is_origins()) return "provenance";
+  if (file.is_provenance()) return "provenance";
   return file.has_events() ? "file" : "definitions";
 }
 
@@ -313,7 +313,7 @@ void AddFiles(Lines* lines, const trace::ChunkSource& reader, const Overview& ov
 // Of a rotated trace: what the data files that are left cover.
 void AddPeriod(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                const Overview& overview) {
-  const size_t first_file = reader.files()[1].is_origins() ? 2 : 1;
+  const size_t first_file = reader.files()[1].is_provenance() ? 2 : 1;
   const trace::FileInfo& first = reader.files()[first_file];
   uint64_t begin = 0;
   uint64_t first_gc = 0, last_gc = 0, gcs = 0;

@@ -59,16 +59,16 @@ bool Heap::IsFree(uint64_t word, uint64_t end) const {
   return EndBefore(word) <= word;
 }
 
-InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin) {
+InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
   if (word < start_ || word >= end_ || words > end_ - word) return InsertResult::kOutsideHeap;
   const uint64_t end = word + words;
   if (!IsFree(word, end)) return InsertResult::kOverlap;
   Page* page = pages_.FindOrAdd(Index(word));
   const uint32_t in_page = InPage(word);
   if (in_page >= page->end()) {
-    page->Append(in_page, words, shape, origin);
+    page->Append(in_page, words, shape, provenance);
   } else {
-    page->Insert(in_page, words, shape, origin);
+    page->Insert(in_page, words, shape, provenance);
   }
   if (words > kPageWords - in_page && InPage(end) != 0) pages_.FindOrAdd(Index(end))->Cover(InPage(end));
   objects_++;
@@ -106,7 +106,7 @@ std::unique_ptr<Page> Heap::Without(const Page& page, uint32_t covered, uint32_t
   for (uint32_t i = page.NextStart(0); i < kPageWords; i = page.NextStart(i + 1), rank++) {
     if (i >= from && i < to) continue;
     const uint32_t words = shapes_->words(page.shape(rank));
-    copy->Append(i, words, page.shape(rank), page.origin(rank));
+    copy->Append(i, words, page.shape(rank), page.provenance(rank));
     if (page.IsMoved(i)) copy->MarkMoved(i, words);
   }
   return copy;
@@ -150,7 +150,7 @@ bool Heap::FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const {
         page.PreviousStart(static_cast<uint32_t>(std::min<uint64_t>(top - start, kPageWords)));
     if (in_page == kPageWords) continue;
     const uint32_t rank = page.Rank(in_page);
-    *out = {start + in_page, page.shape(rank), page.origin(rank)};
+    *out = {start + in_page, page.shape(rank), page.provenance(rank)};
     return out->word >= bottom;
   }
   return false;

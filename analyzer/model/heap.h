@@ -21,7 +21,7 @@ namespace anttracks::analyzer {
 struct HeapObject {
   uint64_t word = 0;
   uint32_t shape = 0;
-  uint32_t origin = 0;
+  uint32_t provenance = 0;
 };
 
 struct HeapTotals {
@@ -46,7 +46,7 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   // The shape must have at least kMinObjectWords words.
-  InsertResult Insert(uint64_t word, uint32_t shape, uint32_t origin) {
+  InsertResult Insert(uint64_t word, uint32_t shape, uint32_t provenance) {
     const uint32_t words = shapes_->words(shape);
     Page* page = FindPage(word);
     if (page != nullptr) {
@@ -54,13 +54,13 @@ class Heap {
       if (in_page >= page->end() && words <= kPageWords - in_page && words <= end_ - word) {
         if (page->full()) [[unlikely]]
           Open(Index(word), page);
-        page->Append(in_page, words, shape, origin);
+        page->Append(in_page, words, shape, provenance);
         objects_++;
         words_ += words;
         return InsertResult::kOk;
       }
     }
-    return InsertSlow(word, words, shape, origin);
+    return InsertSlow(word, words, shape, provenance);
   }
 
   // Finds the object that starts at the word and marks it as taken away from there; out has its values unless
@@ -70,7 +70,7 @@ class Heap {
     const uint32_t in_page = InPage(word);
     if (page == nullptr || !page->IsStart(in_page)) return MoveResult::kNoObject;
     const uint32_t rank = page->Rank(in_page);
-    *out = {word, page->shape(rank), page->origin(rank)};
+    *out = {word, page->shape(rank), page->provenance(rank)};
     return page->MarkMoved(in_page, shapes_->words(out->shape)) ? MoveResult::kOk : MoveResult::kMovedTwice;
   }
 
@@ -80,7 +80,7 @@ class Heap {
     const uint32_t in_page = InPage(word);
     if (page == nullptr || !page->IsStart(in_page)) return false;
     const uint32_t rank = page->Rank(in_page);
-    *out = {word, page->shape(rank), page->origin(rank)};
+    *out = {word, page->shape(rank), page->provenance(rank)};
     return true;
   }
 
@@ -115,7 +115,7 @@ class Heap {
     if (word < start_ || word >= end_) return nullptr;
     return pages_.Find(Index(word));
   }
-  InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t origin);
+  InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t provenance);
   void Open(uint64_t index, Page* page);
   uint64_t EndBefore(uint64_t word) const;
   bool IsFree(uint64_t word, uint64_t end) const;
@@ -145,7 +145,7 @@ void Heap::ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const {
     uint32_t in_page = page.NextStart(i == first ? InPage(bottom) : 0);
     uint32_t rank = in_page == kPageWords ? 0 : page.Rank(in_page);
     for (; in_page < kPageWords && start + in_page < top; rank++) {
-      visit(HeapObject{start + in_page, page.shape(rank), page.origin(rank)}, page.IsMoved(in_page));
+      visit(HeapObject{start + in_page, page.shape(rank), page.provenance(rank)}, page.IsMoved(in_page));
       in_page = page.NextStart(in_page + 1);
     }
   }

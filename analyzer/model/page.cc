@@ -34,16 +34,16 @@ uint32_t Page::PreviousStart(uint32_t word) const {
   return static_cast<uint32_t>(i * 64 + 63 - std::countl_zero(bits));
 }
 
-void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin) {
+void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance) {
   if (count_ == capacity_) Resize(capacity_ + kGrowth);
-  if (count_ == 0) first_origin_ = origin;
-  if (palette_ == nullptr && origin != first_origin_) MakePalette();
+  if (count_ == 0) first_provenance_ = provenance;
+  if (palette_ == nullptr && provenance != first_provenance_) MakePalette();
   const uint32_t behind = count_ - rank;
   if (behind != 0) std::memmove(shapes_ + rank + 1, shapes_ + rank, behind * sizeof(uint32_t));
   shapes_[rank] = shape;
   if (palette_ != nullptr) {
-    uint8_t* indexes = OriginIndexes();
-    const uint8_t index = PaletteIndex(origin);
+    uint8_t* indexes = ProvenanceIndexes();
+    const uint8_t index = PaletteIndex(provenance);
     if (behind != 0) std::memmove(indexes + rank + 1, indexes + rank, behind);
     indexes[rank] = index;
   }
@@ -55,7 +55,7 @@ void Page::Resize(uint32_t capacity) {
   const size_t entry = palette_ == nullptr ? kEntry : kEntryWithIndex;
   auto* const memory = static_cast<uint32_t*>(PageMemory::Take(capacity * entry));
   if (count_ != 0) std::memcpy(memory, shapes_, count_ * kEntry);
-  if (palette_ != nullptr) std::memcpy(memory + capacity, OriginIndexes(), count_);
+  if (palette_ != nullptr) std::memcpy(memory + capacity, ProvenanceIndexes(), count_);
   PageMemory::Give(shapes_, capacity_ * entry);
   shapes_ = memory;
   capacity_ = static_cast<uint16_t>(capacity);
@@ -78,16 +78,16 @@ void Page::MakePalette() {
   std::memcpy(shapes, shapes_, count_ * kEntry);
   PageMemory::Give(shapes_, capacity_ * kEntry);
   shapes_ = shapes;
-  std::memset(OriginIndexes(), 0, capacity_);
+  std::memset(ProvenanceIndexes(), 0, capacity_);
   palette_ = palette;
   palette_capacity_ = kPaletteGrowth;
-  palette_[0] = first_origin_;
+  palette_[0] = first_provenance_;
   palette_size_ = 1;
 }
 
-uint8_t Page::PaletteIndex(uint32_t origin) {
+uint8_t Page::PaletteIndex(uint32_t provenance) {
   for (uint32_t i = palette_size_; i-- > 0;) {
-    if (palette_[i] == origin) return static_cast<uint8_t>(i);
+    if (palette_[i] == provenance) return static_cast<uint8_t>(i);
   }
   if (palette_size_ == palette_capacity_) {
     const size_t bytes = palette_capacity_ * sizeof(uint32_t);
@@ -97,7 +97,7 @@ uint8_t Page::PaletteIndex(uint32_t origin) {
     palette_ = larger;
     palette_capacity_ = static_cast<uint16_t>(palette_capacity_ + kPaletteGrowth);
   }
-  palette_[palette_size_] = origin;
+  palette_[palette_size_] = provenance;
   return static_cast<uint8_t>(palette_size_++);
 }
 

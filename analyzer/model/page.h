@@ -2,8 +2,9 @@
 // 4 KiB of the traced heap: which words objects start at, and what each object is.
 //
 // A bitmap holds the starts; the objects' shapes lie in address order in an array, found by rank. The
-// origins of a page are few: while there is one, an object costs 4 bytes, otherwise 5 and a palette.
-// Every object has at least two words, so that a page holds at most 256 objects and as many origins.
+// objects of a page have few different provenances: while all have the same one, an object costs 4 bytes;
+// otherwise it costs 5, and the page has a palette. Every object has at least two words, so that a page holds
+// at most 256 objects.
 //
 // Thread safety: none. Ownership: owns its arrays, which are of PageMemory, as it is itself. Units: words of 8
 // bytes, counted from the page's start. Invariant: objects neither overlap each other nor the first covered()
@@ -62,8 +63,8 @@ class Page {
   uint32_t PreviousStart(uint32_t word) const;
 
   uint32_t shape(uint32_t rank) const { return shapes_[rank]; }
-  uint32_t origin(uint32_t rank) const {
-    return palette_ == nullptr ? first_origin_ : palette_[OriginIndexes()[rank]];
+  uint32_t provenance(uint32_t rank) const {
+    return palette_ == nullptr ? first_provenance_ : palette_[ProvenanceIndexes()[rank]];
   }
 
   // All the room that it has is taken; it gets more by itself, but bit by bit.
@@ -73,20 +74,21 @@ class Page {
   void Close();
 
   // Adds an object at a word at or behind end().
-  void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
+  void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
-    if (count_ < capacity_ && palette_ == nullptr && origin == first_origin_ && count_ != 0) [[likely]] {
+    if (count_ < capacity_ && palette_ == nullptr && provenance == first_provenance_ && count_ != 0)
+        [[likely]] {
       shapes_[count_++] = shape;
       starts_[word / 64] |= uint64_t{1} << (word % 64);
     } else {
-      AddAt(word, count_, shape, origin);
+      AddAt(word, count_, shape, provenance);
     }
     end_ = static_cast<uint16_t>(words < kPageWords - word ? word + words : kPageWords);
   }
   // Adds an object before others. The caller has checked that there is room.
-  void Insert(uint32_t word, uint32_t words, uint32_t shape, uint32_t origin) {
+  void Insert(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
-    AddAt(word, Rank(word), shape, origin);
+    AddAt(word, Rank(word), shape, provenance);
   }
   void Cover(uint32_t words) {
     covered_ = static_cast<uint16_t>(words);
@@ -109,21 +111,21 @@ class Page {
     uint32_t count = 0;
   };
 
-  const uint8_t* OriginIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
-  uint8_t* OriginIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
+  const uint8_t* ProvenanceIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
+  uint8_t* ProvenanceIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
   static constexpr uint32_t kMaxObjects = kPageWords / kMinObjectWords;
 
-  void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t origin);
+  void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance);
   void Resize(uint32_t capacity);
   void MakePalette();
-  uint8_t PaletteIndex(uint32_t origin);
+  uint8_t PaletteIndex(uint32_t provenance);
 
   Bits starts_{};
   Moved* moved_ = nullptr;
   uint32_t* shapes_ = nullptr;   // capacity_ shapes, then as many palette indexes if there is a palette
-  uint32_t* palette_ = nullptr;  // nullptr: all objects have first_origin_
+  uint32_t* palette_ = nullptr;  // nullptr: all objects have first_provenance_
   uint64_t words_ = 0;
-  uint32_t first_origin_ = 0;
+  uint32_t first_provenance_ = 0;
   uint16_t count_ = 0;
   uint16_t capacity_ = 0;
   uint16_t covered_ = 0;

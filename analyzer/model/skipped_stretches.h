@@ -16,7 +16,7 @@ class SkippedStretches {
  public:
   struct Stretch {
     uint64_t begin = 0, end = 0;
-    uint32_t origin = 0;
+    uint32_t provenance = 0;
   };
 
   void Add(const Stretch& stretch) { stretches_.push_back(stretch); }

@@ -26,7 +26,7 @@
 #include "trace/format.h"
 #include "trace/gc_records.h"
 #include "trace/object_runs.h"
-#include "trace/origins.h"
+#include "trace/provenance.h"
 #include "trace/samples.h"
 #include "trace/segments.h"
 #include "trace/wire.h"
@@ -60,8 +60,8 @@ struct SinkBase {
   virtual void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   virtual void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
   virtual void SyncAbandoned(const std::string& /*reason*/) {}
-  // From a file of origins, ahead of all events. False if it contradicts the one before.
-  virtual bool Kept(const trace::OriginRun&) { return true; }
+  // A run of a provenance file, before all events. False: it overlaps or precedes the run before.
+  virtual bool SavedProvenance(const trace::ProvenanceRun&) { return true; }
   virtual void ClassUnload(uint64_t /*id*/) {}
   // Of a trace of samples only. collections: that had begun when the death was told.
   virtual void Sample(const SampleEvent&) {}
@@ -143,7 +143,7 @@ class Decoder {
   void SyncEnd(const trace::Segment& segment);
   void SyncAbandoned(const trace::Segment& segment);
   void CheckFirstEvent(const trace::Segment& segment);
-  void Origins(const trace::Segment& segment);
+  void ProvenanceRuns(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
   void SampleDeaths(const trace::Segment& segment);

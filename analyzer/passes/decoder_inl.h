@@ -54,8 +54,8 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
       return Loss(segment);
     case SegmentKind::kEnd:
       return End(segment);
-    case SegmentKind::kOrigins:
-      return Origins(segment);
+    case SegmentKind::kProvenance:
+      return ProvenanceRuns(segment);
     case SegmentKind::kSamples:
       return Samples(segment);
     case SegmentKind::kSampleDeaths:
@@ -361,11 +361,11 @@ void Decoder<Sink>::SyncAbandoned(const trace::Segment& segment) {
 }
 
 template <class Sink>
-void Decoder<Sink>::Origins(const trace::Segment& segment) {
+void Decoder<Sink>::ProvenanceRuns(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
-  Records(in, trace::OriginReader(), "origin", [this](const trace::OriginReader& origin) {
-    if (origin.run.age > trace::kMaxAge) return Malformed("origin of an impossible age");
-    if (!sink_->Sink::Kept(origin.run)) Malformed("origins are not in the order of addresses");
+  Records(in, trace::ProvenanceReader(), "provenance", [this](const trace::ProvenanceReader& provenance) {
+    if (provenance.run.age > trace::kMaxAge) return Malformed("provenance of an impossible age");
+    if (!sink_->Sink::SavedProvenance(provenance.run)) Malformed("provenance is not in the order of addresses");
     return true;
   });
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a data file knows and its successor's sync point does not: who allocated the objects that are live
-// there, and when. A pass over the two files; the runs that it finds make the successor's file of origins, and
+// there, and when. A pass over the two files; the runs that it finds make the successor's provenance file, and
 // the older file can be deleted without a loss for any live object.
 //
-// Most live objects are old, and no collection of the file moves them: the origins that are known for the file
-// say who allocated them, and what of the sync points lists them need not be decoded. With Effort::kLittle that
-// is taken for granted; a collection that may move old objects, and whatever else does not fit, means that it
-// takes Effort::kAll, another pass.
+// Most live objects are old, and no collection of the file moves them: the file's own provenance file
+// says who allocated them, and the parts of the sync points that list them need not be decoded. With
+// Effort::kLittle that is taken for granted; a collection that may move old objects, and whatever else does not
+// fit, means that it takes Effort::kAll, another pass.
 //
 // Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once
@@ -29,9 +29,9 @@ class Fold : public Rebuild {
         effort_(effort) {}
 
   void FileBegin(uint32_t file) override { in_next_ = file >= next_; }
-  bool Kept(const OriginRun& run) override {
-    if (effort_ == Effort::kLittle) kept_.push_back(run);
-    return Rebuild::Kept(run);
+  bool SavedProvenance(const ProvenanceRun& run) override {
+    if (effort_ == Effort::kLittle) saved_.push_back(run);
+    return Rebuild::SavedProvenance(run);
   }
   void GcBegin(const GcEvent& event) override {
     Rebuild::GcBegin(event);
@@ -55,39 +55,39 @@ class Fold : public Rebuild {
   // The successor's first sync point that is complete was reached, and the heap was known there.
   bool known() const { return done_ && known_; }
   // Of that sync point, by address.
-  const std::vector<OriginRun>& runs() const { return runs_; }
+  const std::vector<ProvenanceRun>& runs() const { return runs_; }
   // What that sync point says of itself.
   uint64_t listed_bytes() const { return listed_bytes_; }
 
  private:
   // Nothing but a full or a mixed collection moves or frees what lies there.
-  static bool Stays(const Space& space) { return !trace::YoungMayTake(space.kind); }
+  static bool IsOld(const Space& space) { return !trace::YoungMayTake(space.kind); }
   // Dead objects of the space are listed as well.
   static bool ListsAll(const Space& space) { return space.collected != trace::Collected::kOptional; }
 
-  // The origin of a listed object: what a sync point leaves out is dead, and would be missed.
+  // The provenance of a listed object: what a sync point leaves out is dead, and would be missed.
   void Collect(uint64_t space, uint64_t word, uint32_t shape);
   // Of all that lies in the space, listed or not.
   void CollectSpace(const Space& space);
   void Add(const HeapObject& object);
-  // A run of kept_, or a part of one.
-  void AddKept(uint64_t begin, uint64_t end, const OriginRun& kept);
-  void Append(const OriginRun& run);
-  // Leaves in kept_ what stays of the sync point to which it belongs.
-  void KeepWhatStays();
-  // The first run of kept_ that ends behind the word; its index, or how many there are.
-  size_t FindKept(uint64_t word);
+  // A run of saved_, or a part of one.
+  void AddSaved(uint64_t begin, uint64_t end, const ProvenanceRun& saved);
+  void Append(const ProvenanceRun& run);
+  // Leaves in saved_ only what lies in old spaces of the sync point that it belongs to.
+  void KeepOldSpaces();
+  // The first run of saved_ that ends behind the word; its index, or how many there are.
+  size_t FindSaved(uint64_t word);
   // False: runs overlap, so that they are not those of one heap.
   bool Join();
 
   const uint32_t next_;
   const Effort effort_;
   bool in_next_ = false, known_ = false, done_ = false, takes_all_ = false;
-  int64_t epoch_ = 0;            // of the sync point
-  int64_t kept_epoch_ = 0;       // of the file's own, to which the ages of kept_ belong
-  std::vector<OriginRun> kept_;  // with little effort: what is known of the file's own sync point
-  size_t last_kept_ = 0;         // that FindKept found
-  std::vector<OriginRun> runs_;
+  int64_t epoch_ = 0;                 // of the sync point
+  int64_t saved_epoch_ = 0;           // of the file's own, to which the ages of saved_ belong
+  std::vector<ProvenanceRun> saved_;  // with little effort: what is known of the file's own sync point
+  size_t last_saved_ = 0;             // that FindSaved found
+  std::vector<ProvenanceRun> runs_;
   uint64_t listed_bytes_ = 0;
 };
 

@@ -73,7 +73,7 @@ class HeapAt : public Rebuild {
   template <class Visit>
   void ForEach(Visit&& visit) const {
     heap().ForEach([&](const HeapObject& object, bool) {
-      if (!after_last_gc() || !IsLater(object.origin)) visit(object);
+      if (!after_last_gc() || !IsLater(object.provenance)) visit(object);
     });
   }
   // Then; see Rebuild::unknown_words.
@@ -81,8 +81,9 @@ class HeapAt : public Rebuild {
 
  private:
   bool after_last_gc() const { return moment_.kind == Moment::Kind::kLastGc && !gcs().empty(); }
-  bool IsLater(uint32_t origin) const {
-    return origin != Origins::kBeforeTrace && origin != Origins::kFiller && origins()[origin].birth == epoch();
+  bool IsLater(uint32_t provenance) const {
+    return provenance != ProvenanceTable::kBeforeTrace && provenance != ProvenanceTable::kFiller &&
+           provenance_table()[provenance].birth == epoch();
   }
 
   const Problems* problems_;

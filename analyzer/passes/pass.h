@@ -237,12 +237,12 @@ void Pass<Sink>::DataChunk(const trace::Chunk& chunk) {
     count.bytes += segments.offset() - start;
     start = segments.offset();
     const Position position{chunk.file, chunk.offset, segment.offset};
-    const bool origins = kind == trace::SegmentKind::kOrigins;
+    const bool provenance = kind == trace::SegmentKind::kProvenance;
     if (in_definitions) {
       DefinitionsSegment(segment, position);
-    } else if (origins != reader_->files()[chunk.file].is_origins()) {
+    } else if (provenance != reader_->files()[chunk.file].is_provenance()) {
       problems_->Add(ProblemKind::kOrder, position, "{} in a {}", segment.label(),
-                     origins ? "file of events" : "provenance file");
+                     provenance ? "file of events" : "provenance file");
     } else {
       decoder_.Segment(segment, position);
     }

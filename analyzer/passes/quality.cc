@@ -48,8 +48,8 @@ void Quality::Measure(QualityRow row) {
     heap().ForEach([&](const HeapObject& object, bool) {
       const ShapeFacts& fact = facts[object.shape];
       if (fact.filler) return;
-      const bool born = object.origin != Origins::kBeforeTrace;
-      const bool thread = born && origins()[object.origin].thread != 0;
+      const bool born = object.provenance != ProvenanceTable::kBeforeTrace;
+      const bool thread = born && provenance_table()[object.provenance].thread != 0;
       row.objects++;
       row.with_class += fact.with_class;
       row.with_size += fact.with_size;

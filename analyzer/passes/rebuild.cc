@@ -89,7 +89,7 @@ uint32_t Rebuild::Move(uint64_t from, uint64_t to) {
   const uint32_t words = definitions_->shapes().words(object.shape);
   if (again) return gc_.kind == GcKind::kFull ? 0 : words;  // a run of slides could go on for ever
   Count(&gc_.moved, words);
-  if (target().Insert(to, object.shape, object.origin) != InsertResult::kOk) Refused(to, object.shape);
+  if (target().Insert(to, object.shape, object.provenance) != InsertResult::kOk) Refused(to, object.shape);
   return words;
 }
 
@@ -102,8 +102,8 @@ uint32_t Rebuild::Slide(uint64_t from, uint64_t to) {
   if (again) return 0;
   Count(&gc_.stayed, words);
   if (gc_.kind != GcKind::kFull) {
-    stay_.push_back(object);
-  } else if (next_->Insert(to, object.shape, object.origin) != InsertResult::kOk) {
+    self_forwarded_.push_back(object);
+  } else if (next_->Insert(to, object.shape, object.provenance) != InsertResult::kOk) {
     Refused(to, object.shape);
   }
   return words;
@@ -130,15 +130,15 @@ bool Rebuild::Found(uint64_t from, uint64_t to, uint32_t shape) {
   Count(&gc_.found, words);
   Count(from == to ? &gc_.stayed : &gc_.moved, words);
   if (from == to) {
-    stay_.push_back({to, shape, stretch->origin});
-  } else if (heap_->Insert(to, shape, stretch->origin) != InsertResult::kOk) {
+    self_forwarded_.push_back({to, shape, stretch->provenance});
+  } else if (heap_->Insert(to, shape, stretch->provenance) != InsertResult::kOk) {
     Refused(to, shape);
   }
   return true;
 }
 
 void Rebuild::Filler(uint64_t word, uint32_t shape) {
-  if (target().Insert(word, shape, Origins::kFiller) == InsertResult::kOk) {
+  if (target().Insert(word, shape, ProvenanceTable::kFiller) == InsertResult::kOk) {
     Count(&gc_.fillers, definitions_->shapes().words(shape));
     return;
   }
@@ -146,7 +146,7 @@ void Rebuild::Filler(uint64_t word, uint32_t shape) {
   // other begins, with the same object.
   HeapObject there;
   const bool again = gc_.kind == GcKind::kFull && target().Find(word, &there) && there.shape == shape &&
-                     there.origin == Origins::kFiller;
+                     there.provenance == ProvenanceTable::kFiller;
   if (!again) Refused(word, shape, ProblemKind::kFillerOverlap);
 }
 
@@ -172,7 +172,7 @@ void Rebuild::GcBegin(const GcEvent& event) {
   }
   before_ = heap_->totals();
   counts_ = exact();  // a sync point that ends within the collection adds objects
-  stay_.clear();
+  self_forwarded_.clear();
   next_->Clear();
   if (options_.check_spaces) {
     CheckSpaces(fmt::format("before collection {}", gc_.id));
@@ -214,12 +214,12 @@ void Rebuild::DropYoung() {
     gc_.died.Add(heap_->Drop(space.bottom, space.end));
     if (check_) check_->Freed(space.bottom, space.end);
   }
-  for (const HeapObject& object : stay_) {
-    if (heap_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
+  for (const HeapObject& object : self_forwarded_) {
+    if (heap_->Insert(object.word, object.shape, object.provenance) != InsertResult::kOk) {
       Refused(object.word, object.shape);
     }
   }
-  stay_ = {};
+  self_forwarded_ = {};
 }
 
 bool Rebuild::Walk(uint64_t objects) {
@@ -234,7 +234,7 @@ void Rebuild::SwapFull() {
   if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool taken) {
     if (taken) return;
-    if (next_->Insert(object.word, object.shape, object.origin) != InsertResult::kOk) {
+    if (next_->Insert(object.word, object.shape, object.provenance) != InsertResult::kOk) {
       Refused(object.word, object.shape);
     }
   });
@@ -318,10 +318,10 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   }
   heap_->Clear();
   next_->Clear();
-  stay_.clear();
+  self_forwarded_.clear();
   skipped_.Clear();
   collected_.clear();
-  kept_.Begin(epoch(), &origins_);
+  saved_provenance_.Begin(epoch(), &provenance_table_);
   state_ = HeapState::kFilling;
 }
 
@@ -345,10 +345,10 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
     return;
   }
   const bool filler = definitions_->site_class_of_shape(shape).site == kSiteFiller;
-  const uint32_t origin = filler          ? Origins::kFiller
-                          : kept_.empty() ? Origins::kBeforeTrace
-                                          : kept_.Find(word, words);
-  if (heap_->Insert(word, shape, origin) != InsertResult::kOk) Refused(word, shape);
+  const uint32_t provenance = filler                      ? ProvenanceTable::kFiller
+                              : saved_provenance_.empty() ? ProvenanceTable::kBeforeTrace
+                                                          : saved_provenance_.Find(word, words);
+  if (heap_->Insert(word, shape, provenance) != InsertResult::kOk) Refused(word, shape);
 }
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
@@ -366,12 +366,12 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     check_.reset();
     syncs_.checked++;
   } else {
-    if (options_.whole_syncs && kept_.Missing() != 0) {
+    if (options_.whole_syncs && saved_provenance_.Missing() != 0) {
       Report(ProblemKind::kSyncMismatch,
              "provenance is given for {} bytes in which the sync point has no such objects",
-             InBytes(kept_.Missing()));
+             InBytes(saved_provenance_.Missing()));
     }
-    kept_.Clear();
+    saved_provenance_.Clear();
     state_ = HeapState::kExact;
     syncs_.taken++;
   }
@@ -387,7 +387,7 @@ void Rebuild::SyncAbandoned(const std::string&) {
 
 void Rebuild::Lose() {
   check_.reset();
-  kept_.Clear();
+  saved_provenance_.Clear();
   state_ = HeapState::kLost;
 }
 
@@ -399,7 +399,7 @@ void Rebuild::Loss(const LossEvent& event) {
 
 uint64_t Rebuild::MemoryBytes() const {
   return heap_->MemoryBytes() + next_->MemoryBytes() + definitions_->shapes().MemoryBytes() +
-         origins_.MemoryBytes();
+         provenance_table_.MemoryBytes();
 }
 
 }  // namespace anttracks::analyzer

@@ -33,9 +33,9 @@
 #include "analyzer/model/definitions.h"
 #include "analyzer/model/events.h"
 #include "analyzer/model/heap.h"
-#include "analyzer/model/origin_runs.h"
-#include "analyzer/model/origins.h"
 #include "analyzer/model/problems.h"
+#include "analyzer/model/provenance.h"
+#include "analyzer/model/provenance_runs.h"
 #include "analyzer/model/skipped_stretches.h"
 #include "analyzer/passes/decoder.h"
 #include "analyzer/passes/sync_check.h"
@@ -77,7 +77,7 @@ class Rebuild : public SinkBase {
   struct Options {
     bool check_syncs = true;    // compare sync points with a heap that is known
     bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals
-                                // nor origins are compared
+                                // nor provenance is compared
     bool check_spaces = false;  // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
@@ -87,12 +87,14 @@ class Rebuild : public SinkBase {
 
   void Configure(uint64_t start_word, uint64_t end_word) override;
 
-  void AllocBegin(uint64_t thread, uint64_t, uint32_t) override { origin_ = origins_.Intern(thread, epoch()); }
+  void AllocBegin(uint64_t thread, uint64_t, uint32_t) override {
+    provenance_ = provenance_table_.Intern(thread, epoch());
+  }
   void Object(uint64_t word, uint32_t shape, trace::How) override {
     records_++;
-    if (heap_->Insert(word, shape, origin_) != InsertResult::kOk) Refused(word, shape);
+    if (heap_->Insert(word, shape, provenance_) != InsertResult::kOk) Refused(word, shape);
   }
-  void Skipped(uint64_t word, uint64_t words) override { skipped_.Add({word, word + words, origin_}); }
+  void Skipped(uint64_t word, uint64_t words) override { skipped_.Add({word, word + words, provenance_}); }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
   uint32_t Move(uint64_t from, uint64_t to) override;
   uint32_t Slide(uint64_t from, uint64_t to) override;
@@ -103,8 +105,8 @@ class Rebuild : public SinkBase {
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override;
   void SyncEnd(uint64_t objects, uint64_t bytes) override;
   void SyncAbandoned(const std::string& reason) override;
-  // For the first sync point that is complete.
-  bool Kept(const OriginRun& run) override { return kept_.Add(run); }
+  // Used by the first sync point that is complete.
+  bool SavedProvenance(const ProvenanceRun& run) override { return saved_provenance_.Add(run); }
   void ClassUnload(uint64_t) override { unloaded_in_gc_ = true; }
   void Loss(const LossEvent& event) override;
   void Gap() override { Lose(); }
@@ -117,7 +119,7 @@ class Rebuild : public SinkBase {
 
   const Heap& heap() const { return *heap_; }
   const Definitions& definitions() const { return *definitions_; }
-  const Origins& origins() const { return origins_; }
+  const ProvenanceTable& provenance_table() const { return provenance_table_; }
   const std::vector<GcRecord>& gcs() const { return gcs_; }
   std::vector<uint64_t> GcIds() const {
     std::vector<uint64_t> ids;
@@ -173,15 +175,15 @@ class Rebuild : public SinkBase {
   Options options_;
   std::unique_ptr<Heap> heap_;
   std::unique_ptr<Heap> next_;  // of a full collection
-  Origins origins_;
-  OriginRuns kept_;  // until they are used
-  uint32_t origin_ = 0;
+  ProvenanceTable provenance_table_;
+  ProvenanceRuns saved_provenance_;  // until they are used
+  uint32_t provenance_ = 0;
   Position position_;
   std::vector<Space> spaces_;
   std::vector<Space> collected_;  // of the collection that is under way, by address
   size_t last_collected_ = 0;
-  std::vector<HeapObject> stay_;  // in a young collection
-  SkippedStretches skipped_;      // since the last collection that moved objects
+  std::vector<HeapObject> self_forwarded_;  // in a young collection
+  SkippedStretches skipped_;                // since the last collection that moved objects
   GcRecord gc_;
   HeapTotals before_;    // the collection that is under way
   bool counts_ = false;  // the heap was known before it, and all its events could be believed

@@ -132,16 +132,16 @@ int main(int argc, char** argv) {
     Write(corpus / "rotated" / ("rotated_" + std::to_string(command)), Byte(command) + Byte(0) + rotated);
   }
   Write(corpus / "rotated" / "abandoned", Byte(0) + Byte(0) + abandoned);
-  std::string origins;
-  Mark(&origins, kSegmentMark);
+  std::string provenance;
+  Mark(&provenance, kSegmentMark);
   t::ByteBuffer runs;
   for (const uint64_t v : {t::kTo, uint64_t{3}, uint64_t{1}, uint64_t{1}}) runs.Uv(v);
-  origins += Byte(static_cast<int>(anttracks::trace::SegmentKind::kOrigins)) + Byte(0);
-  Append(&origins, runs.span());
-  std::string with_origins = Input(t::DefinitionsFile().file());
-  Mark(&with_origins, kFileMark);
-  with_origins += origins;
-  Mark(&with_origins, kFileMark);
-  with_origins += Input(t::DataFile1().file());
-  Write(corpus / "rotated" / "with_origins", Byte(3) + Byte(0x80) + with_origins);
+  provenance += Byte(static_cast<int>(anttracks::trace::SegmentKind::kProvenance)) + Byte(0);
+  Append(&provenance, runs.span());
+  std::string with_provenance = Input(t::DefinitionsFile().file());
+  Mark(&with_provenance, kFileMark);
+  with_provenance += provenance;
+  Mark(&with_provenance, kFileMark);
+  with_provenance += Input(t::DataFile1().file());
+  Write(corpus / "rotated" / "with_provenance", Byte(3) + Byte(0x80) + with_provenance);
 }

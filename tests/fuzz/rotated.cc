@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rotated trace: definitions file, data files, the first one's origins. First byte: the command and what is
-// named to it; second one: META, and with its upper bit that the second part is a file of origins
+// A rotated trace: definitions file, data files, the first one's provenance. First byte: the command and what
+// is named to it; second one: META, and with its upper bit that the second part is a provenance file
 // (trace_input.h). Parts between file marks are files.
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ const Folder& TheFolder() {
   return folder;
 }
 
-void WriteFiles(const Folder& folder, std::string_view meta, bool origins, std::span<const uint8_t> bytes) {
+void WriteFiles(const Folder& folder, std::string_view meta, bool provenance, std::span<const uint8_t> bytes) {
   uint64_t sequence = 0;
   uint32_t index = 0;
   size_t number = 0;
@@ -56,8 +56,8 @@ void WriteFiles(const Folder& folder, std::string_view meta, bool origins, std::
     uint64_t own = 0;
     if (number == 0) {
       folder.Write("t", TraceBytes(meta, part, trace::kDefinitionsFileIndex, trace::kFileDefinitions, &own));
-    } else if (number == 1 && origins) {
-      folder.Write("t.1.origins", TraceBytes(meta, part, 1, trace::kFileOrigins, &own));
+    } else if (number == 1 && provenance) {
+      folder.Write("t.1.origins", TraceBytes(meta, part, 1, trace::kFileProvenance, &own));
       index = 1;
     } else {
       folder.Write("t." + std::to_string(index), TraceBytes(meta, part, index, trace::kFileData, &sequence));

@@ -21,13 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The prefix, a number, and perhaps what stands behind that in the name of a file of origins.
+// The prefix, a number, and perhaps what stands behind that in the name of a provenance file.
 bool IsOfTrace(const std::string& name, const std::string& prefix) {
   if (name.compare(0, prefix.size(), prefix) != 0) return false;
   const size_t end = name.find_first_not_of("0123456789", prefix.size());
   if (end == prefix.size() || name.size() == prefix.size()) return false;
   if (end == std::string::npos) return true;
-  const std::string_view rest = std::string_view(name).substr(end), suffix = trace::kOriginsSuffix;
+  const std::string_view rest = std::string_view(name).substr(end), suffix = trace::kProvenanceSuffix;
   if (rest.substr(0, suffix.size()) != suffix) return false;
   // Behind it: of one that is being written. The last one is of older versions.
   const std::string_view unfinished = rest.substr(suffix.size());
@@ -109,8 +109,8 @@ Status RotationFiles::DeleteData(uint32_t index) {
                        std::generic_category().message(errno) + "; the folder of file= must allow it");
 }
 
-void RotationFiles::DeleteOrigins(uint32_t index) {
-  const std::string path = origins_path(index);
+void RotationFiles::DeleteProvenance(uint32_t index) {
+  const std::string path = provenance_path(index);
   unlink(path.c_str());
   trace::RemoveUnfinished(path);
 }

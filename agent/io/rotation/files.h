@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a rotated trace in their folder: a definitions file PATH, data files PATH.0, PATH.1, … and
-// beside those files of origins (docs/trace-format.md, "Files"; ICPE'16, section 3.2). Makes, closes and
+// beside those provenance files (docs/trace-format.md, "Files"; ICPE'16, section 3.2). Makes, closes and
 // deletes them as it is told.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and touches descriptors only.
@@ -31,13 +31,13 @@ class RotationFiles {
   trace::Status CreateData(uint32_t index);
   trace::Status DeleteData(uint32_t index);
   // Whole or unfinished, if there are any.
-  void DeleteOrigins(uint32_t index);
+  void DeleteProvenance(uint32_t index);
 
   // After CreateDefinitions and CreateData.
   TraceFile& definitions() { return *definitions_; }
   TraceFile& current() { return *current_; }
   std::string data_path(uint32_t index) const { return path_ + "." + std::to_string(index); }
-  std::string origins_path(uint32_t index) const { return data_path(index) + trace::kOriginsSuffix; }
+  std::string provenance_path(uint32_t index) const { return data_path(index) + trace::kProvenanceSuffix; }
 
   // As for a TraceFile, the two that are open.
   trace::Status Check();

@@ -28,7 +28,7 @@ class FoldProcess {
  public:
   struct Outcome {
     bool ended = false;   // false: it still runs
-    bool good = false;    // the file of origins is there
+    bool good = false;    // the provenance file is there
     bool unseen = false;  // whether it is, is not known
     uint64_t cpu_ns = 0;
     std::string message;  // what it said on stderr, if not good
@@ -41,7 +41,7 @@ class FoldProcess {
 
   // What the next ones may take; 0, as at first: whatever they need.
   void set_memory_bytes(uint64_t bytes) { memory_bytes_ = bytes; }
-  // The file of origins takes at most max_bytes. Not while one runs.
+  // The provenance file takes at most max_bytes. Not while one runs.
   trace::Status Start(const std::string& data_file, uint64_t max_bytes);
   // Never waits.
   Outcome Poll();

@@ -31,7 +31,7 @@ void RotationPolicy::WroteDefinitions(uint64_t bytes) {
 }
 
 bool RotationPolicy::OldestDeleted() {
-  total_ -= oldest().bytes + oldest().origins_bytes;
+  total_ -= oldest().bytes + oldest().provenance_bytes;
   files_.pop_front();
   return limits_.keeps() && !std::exchange(files_.front().fold_tried, true);
 }
@@ -92,17 +92,18 @@ std::string RotationPolicy::TooSmall(double sync_bytes) const {
          "M. Events are lost, the trace goes on";
 }
 
-// Oldest first, since each needs the origins of the one before; well ahead of when it must be done, but not for
-// a program that ends before it needs half of the files or of the bytes (files may have more than their share).
+// Oldest first, since each needs the provenance file of the one before; well ahead of when it must be done, but
+// not for a program that ends before it needs half of the files or of the bytes (files may have more than their
+// share).
 std::optional<uint32_t> RotationPolicy::BeginFold() {
-  if (!limits_.keeps() || folds_into_ || !HasRoom(most_origins())) return {};
+  if (!limits_.keeps() || folds_into_ || !HasRoom(max_provenance_bytes())) return {};
   if (2 * files_.size() < limits_.files() && 2 * total_ < limits_.max_bytes) return {};
   const size_t complete = files_.size() - (complete_ ? 0 : 1);
   size_t next = 1;
   while (next < complete && files_[next].fold_tried) next++;
   if (next >= complete) return {};
   files_[next].fold_tried = true;
-  fold_bytes_ = most_origins();
+  fold_bytes_ = max_provenance_bytes();
   total_ += fold_bytes_;
   folds_into_ = files_[next].index;
   return folds_into_;
@@ -113,8 +114,8 @@ void RotationPolicy::EndFold() {
   folds_into_.reset();
 }
 
-void RotationPolicy::OriginsMade(uint32_t index, uint64_t bytes) {
-  files_.at(index - oldest().index).origins_bytes = bytes;
+void RotationPolicy::ProvenanceMade(uint32_t index, uint64_t bytes) {
+  files_.at(index - oldest().index).provenance_bytes = bytes;
   total_ += bytes;
 }
 

@@ -6,8 +6,8 @@
 // The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data
 // files of an equal share of what the definitions leave. A file that has its share waits for the next
 // collection, to end there; the deviation is how far it may grow meanwhile. Beyond that it takes the room of
-// the oldest files: new events are worth more than old ones. With keep= one more share is left for the files of
-// origins.
+// the oldest files: new events are worth more than old ones. With keep= one more share is left for the
+// provenance files.
 //
 // The current data file:
 //
@@ -64,8 +64,8 @@ class RotationPolicy {
   struct DataFile {
     uint32_t index = 0;
     uint64_t bytes = 0;
-    uint64_t origins_bytes = 0;  // of its file of origins; 0: there is none
-    bool fold_tried = false;     // of the file before into this one
+    uint64_t provenance_bytes = 0;  // of its provenance file; 0: there is none
+    bool fold_tried = false;        // of the file before into this one
   };
   struct Wish {
     bool sync_point = false, collection = false;
@@ -89,7 +89,7 @@ class RotationPolicy {
   void FileBegun();
   void Wrote(uint64_t bytes);
   void WroteDefinitions(uint64_t bytes);
-  // With its origins. True: with keep=, what it knew of live objects is lost.
+  // With its provenance. True: with keep=, what it knew of live objects is lost.
   bool OldestDeleted();
 
   // For events; definitions may take what is kept for the last words.
@@ -125,15 +125,15 @@ class RotationPolicy {
   // Says that a sync point of about so many bytes has no room in a data file.
   std::string TooSmall(double sync_bytes) const;
 
-  // The data file into which the one before shall be folded now; counts as tried, and its origins have room
+  // The data file into which the one before shall be folded now; counts as tried, and its provenance has room
   // until EndFold.
   std::optional<uint32_t> BeginFold();
   void EndFold();
   // The one that is folded into.
   std::optional<uint32_t> folds_into() const { return folds_into_; }
-  void OriginsMade(uint32_t index, uint64_t bytes);
-  // Of a file of origins.
-  uint64_t most_origins() const { return share() / 2; }
+  void ProvenanceMade(uint32_t index, uint64_t bytes);
+  // Of a provenance file.
+  uint64_t max_provenance_bytes() const { return share() / 2; }
 
  private:
   enum class Phase { kWriting, kDropping, kEnding };

@@ -76,7 +76,7 @@ Status RotatingTrace::DeleteOldest() {
   const RotationPolicy::DataFile oldest = policy_.oldest();
   const Status status = files_.DeleteData(oldest.index);
   if (!status.ok()) return status;
-  if (oldest.origins_bytes != 0) files_.DeleteOrigins(oldest.index);
+  if (oldest.provenance_bytes != 0) files_.DeleteProvenance(oldest.index);
   const bool lost = policy_.OldestDeleted();
   // A fold that has begun has the file open.
   if (policy_.folds_into() == oldest.index) {
@@ -94,7 +94,7 @@ void RotatingTrace::SyncPointComplete() {
 void RotatingTrace::StartFold() {
   const auto into = policy_.BeginFold();
   if (!into) return;
-  const Status status = fold_.Start(files_.data_path(*into - 1), policy_.most_origins());
+  const Status status = fold_.Start(files_.data_path(*into - 1), policy_.max_provenance_bytes());
   if (!status.ok()) FoldEnded({.ended = true, .good = false, .message = status.message()});
 }
 
@@ -109,16 +109,16 @@ void RotatingTrace::FoldEnded(const FoldProcess::Outcome& outcome) {
   policy_.EndFold();
   folds_.cpu_ns += outcome.cpu_ns;
   std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(files_.origins_path(into), error);
+  const uintmax_t bytes = std::filesystem::file_size(files_.provenance_path(into), error);
   // Its end may not be seen where somebody else waits for all children; the file is there whole or not at all.
   if ((outcome.good || outcome.unseen) && !error) {
-    policy_.OriginsMade(into, bytes);
+    policy_.ProvenanceMade(into, bytes);
     folds_.folded++;
     return;
   }
-  files_.DeleteOrigins(into);
+  files_.DeleteProvenance(into);
   // It may not have come as far as to open what was deleted meanwhile.
-  Unfolded(into, outcome.good                     ? files_.origins_path(into) + " is gone"
+  Unfolded(into, outcome.good                     ? files_.provenance_path(into) + " is gone"
                  : into == policy_.oldest().index ? kTooLate
                                                   : outcome.message);
 }
@@ -127,7 +127,7 @@ void RotatingTrace::StopFold() {
   const uint32_t into = *policy_.folds_into();
   fold_.Stop();
   policy_.EndFold();
-  files_.DeleteOrigins(into);
+  files_.DeleteProvenance(into);
 }
 
 void RotatingTrace::Unfolded(uint32_t index, const std::string& why) {

@@ -24,7 +24,7 @@ class RotatingTrace final : public Sink {
  public:
   // What became of the data files that were deleted, with keep=.
   struct FoldCounts {
-    uint64_t folded = 0;    // what they knew about live objects is in their successor's file of origins
+    uint64_t folded = 0;    // what they knew about live objects is in their successor's provenance file
     uint64_t unfolded = 0;  // it is lost
     uint64_t cpu_ns = 0;    // of the processes that folded
   };

@@ -103,8 +103,8 @@ def check_same_quality(whole, kept):
     )
 
 
-def lost_without_origins(test, trace, whole):
-    """That the test tests something: without the file of origins the same data files know less."""
+def lost_without_provenance(test, trace, whole):
+    """That the test tests something: without the provenance file the same data files know less."""
     bare = test.path("bare")
     os.mkdir(bare)
     for path in (trace, *data_files(trace).values()):
@@ -112,7 +112,7 @@ def lost_without_origins(test, trace, whole):
     bare_trace = os.path.join(bare, os.path.basename(trace))
     before = [row for row in rows(bare_trace, "thread") if row[0] == "<before trace>"]
     expect(
-        before and before[0] not in rows(whole, "thread"), f"nothing would be lost without origins: {before}"
+        before and before[0] not in rows(whole, "thread"), f"nothing would be lost without provenance: {before}"
     )
 
 
@@ -124,7 +124,7 @@ def check_kept(test, trace, whole):
     expect(counters["fold_cpu_ns"] > 0, "a fold costs something")
     expect(
         os.path.exists(f"{trace}.{first}.origins"),
-        f"no origins of the first file: {sorted(os.listdir(test.folder))}",
+        f"no provenance file of the first file: {sorted(os.listdir(test.folder))}",
     )
     left = [name for name in os.listdir(test.folder) if ".tmp" in name]
     expect(not left, f"left over: {left}")
@@ -134,7 +134,7 @@ def check_kept(test, trace, whole):
     verified(trace)
     check_same_heap(whole, trace)
     check_same_quality(whole, trace)
-    lost_without_origins(test, trace, whole)
+    lost_without_provenance(test, trace, whole)
 
 
 def keeps(name, main, arguments, flags, size, dev=0.1, slow=False, collector=PARALLEL):

@@ -258,8 +258,8 @@ def first_fold(running):
     raise Failure(f"nothing was folded: {running.process.returncode} {tail(running.stderr())}")
 
 
-@test("A file of origins that is deleted or damaged while the program runs costs what it kept, not the trace")
-def origins_lost(t):
+@test("A provenance file that is deleted or damaged while the program runs costs what it kept, not the trace")
+def provenance_lost(t):
     trace = t.path("trace")
     with Running(
         t,

@@ -145,7 +145,7 @@ TEST_CASE("a child of a fork closes what is numbered after a trace, and nothing 
   const std::string path =
       std::filesystem::canonical(std::filesystem::path(TemporaryPath()).parent_path()) / "forked.trace";
   const auto make = [](const std::string& name) { return io::Open(name, O_CREAT | O_WRONLY); };
-  const int data = make(path + ".17"), origins = make(path + ".17.origins"), definitions = make(path),
+  const int data = make(path + ".17"), provenance = make(path + ".17.origins"), definitions = make(path),
             other = make(path + ".old");
   REQUIRE(other >= 0);
   unlink((path + ".17").c_str());
@@ -153,12 +153,12 @@ TEST_CASE("a child of a fork closes what is numbered after a trace, and nothing 
   if (child == 0) {
     io::CloseNumbered(path + ".");
     const auto open = [](int fd) { return fcntl(fd, F_GETFD) >= 0; };
-    _exit(!open(data) && !open(origins) && open(definitions) && open(other) && open(1) ? 0 : 1);
+    _exit(!open(data) && !open(provenance) && open(definitions) && open(other) && open(1) ? 0 : 1);
   }
   int status = 1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  for (const int fd : {data, origins, definitions, other}) close(fd);
+  for (const int fd : {data, provenance, definitions, other}) close(fd);
 }
 
 }  // namespace

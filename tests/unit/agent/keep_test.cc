@@ -139,19 +139,19 @@ class Trace {
 };
 
 TEST_CASE(
-    "with keep each data file is folded into the next one, and the bound holds with files of origins of any "
+    "with keep each data file is folded into the next one, and the bound holds with provenance files of any "
     "size") {
   Trace trace(kGood);
   for (uint64_t i = 1; i <= 12; i++) {
     trace.NextFile();
     trace.PollUntil([&] { return trace->folds().folded == i; });
-    // Origins go with their data files.
+    // Provenance files go with their data files.
     const std::vector<int> data = trace.Indexes("");
-    std::vector<int> origins = trace.Indexes(".origins");
-    REQUIRE(!origins.empty());
-    CHECK(origins.back() == data.back());
-    CHECK(origins.front() == std::max(data.front(), 1));
-    CHECK(origins.size() == static_cast<size_t>(origins.back() - origins.front() + 1));
+    std::vector<int> provenance = trace.Indexes(".origins");
+    REQUIRE(!provenance.empty());
+    CHECK(provenance.back() == data.back());
+    CHECK(provenance.front() == std::max(data.front(), 1));
+    CHECK(provenance.size() == static_cast<size_t>(provenance.back() - provenance.front() + 1));
   }
   CHECK(trace.Indexes("").front() > 5);
   CHECK(trace->folds().unfolded == 0);
@@ -327,7 +327,7 @@ TEST_CASE("a trace that never began leaves no fold and no file") {
   CHECK(trace.Indexes(".origins" + kUnfinished).empty());
 }
 
-TEST_CASE("files of origins of an earlier trace are refused; with overwrite they go") {
+TEST_CASE("provenance files of an earlier trace are refused; with overwrite they go") {
   for (const std::string& name :
        {std::string(".7.origins"), std::string(".7.origins.tmp"), ".7.origins" + kUnfinished}) {
     const std::string path = TemporaryPath();

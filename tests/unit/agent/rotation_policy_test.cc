@@ -40,14 +40,14 @@ TEST_CASE("limits: files, slack and backlog follow from size and deviation") {
   CHECK(RotationLimits{.max_bytes = 1000, .deviation = 0.3}.files() == 3);
 }
 
-TEST_CASE("files share what definitions leave, one share is for origins if they are kept") {
+TEST_CASE("files share what definitions leave, one share is for provenance if it is kept") {
   RotationPolicy policy({.max_bytes = 1 << 20, .deviation = 0.25});
   CHECK(policy.share() == (1 << 18));
   policy.WroteDefinitions(1 << 18);
   CHECK(policy.share() == (3 << 16));
   RotationPolicy keeping({.max_bytes = 1 << 20, .deviation = 0.25, .fold_program = "x"});
   CHECK(keeping.share() == (1 << 20) / 5);
-  CHECK(keeping.most_origins() == keeping.share() / 2);
+  CHECK(keeping.max_provenance_bytes() == keeping.share() / 2);
   policy.WroteDefinitions(1 << 20);  // more than all
   CHECK(policy.share() == 0);
 }
@@ -294,18 +294,18 @@ TEST_CASE("a fold has room kept for what it may write, and gives back what it di
     RotationPolicy policy = Keeping();
     policy.FileBegun();
     CHECK(policy.SyncPointComplete());
-    FillBound(&policy, policy.most_origins() - (room ? 0 : 1));
+    FillBound(&policy, policy.max_provenance_bytes() - (room ? 0 : 1));
     REQUIRE(policy.BeginFold().has_value() == room);
     if (!room) continue;
     CHECK_FALSE(policy.HasRoom(1));
     policy.EndFold();
-    policy.OriginsMade(1, 100);
-    CHECK(policy.HasRoom(policy.most_origins() - 100));
-    CHECK_FALSE(policy.HasRoom(policy.most_origins() - 99));
+    policy.ProvenanceMade(1, 100);
+    CHECK(policy.HasRoom(policy.max_provenance_bytes() - 100));
+    CHECK_FALSE(policy.HasRoom(policy.max_provenance_bytes() - 99));
     CHECK_FALSE(policy.OldestDeleted());  // was folded
     policy.FileBegun();
-    CHECK(policy.oldest().origins_bytes == 100);
-    CHECK(policy.OldestDeleted());  // was not, and its origins go with it
+    CHECK(policy.oldest().provenance_bytes == 100);
+    CHECK(policy.OldestDeleted());  // was not, and its provenance goes with it
     CHECK(policy.HasRoom((5 << 18) - RotationPolicy::kReserve));
   }
 }

@@ -52,15 +52,15 @@ bool Exists(const Folder& folder, const std::string& name) {
   return std::filesystem::exists(folder.path(name));
 }
 
-TraceBuilder OriginsFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId) {
-  TraceBuilder b(index, id, trace::kFileOrigins);
+TraceBuilder ProvenanceFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId) {
+  TraceBuilder b(index, id, trace::kFileProvenance);
   b.Meta(kEden * 8, kHeapEnd * 8);
-  b.Numbers(SegmentKind::kOrigins, 0, records);
+  b.Numbers(SegmentKind::kProvenance, 0, records);
   return std::move(b.Flush());
 }
 // What DataFile0 knows of the sync point of DataFile1: a Node and an Object in a survivor space, int[10] in the
 // old one.
-const std::initializer_list<uint64_t> kOrigins0 = {kTo, 3, 1, 1, 0, 2, 2, 1, kOld + 17 - (kTo + 5), 7, 1, 1};
+const std::initializer_list<uint64_t> kProvenance0 = {kTo, 3, 1, 1, 0, 2, 2, 1, kOld + 17 - (kTo + 5), 7, 1, 1};
 
 TEST_CASE("a fold keeps thread and time of what is live when its file goes") {
   Folder folder;
@@ -97,7 +97,7 @@ TEST_CASE("a fold writes a file for its owner alone, and through no link") {
   CHECK(fs::status(out).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("a fold replaces nothing but files of origins, whatever it is told") {
+TEST_CASE("a fold replaces nothing but provenance files, whatever it is told") {
   namespace fs = std::filesystem;
   Folder folder;
   WriteRotated(&folder);
@@ -179,7 +179,7 @@ Found FoldWith(const Folder& folder, uint32_t index, analyzer::Fold::Effort effo
   analyzer::Fold fold(definitions, problems, static_cast<uint32_t>((*reader)->files().size() - 1), effort);
   analyzer::Pass<analyzer::Fold>(**reader, definitions, problems, fold).Run();
   Found found{fold.takes_all(), fold.known(), problems.total() == 0 ? "" : problems.first()->text, {}};
-  for (const analyzer::OriginRun& run : fold.runs())
+  for (const analyzer::ProvenanceRun& run : fold.runs())
     found.runs.push_back({run.begin, run.end, run.thread, run.age});
   return found;
 }
@@ -238,8 +238,8 @@ TEST_CASE("a fold takes all effort when a collection may have moved old objects"
   }
 }
 
-// The second sync point of file 1 begins anew: what the origins beside it say is of the first one.
-TEST_CASE("origins beside a file are of its first complete sync point, whatever effort a fold takes") {
+// The second sync point of file 1 begins anew: what the provenance beside it says is of the first one.
+TEST_CASE("provenance beside a file is of its first complete sync point, whatever effort a fold takes") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
@@ -251,10 +251,10 @@ TEST_CASE("origins beside a file are of its first complete sync point, whatever 
   CheckLittleEffortIsEnough(folder, 1, 0);
 }
 
-TEST_CASE("a fold takes all effort when origins and events give one place to two objects") {
+TEST_CASE("a fold takes all effort when provenance and events give one place to two objects") {
   Folder folder;
   WriteRotated(&folder);
-  folder.Write("app.trace.1.origins", OriginsFile(1, {kOld, 24, 1, 1}).file());
+  folder.Write("app.trace.1.origins", ProvenanceFile(1, {kOld, 24, 1, 1}).file());
   TraceBuilder b = DataFile(1, kChunks0);
   AddSyncPoint1(&b);
   b.Segment(SegmentKind::kAlloc, 1,
@@ -267,20 +267,20 @@ TEST_CASE("a fold takes all effort when origins and events give one place to two
   CHECK(FoldFile(folder, "app.trace.1").code == 4);
 }
 
-TEST_CASE("sync points without end cannot ask for all origins over and over") {
+TEST_CASE("sync points without end cannot ask for the provenance over and over") {
   Folder folder;
   WriteRotated(&folder);
-  TraceBuilder origins(1, kRotatedId, trace::kFileOrigins);
-  origins.Meta(kEden * 8, kHeapEnd * 8);
+  TraceBuilder provenance(1, kRotatedId, trace::kFileProvenance);
+  provenance.Meta(kEden * 8, kHeapEnd * 8);
   ByteBuffer runs;
   for (uint64_t i = 0; i < 30'000; i++) {
     for (const uint64_t number : {i == 0 ? kOld : uint64_t{0}, uint64_t{1}, i % 2, i % 3}) runs.Uv(number);
   }
-  origins.Segment(SegmentKind::kOrigins, 0, runs);
+  provenance.Segment(SegmentKind::kProvenance, 0, runs);
   TraceBuilder first = DataFile(1, kChunks0), next = DataFile(2, kChunks0 + 2);
   first.SyncBegin(2, 9500, Spaces(0, 0, 0, 30'000)).Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
   for (int i = 0; i < 100'000; i++) next.SyncBegin(2, 12000, Spaces(0, 0, 0, 30'000));
-  folder.Write("app.trace.1.origins", origins.Flush().file()).Write("app.trace.1", first.Flush().file());
+  folder.Write("app.trace.1.origins", provenance.Flush().file()).Write("app.trace.1", first.Flush().file());
   folder.Write("app.trace.2", next.Flush().file());
   const Cost cost;
   (void)FoldFile(folder, "app.trace.1");
@@ -292,7 +292,7 @@ TEST_CASE("a fold changes neither its file nor how it is read") {
   WriteRotated(&folder);
   const std::string known = Known(folder), bytes = folder.Read("app.trace.1");
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
-  CHECK(Known(folder) == known);  // file 0 is still there, the origins of file 1 are not needed
+  CHECK(Known(folder) == known);  // file 0 is still there, the provenance of file 1 is not needed
   CHECK(folder.Read("app.trace.1") == bytes);
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
 }
@@ -310,7 +310,7 @@ TEST_CASE("a fold writes runs as the format says") {
   CHECK(file.index == 1);
   CHECK(file.trace_id == kRotatedId);
   ByteBuffer expected;
-  for (const uint64_t number : kOrigins0) expected.Uv(number);
+  for (const uint64_t number : kProvenance0) expected.Uv(number);
   size_t segments = 0;
   while ((*reader)->Next() == trace::TraceReader::Item::kChunk) {
     const trace::Chunk& chunk = (*reader)->chunk();
@@ -384,18 +384,18 @@ TEST_CASE("a fold needs a data file and its successor") {
   }
 }
 
-TEST_CASE("a fold replaces a file of origins only with -f") {
+TEST_CASE("a fold replaces a provenance file only with -f") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
-  const std::string origins = folder.Read("app.trace.1.origins");
-  folder.Write("app.trace.1.origins", origins.substr(0, 64));
+  const std::string provenance = folder.Read("app.trace.1.origins");
+  folder.Write("app.trace.1.origins", provenance.substr(0, 64));
   const CommandResult refused = FoldFile(folder, "app.trace.0");
   CHECK(refused.code == 2);
   CHECK(refused.err == "anttracks: app.trace.1.origins exists already; -f replaces it\n");
-  CHECK(folder.Read("app.trace.1.origins") == origins.substr(0, 64));
+  CHECK(folder.Read("app.trace.1.origins") == provenance.substr(0, 64));
   CHECK(FoldFile(folder, "app.trace.0", {"-f"}).code == 0);
-  CHECK(folder.Read("app.trace.1.origins") == origins);
+  CHECK(folder.Read("app.trace.1.origins") == provenance);
 }
 
 TEST_CASE("a fold that would write too much writes nothing") {
@@ -454,11 +454,11 @@ TEST_CASE("a fold of a damaged file writes nothing") {
   CHECK_FALSE(Exists(folder, "app.trace.1.origins"));
 }
 
-TEST_CASE("origins that were made by hand are taken") {
+TEST_CASE("provenance that was made by hand is taken") {
   Folder folder;
   WriteRotated(&folder);
   const std::string known = Known(folder);
-  folder.Remove("app.trace.0").Write("app.trace.1.origins", OriginsFile(1, kOrigins0).file());
+  folder.Remove("app.trace.0").Write("app.trace.1.origins", ProvenanceFile(1, kProvenance0).file());
   CHECK(Known(folder) == known);
   CHECK(folder.Run("verify", {"app.trace"}).code == 0);
   const std::string info = folder.Run("info", {"app.trace"}).out;
@@ -468,12 +468,12 @@ TEST_CASE("origins that were made by hand are taken") {
   CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));
 }
 
-TEST_CASE("origins that are damaged leave the events readable") {
+TEST_CASE("provenance that is damaged leaves the events readable") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
   const std::string without = folder.Run("heap", {"app.trace"}, {"--objects"}).out;
-  const std::string good = OriginsFile(1, kOrigins0).file();
+  const std::string good = ProvenanceFile(1, kProvenance0).file();
   std::string bad = good;
   bad[bad.size() - 3] ^= 1;
   folder.Write("app.trace.1.origins", bad);
@@ -491,14 +491,14 @@ TEST_CASE("origins that are damaged leave the events readable") {
   }
 }
 
-TEST_CASE("origins of another trace or file are left out") {
+TEST_CASE("provenance of another trace or file is left out") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
   const std::string without = Known(folder);
   const std::string left_out = "warning: app.trace.1.origins: does not belong to app.trace.1 (file left out)\n";
-  for (const std::string& bytes :
-       {OriginsFile(1, kOrigins0, 77).file(), OriginsFile(2, kOrigins0).file(), DataFile1().file()}) {
+  for (const std::string& bytes : {ProvenanceFile(1, kProvenance0, 77).file(),
+                                   ProvenanceFile(2, kProvenance0).file(), DataFile1().file()}) {
     folder.Write("app.trace.1.origins", bytes);
     const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--gc", "1", "--by", "thread"});
     CHECK(heap.code == 0);
@@ -513,14 +513,14 @@ TEST_CASE("origins of another trace or file are left out") {
   CHECK(Has(foreign.err, "(file left out)"));
 }
 
-TEST_CASE("origins that do not fit the sync point are reported") {
+TEST_CASE("provenance that does not fit the sync point is reported") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
   const uint64_t free = kOld + 100;
   for (const std::initializer_list<uint64_t>& records :
        {std::initializer_list<uint64_t>{free, 3, 1, 1}, std::initializer_list<uint64_t>{kTo, 2, 1, 1}}) {
-    folder.Write("app.trace.1.origins", OriginsFile(1, records).file());
+    folder.Write("app.trace.1.origins", ProvenanceFile(1, records).file());
     const CommandResult verify = folder.Run("verify", {"app.trace"});
     CHECK(verify.code == 1);
     CHECK(Has(verify.out, "provenance is given for " + std::to_string(8 * *(records.begin() + 1)) +
@@ -529,47 +529,47 @@ TEST_CASE("origins that do not fit the sync point are reported") {
   }
 }
 
-TEST_CASE("origins that are not in order are reported") {
+TEST_CASE("provenance that is not in order is reported") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
-  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1, 1, 0, 0, 2, 1}).file());
-  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
-  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1}).file());
-  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origin is cut short or overlong"));
-  folder.Write("app.trace.1.origins", OriginsFile(1, {kTo, 3, 1, uint64_t{1} << 32}).file());
-  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origin of an impossible age"));
-  TraceBuilder twice = OriginsFile(1, kOrigins0);
-  twice.Numbers(SegmentKind::kOrigins, 0, kOrigins0).Flush();
+  folder.Write("app.trace.1.origins", ProvenanceFile(1, {kTo, 3, 1, 1, 0, 0, 2, 1}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "provenance is not in the order of addresses"));
+  folder.Write("app.trace.1.origins", ProvenanceFile(1, {kTo, 3, 1}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "provenance is cut short or overlong"));
+  folder.Write("app.trace.1.origins", ProvenanceFile(1, {kTo, 3, 1, uint64_t{1} << 32}).file());
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "provenance of an impossible age"));
+  TraceBuilder twice = ProvenanceFile(1, kProvenance0);
+  twice.Numbers(SegmentKind::kProvenance, 0, kProvenance0).Flush();
   folder.Write("app.trace.1.origins", twice.file());
-  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "origins are not in the order of addresses"));
+  CHECK(Has(folder.Run("verify", {"app.trace"}).out, "provenance is not in the order of addresses"));
 }
 
-TEST_CASE("origins in a data file and events in a file of origins are out of place") {
+TEST_CASE("provenance in a data file and events in a provenance file are out of place") {
   Folder folder;
   WriteRotated(&folder);
   folder.Remove("app.trace.0");
   TraceBuilder data = DataFile(1, kChunks0);
-  data.Numbers(SegmentKind::kOrigins, 0, kOrigins0);
+  data.Numbers(SegmentKind::kProvenance, 0, kProvenance0);
   folder.Write("app.trace.1", data.Flush().file());
   CHECK(Has(folder.Run("verify", {"app.trace.1"}).out, "ORIGINS in a file of events"));
   folder.Write("app.trace.1", DataFile1().file());
-  TraceBuilder origins = OriginsFile(1, kOrigins0);
-  origins.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
-  folder.Write("app.trace.1.origins", origins.file());
+  TraceBuilder provenance = ProvenanceFile(1, kProvenance0);
+  provenance.Segment(SegmentKind::kAlloc, 1, Objects().Head(9600).Tlab(kEden).Fixed(1)).Flush();
+  folder.Write("app.trace.1.origins", provenance.file());
   const CommandResult verify = folder.Run("verify", {"app.trace"});
   CHECK(verify.code == 1);
   CHECK(Has(verify.out, "ALLOC in a provenance file"));
 }
 
-TEST_CASE("a file of origins is not a trace by itself") {
+TEST_CASE("a provenance file is not a trace by itself") {
   Folder folder;
   WriteRotated(&folder);
   REQUIRE(FoldFile(folder, "app.trace.0").code == 0);
   const CommandResult result = folder.Run("info", {"app.trace.1.origins"});
   CHECK(result.code == 3);
   CHECK(result.err ==
-        "anttracks: app.trace.1.origins: holds origins for a data file; name that one, or the definitions "
+        "anttracks: app.trace.1.origins: holds provenance for a data file; name that one, or the definitions "
         "file\n");
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("a frozen trace of every object reads as ever") { CheckFrozen("full", 
 
 TEST_CASE("a frozen trace of a collector that leaves fillers reads as ever") { CheckFrozen("serial", "1"); }
 
-TEST_CASE("a frozen rotated trace whose first file is gone reads as ever, origins and all") {
+TEST_CASE("a frozen rotated trace whose first file is gone reads as ever, provenance and all") {
   REQUIRE_FALSE(fs::exists(fs::path(ANTTRACKS_FROZEN) / "2.0/rotated/rotated.trace.0"));
   CheckFrozen("rotated", "31");
 }

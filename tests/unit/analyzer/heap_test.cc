@@ -35,7 +35,7 @@ void CheckSame(const Heap& heap, const Reference& reference, const ObjectShapes&
     REQUIRE(expected != reference.objects.end());
     REQUIRE(object.word == expected->first);
     REQUIRE(object.shape == expected->second.shape);
-    REQUIRE(object.origin == expected->second.origin);
+    REQUIRE(object.provenance == expected->second.provenance);
     words += shapes.words(object.shape);
     ++expected;
   });
@@ -55,16 +55,16 @@ TEST_CASE("the heap agrees with a plain map") {
       const uint64_t word = kStart - 2 + random() % (kEnd - kStart + 4);
       const uint32_t shape = random() % 4 != 0 ? random() % 5 : random() % shapes.size();
       const uint32_t words = shapes.words(shape);
-      const uint32_t origin = random() % 300;
+      const uint32_t provenance = random() % 300;
       InsertResult expected = InsertResult::kOk;
       if (word < kStart || word + words > kEnd) {
         expected = InsertResult::kOutsideHeap;
       } else if (!reference.Free(word, words, shapes)) {
         expected = InsertResult::kOverlap;
       } else {
-        reference.objects[word] = {word, shape, origin};
+        reference.objects[word] = {word, shape, provenance};
       }
-      REQUIRE(heap.Insert(word, shape, origin) == expected);
+      REQUIRE(heap.Insert(word, shape, provenance) == expected);
       if (i % 500 != 499) continue;
       CheckSame(heap, reference, shapes);
       // Ranges of whole objects, as spaces are.
@@ -78,7 +78,7 @@ TEST_CASE("the heap agrees with a plain map") {
         HeapObject object;
         if (random() % 2 == 0) {
           REQUIRE(heap.Take(at->first, &object) == MoveResult::kOk);
-          REQUIRE(object.origin == at->second.origin);
+          REQUIRE(object.provenance == at->second.provenance);
           REQUIRE(heap.Take(at->first, &object) == MoveResult::kMovedTwice);
         } else {
           untaken.Add({1, shapes.words(at->second.shape)});
@@ -119,7 +119,7 @@ TEST_CASE("what was moved is no loss when its space goes piece by piece") {
   CHECK(heap.totals().objects == 0);
 }
 
-TEST_CASE("a page holds as many of the smallest objects as fit, each with an origin of its own") {
+TEST_CASE("a page holds as many of the smallest objects as fit, each with its own provenance") {
   ObjectShapes shapes;
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, kPageWords);
@@ -127,7 +127,7 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with an ori
     REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
   uint32_t count = 0;
   heap.ForEach([&](const HeapObject& object, bool) {
-    CHECK((object.origin - 1000) * 37 % 256 == object.word / 2);
+    CHECK((object.provenance - 1000) * 37 % 256 == object.word / 2);
     count++;
   });
   CHECK(count == 256);
@@ -146,10 +146,10 @@ TEST_CASE(
     const size_t area = random() % 3;
     for (uint64_t left = random() % 40; left > 0; left--) {
       const auto shape = static_cast<uint32_t>(random() % 4);
-      const uint32_t words = shapes.words(shape), origin = random() % 8 == 0 ? 1 + random() % 3 : 0;
+      const uint32_t words = shapes.words(shape), provenance = random() % 8 == 0 ? 1 + random() % 3 : 0;
       if (tops[area] + words > begins[area] + 10 * kPageWords) break;
-      REQUIRE(heap.Insert(tops[area], shape, origin) == InsertResult::kOk);
-      reference.objects[tops[area]] = {tops[area], shape, origin};
+      REQUIRE(heap.Insert(tops[area], shape, provenance) == InsertResult::kOk);
+      reference.objects[tops[area]] = {tops[area], shape, provenance};
       tops[area] += words;
     }
     if (run % 100 != 99) continue;

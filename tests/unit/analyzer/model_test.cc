@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the model by themselves: definitions, labels, origins of runs, stretches that were skipped.
+// Parts of the model by themselves: definitions, labels, provenance of runs, stretches that were skipped.
 #include <doctest/doctest.h>
 
 #include "analyzer/model/definitions.h"
 #include "analyzer/model/descriptor.h"
 #include "analyzer/model/labels.h"
-#include "analyzer/model/origin_runs.h"
+#include "analyzer/model/provenance_runs.h"
 #include "analyzer/model/skipped_stretches.h"
 #include "tests/unit/analyzer/small_trace.h"
 
@@ -67,19 +67,19 @@ TEST_CASE("a field that is an array takes a reference, whatever its elements are
 }
 
 TEST_CASE("a run has the age that it has at the sync point which lists it") {
-  Origins origins;
-  OriginRuns runs;
+  ProvenanceTable provenance;
+  ProvenanceRuns runs;
   REQUIRE(runs.Add({10, 20, 1, 2}));
   REQUIRE(runs.Add({20, 30, 1, 2}));
   CHECK_FALSE(runs.Add({29, 40, 1, 2}));
   CHECK_FALSE(runs.Add({40, 40, 1, 2}));
   for (const int64_t epoch : {5, 7}) {
-    runs.Begin(epoch, &origins);
-    for (const uint64_t word : {10u, 17u, 20u}) CHECK(origins[runs.Find(word, 3)].birth == epoch - 2);
+    runs.Begin(epoch, &provenance);
+    for (const uint64_t word : {10u, 17u, 20u}) CHECK(provenance[runs.Find(word, 3)].birth == epoch - 2);
     CHECK(runs.Missing() == 11);
   }
-  CHECK(runs.Find(18, 3) == Origins::kBeforeTrace);  // no object lies in two runs
-  CHECK(runs.Find(30, 2) == Origins::kBeforeTrace);
+  CHECK(runs.Find(18, 3) == ProvenanceTable::kBeforeTrace);  // no object lies in two runs
+  CHECK(runs.Find(30, 2) == ProvenanceTable::kBeforeTrace);
 }
 
 TEST_CASE("stretches that were skipped may touch, and overlap nowhere") {

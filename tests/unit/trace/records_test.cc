@@ -8,7 +8,7 @@
 #include "trace/gc_records.h"
 #include "trace/meta.h"
 #include "trace/object_runs.h"
-#include "trace/origins.h"
+#include "trace/provenance.h"
 #include "trace/samples.h"
 
 namespace anttracks::trace {
@@ -177,7 +177,7 @@ TEST_CASE("numbers that mean nothing are refused in events") {
   }
 }
 
-TEST_CASE("samples, their deaths and origins are read as they were written") {
+TEST_CASE("samples, their deaths and provenance is read as they were written") {
   ByteBuffer out;
   SampleEncoder samples;
   for (uint64_t i = 0; i < 3; i++) samples.Sample(9, 300 + i, 1000 + 5 * i, i, 5, 3);
@@ -204,18 +204,18 @@ TEST_CASE("samples, their deaths and origins are read as they were written") {
     REQUIRE(death.Read(in_deaths));
     CHECK(death.number == number);
   }
-  OriginEncoder origins;
+  ProvenanceEncoder runs;
   for (int segment = 0; segment < 2; segment++) {  // each begins anew
     ByteBuffer told;
-    origins.Run({1000, 1003, 2, 1});
-    origins.Run({1003, 1010, 0, kMaxAge});
-    origins.Finish(&told);
-    WireReader in_origins(PayloadOf(told, SegmentKind::kOrigins));
-    OriginReader origin;
-    REQUIRE((origin.Read(in_origins) && origin.Read(in_origins)));
-    CHECK((origin.run.begin == 1003 && origin.run.end == 1010));
-    CHECK((origin.run.thread == 0 && origin.run.age == kMaxAge));
-    CHECK(in_origins.AtEnd());
+    runs.Run({1000, 1003, 2, 1});
+    runs.Run({1003, 1010, 0, kMaxAge});
+    runs.Finish(&told);
+    WireReader in_provenance(PayloadOf(told, SegmentKind::kProvenance));
+    ProvenanceReader provenance;
+    REQUIRE((provenance.Read(in_provenance) && provenance.Read(in_provenance)));
+    CHECK((provenance.run.begin == 1003 && provenance.run.end == 1010));
+    CHECK((provenance.run.thread == 0 && provenance.run.age == kMaxAge));
+    CHECK(in_provenance.AtEnd());
   }
 }
 

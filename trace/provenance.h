@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ORIGINS: who allocated the objects that a sync point lists, and when. What the encoder is given collects in a
-// segment until Finish appends it; a reader reads one segment.
+// Segment ORIGINS: the provenance of the objects that a sync point lists (who allocated them, and when). The
+// encoder collects runs until Finish appends them as one segment; a reader reads one segment.
 //
-// Thread safety: none. Units: words; ages are collections that had ended since the allocation.
+// Thread safety: none. Units: addresses are word numbers (address / 8); an age is the number
+// of collections that ended since the allocation.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,20 @@
 
 namespace anttracks::trace {
 
-// The objects in [begin, end) have the same thread and age; the run begins and ends where objects do.
-struct OriginRun {
+// The objects in [begin, end) have the same thread and age. No object lies across a border.
+struct ProvenanceRun {
   uint64_t begin = 0, end = 0;
-  uint64_t thread = 0;
+  uint64_t thread = 0;  // 0: not known
   uint64_t age = 0;
 };
 
 // More collections than any program has.
 inline constexpr uint64_t kMaxAge = UINT32_MAX;
 
-class OriginEncoder {
+class ProvenanceEncoder {
  public:
-  // By address.
-  void Run(const OriginRun& run) {
+  // Runs must come in the order of their addresses, and must not overlap.
+  void Run(const ProvenanceRun& run) {
     payload_.Uv(run.begin - end_);
     payload_.Uv(run.end - run.begin);
     payload_.Uv(run.thread);
@@ -35,7 +36,7 @@ class OriginEncoder {
 
   size_t size() const { return payload_.size(); }
   void Finish(ByteBuffer* out) {
-    AppendSegment(out, SegmentKind::kOrigins, 0, payload_.span());
+    AppendSegment(out, SegmentKind::kProvenance, 0, payload_.span());
     payload_.Clear();
     end_ = 0;
   }
@@ -45,11 +46,11 @@ class OriginEncoder {
   uint64_t end_ = 0;
 };
 
-class OriginReader {
+class ProvenanceReader {
  public:
-  OriginRun run;
+  ProvenanceRun run;
 
-  // False: cut short or overlong.
+  // False: the segment ends within the record, or a number in it is too long.
   bool Read(WireReader& in) {
     run.begin = run.end + in.Uv();
     run.end = run.begin + in.Uv();
