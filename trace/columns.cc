@@ -36,7 +36,7 @@ bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
   SegmentReader segments(payload);
   Segment segment;
   for (size_t begin = 0; segments.Next(&segment); begin = segments.offset()) {
-    if (!segment.info().runs) {
+    if (!segment.info().has_runs()) {
       rest_.Append(payload.subspan(begin, segments.offset() - begin));
       continue;
     }
@@ -194,7 +194,7 @@ Status ColumnJoiner::Join(const std::array<std::span<const uint8_t>, ColumnSplit
     SegmentHead head;
     if (!ReadSegmentHead(j.rest, &head) || !j.Copy({begin, j.rest.next()}) || head.length > j.left)
       return broken;
-    if (!InfoOf(head.kind).runs) {
+    if (!InfoOf(head.kind).has_runs()) {
       if (!j.Copy(j.rest.Take(head.length)) || !j.rest.ok()) return broken;
       continue;
     }

@@ -67,12 +67,12 @@ size_t ChunkEncoder::CompressColumns(std::span<const uint8_t> payload) {
 }
 
 Result<std::span<const uint8_t>> ChunkEncoder::Encode(ChunkType type, uint64_t sequence,
-                                                      std::span<const uint8_t> payload, bool compress) {
+                                                      std::span<const uint8_t> payload, Compressed compressed) {
   namespace at = chunk_header;
   if (payload.size() > kMaxChunkRawBytes) return Status::Error("chunk is longer than the format allows");
   size_t stored = 0;
   uint16_t flags = 0;
-  if (compress && !payload.empty()) {
+  if (compressed == Compressed::kYes && !payload.empty()) {
     const bool columns = type == ChunkType::kData && splitter_.Split(payload);
     stored = columns ? CompressColumns(payload) : Compress(payload);
     if (stored != 0) flags = columns ? kChunkSnappy | kChunkColumns : kChunkSnappy;

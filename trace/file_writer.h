@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes file headers and chunks into memory. Where the bytes go, and what happens if they cannot go there,
-// is the caller's business.
+// Encodes file headers and chunks into memory. The caller writes the bytes, and handles errors of that.
 //
-// Thread safety: none; threads may encode at the same time, each with an encoder of its own. Ownership: the
-// bytes that they return lie in the encoder until its next call.
+// Thread safety: none; each thread needs an encoder of its own. Ownership: the returned bytes belong to the
+// encoder and are valid until its next call.
 #pragma once
 
 #include <array>
@@ -22,20 +21,24 @@ struct FileHeader {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t file_index = 0;
-  uint32_t flags = 0;  // kFileDefinitions, kFileData, or 0: the trace is one file
+  uint32_t flags = 0;  // kFileDefinitions, kFileData or kFileProvenance; 0: the trace is a single file
 };
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);
 
+// Whether chunks are compressed, where that makes them shorter.
+enum class Compressed : bool { kNo, kYes };
+
 class ChunkEncoder {
  public:
-  // Header and payload; compress: with Snappy if that makes it shorter, objects' columns apart. Memory grows as
-  // needed and never shrinks. An error if the payload is over kMaxChunkRawBytes; may throw std::bad_alloc.
+  // The chunk's header and payload. Compression uses Snappy, and stores the columns of objects separately.
+  // Memory grows as needed and never shrinks. Error: the payload exceeds kMaxChunkRawBytes. May throw
+  // std::bad_alloc.
   Result<std::span<const uint8_t>> Encode(ChunkType type, uint64_t sequence, std::span<const uint8_t> payload,
-                                          bool compress);
+                                          Compressed compressed);
 
  private:
-  // To out_, behind the header; the bytes that were stored. 0: not shorter.
+  // Both write to out_, after the header, and return the number of bytes; 0: compressed is not shorter.
   size_t Compress(std::span<const uint8_t> payload);
   size_t CompressColumns(std::span<const uint8_t> payload);
 
@@ -46,15 +49,15 @@ class ChunkEncoder {
 // Numbers the chunks of one file.
 class NumberedChunks {
  public:
-  explicit NumberedChunks(bool compress) : compress_(compress) {}
+  explicit NumberedChunks(Compressed compressed) : compress_(compressed) {}
 
-  // See ChunkEncoder. An error uses no number.
+  // See ChunkEncoder. After an error the number is used for the next chunk.
   Result<std::span<const uint8_t>> Encode(ChunkType type, std::span<const uint8_t> payload);
 
   uint64_t chunks() const { return sequence_; }
 
  private:
-  const bool compress_;
+  const Compressed compress_;
   uint64_t sequence_ = 0;
   ChunkEncoder encoder_;
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of MOVES, SLIDES, FILLERS and FOUND, written and read.
 //
-// Encoders: one encoder, one stream; Reset at the start of each segment. Each call writes at most kRoom bytes
-// through a pointer and trusts that they are there.
+// Encoders: one per stream; call Reset at the start of each segment. Each call writes at most kRoom bytes at p
+// without a check, and returns the end.
 //
-// Readers: one reader, one segment. Read gives the fields of the next record, or false: it is cut short or
-// overlong. Addresses are relative to the end of the object before, whose size is not in the bytes: EndsAfter.
+// Readers: one per segment. Read gives the fields of the next record; false: the record is cut short, or a
+// number in it is too long. Addresses are written relative to the end of the object before. Its size is not in
+// the bytes, so the caller passes it to EndsAfter.
 //
-// Thread safety: none. Units: addresses and sizes are words.
+// Thread safety: none. Units: words of 8 bytes; addresses are word numbers (address / 8).
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,17 @@
 
 namespace anttracks::trace {
 
+// Which of a GC worker's two buffers (PLABs) an object was copied to.
+enum class Destination : uint8_t { kYoung = 0, kOld = 1 };
+
 class MoveEncoder {
  public:
   static constexpr size_t kRoom = 2 * kMaxUvBytes;
 
   void Reset() { from_end_ = to_end_[0] = to_end_[1] = 0; }
 
-  uint8_t* Move(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words) {
-    const unsigned lab = old ? 1 : 0;
+  uint8_t* Move(uint8_t* p, uint64_t from, uint64_t to, Destination destination, uint64_t words) {
+    const auto lab = static_cast<unsigned>(destination);
     const bool jumps = to != to_end_[lab];
     const uint64_t delta = Zigzag(static_cast<int64_t>(from - from_end_));
     p = PutUv(p, delta << 2 | (jumps ? 2u : 0u) | lab);
@@ -60,16 +64,16 @@ class MoveReader {
   uint64_t from_end_ = 0, to_end_[2] = {0, 0}, lab_ = 0;
 };
 
-// A move out of a stretch that was skipped, with what the object is.
+// A move of an object from a skipped range, with the object's site-class pair and length, which were not known.
 class FoundEncoder {
  public:
   static constexpr size_t kRoom = MoveEncoder::kRoom + 2 * kMaxUvBytes;
 
   void Reset() { move_.Reset(); }
 
-  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, bool old, uint64_t words, uint32_t site_class,
-                 uint32_t length) {
-    p = move_.Move(p, from, to, old, words);
+  uint8_t* Found(uint8_t* p, uint64_t from, uint64_t to, Destination destination, uint64_t words,
+                 uint32_t site_class, uint32_t length) {
+    p = move_.Move(p, from, to, destination, words);
     p = PutUv(p, site_class);
     return PutUv(p, length);
   }
@@ -92,7 +96,7 @@ class FoundReader : public MoveReader {
 
 class SlideEncoder {
  public:
-  // One run. Finish needs as much again: keep 2 * kRoom free.
+  // For one run. Finish needs as much again: have 2 * kRoom free.
   static constexpr size_t kRoom = 3 * kMaxUvBytes;
 
   void Reset() { *this = SlideEncoder(); }
@@ -122,12 +126,13 @@ class SlideEncoder {
 
  private:
   uint64_t count_ = 0;                    // objects in the pending run
-  uint64_t from_ = 0, to_ = 0;            // its start
-  uint64_t from_next_ = 0, to_next_ = 0;  // and end
+  uint64_t from_ = 0, to_ = 0;            // start of the pending run
+  uint64_t from_next_ = 0, to_next_ = 0;  // its end
   uint64_t from_end_ = 0, to_end_ = 0;    // end of the run that was written last
 };
 
-// A record is a run of objects; EndsAfter each of them. More than kMaxRunObjects: no encoder wrote it.
+// A record is a run of objects; call EndsAfter for each of them. No encoder writes a count above
+// kMaxRunObjects.
 class SlideReader {
  public:
   uint64_t count = 0, from = 0, to = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of segments, each with what the rest of the project asks about it, and the head that all of
-// them have.
+// The table of all kinds of segments, and the head that each segment has.
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //
 // Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, definition_records.h.
 //
-// Thread safety: none. Ownership: readers borrow the bytes, and so do the segments that they return.
+// Thread safety: none. Ownership: readers, and the segments that they return, borrow the bytes.
 #pragma once
 
 #include <array>
@@ -20,39 +19,46 @@
 
 namespace anttracks::trace {
 
-// Traces that may hold a segment: those of every object, those of samples.
+// Which traces may hold a segment: those of every object, those of samples, or all.
 enum class Traces : uint8_t { kFull, kSampled, kAll };
+
+// What a segment holds: no event of the heap, an event, or an event with runs of objects.
+enum class Content : uint8_t { kNoEvent, kEvent, kObjectRuns };
 
 struct SegmentInfo {
   SegmentKind kind;
   const char* name;  // in docs/trace-format.md
   Traces traces;
-  bool event;  // of the heap; the first one of a later data file is SYNC_BEGIN
-  bool runs;   // runs of objects to the end of the payload, whose columns are compressed apart
+  Content content;
+
+  // An event of the heap. The first event of each data file but the first is SYNC_BEGIN.
+  constexpr bool is_event() const { return content != Content::kNoEvent; }
+  // Runs of objects up to the end of the payload; their columns are compressed separately.
+  constexpr bool has_runs() const { return content == Content::kObjectRuns; }
 };
 
-// By kind; the first one stands for all kinds that are not known.
+// Indexed by kind; the first row stands for all unknown kinds.
 inline constexpr auto kSegments = std::to_array<SegmentInfo>({
-    {SegmentKind::kUnknown, "unknown", Traces::kAll, false, false},
-    {SegmentKind::kAlloc, "ALLOC", Traces::kFull, true, true},
-    {SegmentKind::kMoves, "MOVES", Traces::kFull, true, false},
-    {SegmentKind::kSlides, "SLIDES", Traces::kFull, true, false},
-    {SegmentKind::kFillers, "FILLERS", Traces::kFull, true, false},
-    {SegmentKind::kGcBegin, "GC_BEGIN", Traces::kAll, true, false},
-    {SegmentKind::kGcEnd, "GC_END", Traces::kAll, true, false},
-    {SegmentKind::kSyncBegin, "SYNC_BEGIN", Traces::kFull, true, false},
-    {SegmentKind::kSyncObjects, "SYNC_OBJECTS", Traces::kFull, true, true},
-    {SegmentKind::kSyncEnd, "SYNC_END", Traces::kFull, true, false},
-    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kFull, true, false},
-    {SegmentKind::kThreadEnd, "THREAD_END", Traces::kAll, false, false},
-    {SegmentKind::kDefinitions, "DEFINITIONS", Traces::kAll, false, false},
-    {SegmentKind::kLoss, "LOSS", Traces::kAll, false, false},
-    {SegmentKind::kEnd, "END", Traces::kAll, false, false},
-    {SegmentKind::kSyncAbandoned, "SYNC_ABANDONED", Traces::kFull, true, false},
-    {SegmentKind::kProvenance, "ORIGINS", Traces::kFull, false, false},
-    {SegmentKind::kSamples, "SAMPLES", Traces::kSampled, false, false},
-    {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, false, false},
-    {SegmentKind::kFound, "FOUND", Traces::kFull, true, false},
+    {SegmentKind::kUnknown, "unknown", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kAlloc, "ALLOC", Traces::kFull, Content::kObjectRuns},
+    {SegmentKind::kMoves, "MOVES", Traces::kFull, Content::kEvent},
+    {SegmentKind::kSlides, "SLIDES", Traces::kFull, Content::kEvent},
+    {SegmentKind::kFillers, "FILLERS", Traces::kFull, Content::kEvent},
+    {SegmentKind::kGcBegin, "GC_BEGIN", Traces::kAll, Content::kEvent},
+    {SegmentKind::kGcEnd, "GC_END", Traces::kAll, Content::kEvent},
+    {SegmentKind::kSyncBegin, "SYNC_BEGIN", Traces::kFull, Content::kEvent},
+    {SegmentKind::kSyncObjects, "SYNC_OBJECTS", Traces::kFull, Content::kObjectRuns},
+    {SegmentKind::kSyncEnd, "SYNC_END", Traces::kFull, Content::kEvent},
+    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kFull, Content::kEvent},
+    {SegmentKind::kThreadEnd, "THREAD_END", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kDefinitions, "DEFINITIONS", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kLoss, "LOSS", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kEnd, "END", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kSyncAbandoned, "SYNC_ABANDONED", Traces::kFull, Content::kEvent},
+    {SegmentKind::kProvenance, "ORIGINS", Traces::kFull, Content::kNoEvent},
+    {SegmentKind::kSamples, "SAMPLES", Traces::kSampled, Content::kNoEvent},
+    {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, Content::kNoEvent},
+    {SegmentKind::kFound, "FOUND", Traces::kFull, Content::kEvent},
 });
 
 constexpr const SegmentInfo& InfoOf(uint8_t kind) { return kSegments[kind < kSegments.size() ? kind : 0]; }
@@ -73,14 +79,14 @@ struct SegmentHead {
   uint64_t length = 0;  // of the payload
 };
 
-// At most kMaxSegmentHeaderBytes; returns the end.
+// Writes at most kMaxSegmentHeaderBytes; returns the end.
 inline uint8_t* PutSegmentHeader(uint8_t* p, SegmentKind kind, uint64_t stream, uint64_t length) {
   *p++ = static_cast<uint8_t>(kind);
   p = PutUv(p, stream);
   return PutUv(p, length);
 }
 
-// False: cut short. The payload may still be longer than the rest of the bytes.
+// False: the bytes end within the head. Does not check that the payload fits in the rest of the bytes.
 inline bool ReadSegmentHead(WireReader& in, SegmentHead* head) {
   head->kind = in.U8();
   head->stream = in.Uv();
@@ -93,11 +99,11 @@ void AppendSegment(ByteBuffer* out, SegmentKind kind, uint64_t stream, std::span
 struct Segment {
   uint8_t kind = 0;
   uint64_t stream = 0;
-  size_t offset = 0;  // of the payload below in the chunk's raw payload
+  size_t offset = 0;  // of this segment's payload within the chunk's raw payload
   std::span<const uint8_t> payload;
 
   const SegmentInfo& info() const { return InfoOf(kind); }
-  // For messages: its name, or its number if it has none.
+  // For messages: the kind's name; its number if it is unknown.
   std::string label() const {
     return info().kind == SegmentKind::kUnknown ? "segment of kind " + std::to_string(kind) : info().name;
   }
@@ -108,10 +114,10 @@ class SegmentReader {
  public:
   explicit SegmentReader(std::span<const uint8_t> payload) : payload_(payload) {}
 
-  // False at the end, or at a segment that reaches beyond the payload: then malformed() is true.
+  // False: at the end, or at a segment that is longer than the rest of the payload; then malformed() is true.
   bool Next(Segment* segment);
   bool malformed() const { return malformed_; }
-  // Of the end of the segment that Next returned last.
+  // Of the end of the segment that Next returned last, in the payload.
   size_t offset() const { return offset_; }
 
  private:

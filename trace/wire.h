@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The basic types of the trace format: little-endian integers, LEB128 (uv), zigzag (sv), strings.
+// The basic types of the trace format: little-endian integers, unsigned LEB128 (uv), zigzag LEB128 (sv),
+// strings.
 //
-// Put* write through a pointer and trust that there is room: PutUv takes at most kMaxUvBytes. ByteBuffer grows.
-// WireReader checks every access: after the first failure ok() stays false and all reads give 0 or nothing.
+// Put* write at a pointer without a check and return the end: PutUv needs up to kMaxUvBytes. ByteBuffer grows.
+// WireReader checks every access: after the first failure ok() stays false, and every read gives 0 or nothing.
 //
-// Thread safety: none. Ownership: WireReader borrows the bytes, also those of the strings that it returns.
+// Thread safety: none. Ownership: WireReader and the strings that it returns borrow the bytes.
 #pragma once
 
 #include <bit>
@@ -17,7 +18,7 @@
 
 namespace anttracks::trace {
 
-static_assert(std::endian::native == std::endian::little, "stores below rely on it");
+static_assert(std::endian::native == std::endian::little, "the stores below rely on it");
 
 inline constexpr size_t kMaxUvBytes = 10;
 
@@ -81,7 +82,7 @@ class ByteBuffer {
   void Append(std::span<const uint8_t> bytes) {
     if (!bytes.empty()) std::memcpy(Extend(bytes.size()), bytes.data(), bytes.size());
   }
-  // Room for n bytes at the end, to be filled by the caller.
+  // Appends n bytes, which the caller must fill; returns their start.
   uint8_t* Extend(size_t n) {
     bytes_.resize(bytes_.size() + n);
     return bytes_.data() + bytes_.size() - n;
@@ -140,7 +141,7 @@ class WireReader {
     Fail();
     return false;
   }
-  // Nothing is read after a failure, so that loops over the bytes end.
+  // Moves to the end, so that loops over the bytes end.
   void Fail() {
     ok_ = false;
     next_ = end_;
@@ -153,7 +154,7 @@ class WireReader {
     next_ += sizeof v;
     return v;
   }
-  // Cut short, more than 10 bytes, or more than 64 bits: a failure.
+  // Fails if the bytes end, or at more than 10 bytes or 64 bits.
   uint64_t LongUv() {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {

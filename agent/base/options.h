@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's options, "name=value,name=value" after the library's path. option_table.h has a row for each.
+// The agent's options: "name=value,name=value" after the library's path. option_table.h has a row for each.
 //
 // Thread safety: none needed. Units: bytes; shares from 0 to 1.
 #pragma once
@@ -26,46 +26,47 @@ struct Options {
   bool overwrite = false;
   uint64_t max_bytes = 0;  // of the whole trace; 0: one file without bound
   double deviation = 0.1;  // share of max_bytes that one data file may take
-  bool keep = false;       // what is known about live objects, when a data file is deleted
-  std::string stats;       // file for the agent's counters; empty: none; see ExpandFile
+  bool keep_provenance =
+      false;          // option keep=: save the provenance of live objects before a data file is deleted
+  std::string stats;  // file for the agent's counters; empty: none; see ExpandFile
   uint64_t buffer_bytes = 64 << 10;
-  double fuzz = 0.1;                  // share of buffer_bytes by which buffers differ
-  uint64_t stretch_bytes = 64 << 10;  // 0: whole TLABs
+  double fuzz = 0.1;                  // share of buffer_bytes by which buffer sizes vary
+  uint64_t stretch_bytes = 64 << 10;  // size of a TLAB stretch; 0: whole TLABs
   double budget_percent = 0;          // of the program's CPU time; 0: no budget
-  double share = 1;                   // of TLAB stretches that are read, without a budget
+  double share = 1;                   // of the TLAB stretches, which are read if there is no budget
   unsigned walkers = 1;               // threads that read what others have allocated
   uint64_t queue_bytes = 32 << 20;
   WhenFull when_full = WhenFull::kBlock;
   Compression compression = Compression::kFull;
-  double threshold = 0.2;    // fill of the queue from which partial compression compresses
+  double threshold = 0.2;    // fill of the queue above which partial compression compresses
   unsigned compressors = 0;  // 0: as many as there are processors
   LogLevel log = LogLevel::kWarn;
   bool help = false;
-  // Names of options that were given and mean nothing when objects are sampled.
+  // Names of the given options that have no effect with mode=sample.
   std::vector<std::string> full_only;
-  // For the user: which of the names that were given are old ones.
+  // Notes for the user about old names of options.
   std::vector<std::string> notes;
 
   bool operator==(const Options&) const = default;
 };
 
-// The error names the option and what would be valid. text may be nullptr (no options).
+// Error: the text names the option and the valid values. text may be nullptr: no options.
 trace::Result<Options> ParseOptions(const char* text);
 
-// What can be changed while a trace runs: budget=, or interval= of a trace of samples. One of them is there.
+// What can be changed while a trace runs: budget=, or with mode=sample interval=. One of them is set.
 struct Change {
   std::optional<double> budget_percent;
   std::optional<uint64_t> interval;
 };
 trace::Result<Change> ParseChange(const std::string& text);
 
-// What `help` prints.
+// What the option `help` prints.
 std::string HelpText();
 
 // %p becomes the process id, %% a percent sign.
 std::string ExpandFile(std::string_view pattern, long process_id);
 
-// The path that stays the file's when the host changes its folder.
+// The path made absolute, so that it stays valid when the host changes its working directory.
 std::string AbsolutePath(const std::string& path);
 
 }  // namespace anttracks::core

@@ -6,7 +6,7 @@
 
 namespace anttracks::core {
 
-// When as much waits to be written as may wait.
+// What happens when the queue to the writer is full (on-overflow=).
 enum class WhenFull : uint8_t {
   kBlock,  // threads wait for the writer, up to a limit; then events are dropped
   kDrop,   // events are dropped at once
@@ -15,18 +15,24 @@ enum class WhenFull : uint8_t {
 // Which chunks of the trace are compressed.
 enum class Compression : uint8_t {
   kOff,
-  kPartial,  // those that come while much waits to be written
+  kPartial,  // those that are made while the queue is above threshold=
   kFull,     // all, as far as compressors are free
 };
 
-// What is recorded.
-enum class Mode : uint8_t {
-  kAuto,    // full on the patched JVM, samples on any other
-  kFull,    // every object; takes the patched JVM
-  kSample,  // some objects, by JVM TI; any JVM
+// What becomes of a file that exists where a new one is to be made.
+enum class IfExists : bool {
+  kRefuse,   // an error
+  kReplace,  // replaced if it is of the kind that is made there (overwrite=yes), else an error
 };
 
-// In which traces an option or a counter means something.
+// What is recorded (mode=).
+enum class Mode : uint8_t {
+  kAuto,    // full on the patched JVM, samples on any other
+  kFull,    // every object; needs the patched JVM
+  kSample,  // some objects, through JVM TI; any JVM
+};
+
+// In which traces an option or a counter has a meaning.
 enum class ValidIn : uint8_t { kBoth, kFull, kSample };
 
 }  // namespace anttracks::core

@@ -8,6 +8,10 @@ namespace {
 
 constexpr uint64_t kOldBit = 1;
 
+trace::Destination DestinationOf(const AntTracksMove& move) {
+  return (move.to & kOldBit) != 0 ? trace::Destination::kOld : trace::Destination::kYoung;
+}
+
 }  // namespace
 
 GcEvents::~GcEvents() {
@@ -39,15 +43,14 @@ void GcEvents::Moves(uint32_t number, std::span<const AntTracksMove> moves) {
   Worker& worker = workers_[number];
   for (const AntTracksMove& move : moves) {
     if (looks && skipped_.Contains(move.from)) {
-      if (!Found(number, {move.from, move.to & ~kOldBit, move.words}, (move.to & kOldBit) != 0)) return;
+      if (!Found(number, {move.from, move.to & ~kOldBit, move.words}, DestinationOf(move))) return;
       continue;
     }
     if (!worker.moves.Room(outlet_.queue, number, &wait_)) [[unlikely]]
       return;
     uint8_t*& out = worker.moves.out();
-    out =
-        worker.moves.encoder.Move(out, move.from / trace::kWordBytes, (move.to & ~kOldBit) / trace::kWordBytes,
-                                  (move.to & kOldBit) != 0, move.words);
+    out = worker.moves.encoder.Move(out, move.from / trace::kWordBytes,
+                                    (move.to & ~kOldBit) / trace::kWordBytes, DestinationOf(move), move.words);
   }
   worker.move_count.Add(moves.size());
   if (reckons) worker.hook_ns.Add(Clock::Monotonic() - begin);
@@ -59,7 +62,7 @@ void GcEvents::Slides(uint32_t number, std::span<const AntTracksSlide> slides) {
   Worker& worker = workers_[number];
   for (const AntTracksSlide& slide : slides) {
     if (looks && skipped_.Contains(slide.from)) {
-      worker.stayed.push_back(slide);
+      worker.self_forwarded.push_back(slide);
       continue;
     }
     if (!worker.slides.Room(outlet_.queue, number, &wait_)) [[unlikely]]
@@ -74,7 +77,7 @@ void GcEvents::Slides(uint32_t number, std::span<const AntTracksSlide> slides) {
 // An object that a collection has copied, or left where it is, out of a stretch that was skipped. Its header is
 // that of the copy; but G1 counts in the length of the copy of an array what it has scanned of it, and leaves
 // that of the original alone.
-bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
+bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, trace::Destination destination) {
   Worker& worker = workers_[number];
   if (!worker.found.Room(outlet_.queue, number, &wait_)) return false;
   Header header;
@@ -90,20 +93,20 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, bool old) {
     return false;
   }
   uint8_t*& out = worker.found.out();
-  out = worker.found.encoder.Found(out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, old,
+  out = worker.found.encoder.Found(out, move.from / trace::kWordBytes, move.to / trace::kWordBytes, destination,
                                    move.words, header.site_class.id, header.length);
   worker.found_count.Add(1);
   return true;
 }
 
-// Headers of what stayed where it is hold other things until the collection's end.
+// Until the collection's end the mark words of self-forwarded objects hold forwarding pointers.
 void GcEvents::FoundInPlace() {
   for (uint32_t number = 0; number < workers_.size(); number++) {
-    std::vector<AntTracksSlide>& stayed = workers_[number].stayed;
-    for (const AntTracksSlide& object : stayed) {
-      if (!Found(number, object, false)) break;
+    std::vector<AntTracksSlide>& self_forwarded = workers_[number].self_forwarded;
+    for (const AntTracksSlide& object : self_forwarded) {
+      if (!Found(number, object, trace::Destination::kYoung)) break;
     }
-    stayed.clear();
+    self_forwarded.clear();
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GC workers report of a collection: objects that move, stay, or are found in what was skipped, and
-// fillers. Each worker has a stream of each.
+// What GC workers report during a collection: moves, slides (self-forwarded objects among them), fillers, and
+// objects that were found in skipped ranges. Each worker has a stream of each.
 //
-// Thread safety: Moves, Slides and Fillers by GC workers, each with its own number; the rest in the VM thread
-// when none runs, counts by any. Ownership: owns the streams; borrows the rest.
+// Thread safety: Moves, Slides and Fillers by GC workers, each with its own number; counts by any thread; the
+// rest by the VM thread when no worker runs. Ownership: owns the streams; borrows the rest.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace anttracks::core {
 
 struct GcCounts {
   uint64_t moves = 0, slides = 0, fillers = 0, found = 0;
-  uint64_t hook_ns = 0;  // with a budget
+  uint64_t hook_ns = 0;  // time spent in Moves; measured only with a budget
 };
 
 class GcEvents {
@@ -34,17 +34,18 @@ class GcEvents {
   ~GcEvents();
   GcEvents(const GcEvents&) = delete;
 
-  // Before the first collection.
+  // Must be called before the first collection.
   void Begin(uint32_t workers) { workers_ = std::vector<Worker>(workers); }
-  // wait: how long all that is reported in the pause may wait for the writer; until its end.
+  // wait: how long the reports of this collection together may wait for the writer.
   void CollectionBegins(std::chrono::milliseconds wait);
   void Moves(uint32_t worker, std::span<const AntTracksMove> moves);
   void Slides(uint32_t worker, std::span<const AntTracksSlide> slides);
   void Fillers(uint32_t worker, std::span<const AntTracksFiller> fillers);
-  // Everything is queued at the return.
+  // When it returns everything is queued.
   void CollectionEnds();
-  // Objects stayed where they were, in the collection that is under way or that was the last one.
-  bool stayed() const { return counts().slides != slides_before_; }
+  // Whether the current or the last collection reported slides; in a young one these are objects that were
+  // self-forwarded.
+  bool any_slides() const { return counts().slides != slides_before_; }
 
   GcCounts counts() const;
 
@@ -54,12 +55,12 @@ class GcEvents {
     GcStream<trace::SlideEncoder, trace::SegmentKind::kSlides> slides;
     GcStream<trace::FillerEncoder, trace::SegmentKind::kFillers> fillers;
     GcStream<trace::FoundEncoder, trace::SegmentKind::kFound> found;
-    std::vector<AntTracksSlide> stayed;  // in a young collection, where something was skipped
+    std::vector<AntTracksSlide> self_forwarded;  // found in skipped ranges; until the collection ends
     Counter move_count, slide_count, filler_count, found_count, hook_ns;
   };
 
   bool CheckWorker(uint32_t worker);
-  bool Found(uint32_t worker, const AntTracksSlide& move, bool old);
+  bool Found(uint32_t worker, const AntTracksSlide& move, trace::Destination destination);
   void FoundInPlace();
 
   const AntTracksVM& vm_;

@@ -153,7 +153,7 @@ void Mutators::ReadNow(ThreadState& state, PushMode mode, Walkers::Take take) {
   const Walkers::Claim claim(walkers_, state, take);
   for (const Batch& batch : claim.batches()) ReadBatch(state, batch, mode, Lookup::kAskVm);
   if (!state.batch.empty()) ReadBatch(state, state.batch, mode, Lookup::kAskVm);
-  kept_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
+  unread_bytes_.fetch_sub(state.batch.bytes, std::memory_order_relaxed);
   state.batch.Clear();
 }
 
@@ -161,7 +161,7 @@ void Mutators::HandBatch(ThreadState& state) {
   state.wait.Refill(report_limit_);
   const uint64_t bytes = state.batch.bytes;
   if (walkers_.Give(state, &state.batch)) {
-    kept_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    unread_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   } else {
     ReadNow(state, PushMode::kBounded, walkers_.any() ? Walkers::Take::kRefused : Walkers::Take::kAll);
   }
@@ -191,10 +191,10 @@ void Mutators::Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Mo
   }
   state.batch.share = share;
   state.batch.Add({start, top});
-  const uint64_t kept = kept_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
+  const uint64_t unread = unread_bytes_.fetch_add(top - start, std::memory_order_relaxed) + top - start;
   if (safepoint) {
     ReadNow(state, PushMode::kTry, Walkers::Take::kAll);
-  } else if (state.batch.count == kLanes || kept > walkers_.pace().BytesIn(ReadPace::kMostKeptNs)) {
+  } else if (state.batch.count == kLanes || unread > walkers_.pace().BytesIn(ReadPace::kMostUnreadNs)) {
     HandBatch(state);
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What application threads report: stretches of their TLABs, objects outside, their end. A thread's stretches
-// are read when there are some, by the thread itself or by walkers, and written to the thread's stream.
+// What application threads report: stretches of their TLABs, objects outside TLABs, and their end. A thread's
+// stretches are read in batches, by the thread itself or by walkers, and written to the thread's stream.
 //
-// Thread safety: Alloc, Object and ThreadExit in application threads, each with its own state; WalkAll,
-// HandOverAll and ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest in any.
-// The registry has a mutex, which is never held while anything waits. Ownership: owns the states, which the
-// VM's slots point to; borrows the rest.
+// Thread safety: Alloc, Object and ThreadExit by application threads, each with its own state; WalkAll,
+// HandOverAll and ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest by any
+// thread. The mutex of the registry is never held while waiting. Ownership: owns the states, which the VM's
+// slots point to; borrows the rest.
 #pragma once
 
 #include <atomic>
@@ -26,15 +26,15 @@
 
 namespace anttracks::core {
 
-// When a stretch is reported: while threads run, or at a safepoint, where nobody may wait.
+// When a stretch is reported: while threads run, or at a safepoint, where no thread may wait.
 enum class Moment : bool { kRunning, kSafepoint };
-// What becomes of the stretches that were skipped.
+// What HandOverAll does with skipped ranges.
 enum class OnSkipped : bool { kWriteAsSkipped, kRead };
 
 class Mutators {
  public:
   struct Config {
-    std::chrono::milliseconds report_limit;  // for which a report may wait for the writer
+    std::chrono::milliseconds report_limit;  // how long a report may wait for the writer
     unsigned walkers = 0;
     Walkers::Waited walker_waited = {};  // for tests
   };
@@ -48,29 +48,29 @@ class Mutators {
 
   // The thread allocated the objects in [start, top).
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Moment moment);
-  // One, outside its TLAB.
+  // The thread allocated the object at address, outside its TLAB.
   void Object(void* thread, void** slot, uint64_t address);
   void ThreadExit(void* thread, void** slot);
 
-  // Reads what was reported and not yet read.
+  // Reads all stretches that were reported and not yet read.
   void WalkAll();
-  // Queues what was reported, and settles what was skipped since the last collection.
+  // Queues everything that was reported, and writes or reads what was skipped since the last collection.
   void HandOverAll(PushMode mode, OnSkipped on_skipped);
-  // Forgets what its threads remember of site-class pairs.
+  // Clears the threads' caches of site-class pairs.
   void ForgetSiteClasses();
 
   Walkers& walkers() { return walkers_; }
   const Walkers& walkers() const { return walkers_; }
-  // Those of threads that run may lag behind each other.
+  // Counts of running threads may be from slightly different moments.
   void AddCounts(AllocCounts* sum) const;
 
  private:
-  struct Orphans {  // of a thread that has ended
+  struct Orphans {  // skipped ranges of a thread that has ended
     uint32_t thread = 0;
     std::vector<Stretch> skipped;
   };
-  static constexpr size_t kMostOutside = 32;  // in a batch
-  // Bytes of objects in a run; more than walkers take at a time.
+  static constexpr size_t kMostOutside = 32;  // objects outside TLABs in a batch
+  // The most bytes of objects in a run; more than a walker reads at a time.
   static constexpr uint64_t kMostOfRun = 4 << 20;
 
   ThreadState* State(void* thread, void** slot);
@@ -102,16 +102,16 @@ class Mutators {
   Staging staging_;
 
   std::mutex scratch_mutex_;
-  std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have walked at a time
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // as many as threads have read at the same time
 
   mutable std::mutex registry_mutex_;
   ThreadState* threads_ = nullptr;
-  AllocCounts exited_;  // of threads that are gone
+  AllocCounts exited_;  // of threads that have ended
   std::vector<Orphans> orphans_;
 
-  std::atomic<uint64_t> kept_bytes_{0};  // of stretches in the batches of all threads
+  std::atomic<uint64_t> unread_bytes_{0};  // of stretches in the batches of all threads
   const unsigned walker_count_;
-  Walkers walkers_;  // last: they end first
+  Walkers walkers_;  // the last member, so that it is destroyed first
 };
 
 }  // namespace anttracks::core

@@ -24,7 +24,7 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       reader_(vm, definitions_, failure_),
       budget_percent_(config.budget_percent),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
-      sync_points_(vm, reader_, outlet_, {config.first_sight_limit, config.most_in_pause}),
+      sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause}),
       mutators_(definitions_, reader_, budget_, skipped_, outlet_,
                 {config.report_limit, config.walkers, config.walker_waited}) {
   budget_.Fix(config.share);
@@ -67,7 +67,7 @@ void Session::Finish(std::string_view reason) noexcept {
 void Session::Abandon(std::string_view reason) noexcept {
   const bool was_active = failure_.active();
   failure_.Deactivate();
-  queue_.LetIn();
+  queue_.AdmitAll();
   mutators_.walkers().Stop();
   failure_.Guard([&] {
     SetEndReason(reason);
@@ -109,7 +109,7 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
   if (classes_unloaded_) ForgetSiteClasses();
   PushCollection(trace::SegmentKind::kGcEnd, gc);
   const bool next_file = sync_point_wanted();
-  if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.stayed())) return;
+  if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.any_slides())) return;
   if (!queue_.TellLoss()) failure_.Fail("out of memory");
   if (next_file) {
     NextFileQueued();

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trace being recorded: what the VM reports goes to the part that turns it into segments. Knows neither
-// JVMTI nor files. Uses the VM interface's plain C structs as they are, since conversion on these paths would
-// cost.
+// Records one trace: passes each report of the VM to the part that writes its segments. Uses neither JVM TI nor
+// files. Uses the VM interface's plain C structs directly, since conversion on these paths would cost time.
 //
 //     callbacks --> Session --+-> Mutators   application threads: allocation
 //                             +-> GcEvents   GC workers: moves, fillers
-//                             `-> SyncPoints the VM thread, and the agent's own: the heap as it stands
+//                             `-> SyncPoints the VM thread and the agent's own: lists of the heap
 //     Mutators, GcEvents, SyncPoints --> ObjectReader --> Definitions; --> Outlet (queue, failure, clock) -->
 //     writer
 //
-// Thread safety: mutators() as it says; Collection* and ClassUnload in the VM thread at a safepoint, where no
-// application thread is in a callback; gc_events() as it says. Everything else is atomic or lives in Failure
-// and BufferQueue.
+// Thread safety: Collection* and ClassUnload by the VM thread at a safepoint, where no application thread is in
+// a callback. The parts say it for themselves. Everything else is atomic, or part of Failure and BufferQueue.
 //
-// Ownership: the session owns all of these and the queue. AntTracksVM must outlive it. It must not be destroyed
-// before the VM's stop returned.
+// Ownership: the session owns its parts and the queue. AntTracksVM must outlive it. It must not be destroyed
+// before the VM's stop has returned.
 //
-// Failure: see Failure. Nothing here throws to the VM; callbacks.cc catches.
+// Failure: see Failure. Exceptions do not reach the VM: callbacks.cc catches them.
 #pragma once
 
 #include <atomic>
@@ -43,22 +41,21 @@ namespace anttracks::core {
 struct SessionConfig {
   size_t buffer_bytes = 64 << 10;
   size_t queue_bytes = 32 << 20;
-  size_t wait_bytes = 0;  // queued, before threads wait; 0: queue_bytes
-  double fuzz = 0.1;      // of the size of buffers
+  size_t wait_bytes = 0;  // threads wait when more than this is queued; 0: queue_bytes
+  double fuzz = 0.1;      // share by which buffer sizes vary
   WhenFull when_full = WhenFull::kBlock;
-  // Of a TLAB, read at once while it is in the cache; 0: whole TLABs.
+  // Size of a TLAB stretch, which is read while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   double budget_percent = 0;            // of the program's CPU time; 0: no budget
-  uint32_t share = trace::kWholeShare;  // of the stretches that are read, without a budget
-  unsigned walkers = 0;                 // threads that read what others have allocated
+  uint32_t share = trace::kWholeShare;  // of the stretches, which are read if there is no budget
+  unsigned walkers = 0;                 // number of walkers
   Walkers::Waited walker_waited = {};   // for tests
   // How long the host may wait for the writer; see wait_budget.h.
   std::chrono::milliseconds wait_limit = limits::kHangs;
   std::chrono::milliseconds report_limit = limits::kReport;
   std::chrono::milliseconds pause_limit = limits::kPause;
-  std::chrono::milliseconds first_sight_limit = limits::kFirstSight;
-  // When tracing is attached to a program: bytes outside eden that are listed in the pause; what is more, after
-  // it.
+  std::chrono::milliseconds first_sync_point_limit = limits::kFirstSyncPoint;
+  // At an attach: up to this many bytes outside eden are listed in the pause, the rest after it.
   uint64_t most_in_pause = 32 << 20;
   uint32_t most_id = trace::kMaxId;  // see Definitions
 };
@@ -68,15 +65,15 @@ class Session final : public SyncPointSource {
   Session(const AntTracksVM& vm, const SessionConfig& config);
   ~Session() override;
 
-  // Before the VM's start. The heap and the GC workers are known now.
+  // Must be called before the VM's start, once the heap and the number of GC workers are known.
   void Begin(trace::SyncReason reason);
-  // Before the VM's stop: the walk of the old space ends, and none begins; its sync point stays incomplete,
-  // unless it is the first one, which a trace is worth nothing without. At the return nobody waits for the
-  // writer any more: threads that did would keep the VM from its safepoint, and stop itself waits in one.
+  // Must be called before the VM's stop. The walk of the old space ends, and none begins; its sync point stays
+  // incomplete, except for the first one, without which a trace is worthless. When it returns no thread waits
+  // for the writer any more: a waiting thread would delay the safepoint in which the VM stops tracing.
   void PrepareStop() { sync_points_.PrepareStop(); }
-  // After the VM's stop: hands over what is left and closes the queue.
+  // After the VM's stop: queues what is left and closes the queue.
   void Finish(std::string_view reason) noexcept override;
-  // Without the VM's stop (it is gone already): threads' open buffers are lost and say so.
+  // When the VM is gone already, without its stop: the open buffers of threads are lost, and counted.
   void Abandon(std::string_view reason) noexcept override;
 
   Mutators& mutators() { return mutators_; }
@@ -88,15 +85,15 @@ class Session final : public SyncPointSource {
   void CollectionBegin(const AntTracksGC& gc);
   void CollectionEnd(const AntTracksGC& gc);
   void ClassUnload(uint64_t klass);
-  // When tracing has gone off, before objects move: nobody is in the heap at the return, and nobody goes there
-  // any more.
+  // After tracing was switched off, before objects move: when it returns no thread of the agent reads the heap,
+  // nor will any.
   void LeaveHeap() noexcept;
 
   double SyncPointBytes() const override { return sync_points_.EstimatedBytes(); }
   void RequestCollection() override { background().RequestCollection(); }
 
-  // What tracing may cost from now on, in percent of the program's CPU time; 100 and more: whatever it does.
-  // False: there is no memory for it. Any thread, one at a time.
+  // Sets what tracing may cost from now on, in percent of the program's CPU time; 100 and more: no limit.
+  // False: out of memory. Any thread, one at a time.
   bool SetBudget(double percent);
   const Budget& budget() const { return budget_; }
   void HandOver() override;
@@ -108,7 +105,7 @@ class Session final : public SyncPointSource {
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
 
   std::string end_reason() const override;
-  // Counters of threads that run may lag behind each other.
+  // Counts of running threads may be from slightly different moments.
   CounterValues counters() const override;
 
  private:
@@ -125,20 +122,20 @@ class Session final : public SyncPointSource {
   ObjectReader reader_;
 
   trace::SyncReason reason_ = trace::SyncReason::kStart;
-  bool classes_unloaded_ = false;  // in this collection; of the VM thread
+  bool classes_unloaded_ = false;  // in this collection; for the VM thread only
   Counter collections_;
 
-  const double budget_percent_;  // at the beginning
+  const double budget_percent_;  // at the start
   Budget budget_;
   Skipped skipped_;
-  uint64_t adjusted_ns_ = 0;  // of the writer
+  uint64_t adjusted_ns_ = 0;  // when the writer last adjusted the budget
 
   mutable std::mutex end_mutex_;
   std::string end_reason_;
 
   GcEvents gc_events_;
   SyncPoints sync_points_;
-  Mutators mutators_;  // last: its walkers end first
+  Mutators mutators_;  // the last member, so that its walkers end first
 };
 
 }  // namespace anttracks::core

@@ -39,7 +39,7 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   outlet_.PushFrame(segment);
   if (outlet_.failure.failed()) return false;  // objects of a sync point that never began make no sense
   const bool first = reason != trace::SyncReason::kRotation;
-  lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sight_limit);
+  lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sync_point_limit);
   first_.store(first);
   impatient_ = false;
   stop_.store(false);
@@ -83,9 +83,9 @@ bool SyncPoints::WaitForFirst(std::chrono::milliseconds limit) const {
 }
 
 // Not while another one is written. Nor when tracing is ending: there would be nobody to read the heap.
-bool SyncPoints::MayFollow(uint32_t gc_kind, bool stayed) const {
+bool SyncPoints::MayFollow(uint32_t gc_kind, bool self_forwarded) const {
   if (background_.busy() || background_.closed() || gc_kind == ANTTRACKS_GC_REMARK) return false;
-  return gc_kind == ANTTRACKS_GC_FULL || !stayed;
+  return gc_kind == ANTTRACKS_GC_FULL || !self_forwarded;
 }
 
 void SyncPoints::Begin(std::span<const AntTracksSpace> spaces) {
@@ -136,7 +136,7 @@ void SyncPoints::Pace() {
   const auto begin = std::chrono::steady_clock::now();
   while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() &&
          outlet_.queue.fill() > kFillForWalk) {
-    impatient_ = first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sight_limit;
+    impatient_ = first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sync_point_limit;
     if (impatient_) return;
     std::this_thread::sleep_for(kPause);
   }
@@ -250,7 +250,7 @@ void SyncPoints::PrepareStop() {
     (void)WaitForFirst(limits::kEndWithoutProgress);
   }
   // Nobody waits for the writer any more.
-  outlet_.queue.LetIn();
+  outlet_.queue.AdmitAll();
   LeaveHeap();
 }
 

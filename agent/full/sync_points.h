@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sync points: the heap as it stands, object for object. The first one is of the moment when tracing starts,
-// those of a rotation follow a collection. What is in the young spaces is listed first, then the rest, by the
-// agent's thread, while the program runs: nothing in them moves before the next collection.
+// Sync points: lists of all objects in the heap. The first one shows the moment when tracing starts; those of a
+// rotation follow a collection. The young spaces are listed first. The agent's thread lists the other ones
+// while the program runs: no object in them moves before the next collection.
 //
 //     none --First, Begin--> open, listed in the background --all listed--> none, SYNC_END
 //              young collection: waits for the young spaces |
@@ -10,12 +10,11 @@
 //              full collection, the end of tracing (not of the first one), a full queue --> none,
 //              SYNC_ABANDONED, due again
 //
-// The first one is never abandoned: what cannot be written then fails the session, as a heap that is known in
-// part only is worth nothing. Of it the VM lists eden, which has fillers between the objects; a collection
-// leaves eden empty.
+// The first one is never abandoned: if it cannot be written the session fails, since a partly known heap is
+// worthless. Its eden has fillers between the objects, so the VM lists eden. After a collection eden is empty.
 //
-// Thread safety: First*, Begin, Collection* in the VM thread at a safepoint; the rest says so. Ownership:
-// borrows what it is made with, owns the background's tasks.
+// Thread safety: First*, Begin and Collection* by the VM thread at a safepoint; the other functions say who
+// calls them. Ownership: borrows its arguments; owns the tasks of the background thread.
 #pragma once
 
 #include <atomic>
@@ -34,41 +33,44 @@
 
 namespace anttracks::core {
 
-// Spaces as the VM gives them, in words.
+// Converts spaces from the VM's byte addresses to word numbers.
 std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces);
 
 class SyncPoints {
  public:
   struct Config {
-    std::chrono::milliseconds first_sight_limit;  // for which the program may wait for the first one
-    uint64_t most_in_pause;                       // see SessionConfig
+    std::chrono::milliseconds first_sync_point_limit;  // how long the program may wait for the first one
+    uint64_t most_in_pause;                            // see SessionConfig
   };
 
   SyncPoints(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet, const Config& config)
       : vm_(vm), outlet_(outlet), config_(config), lister_(vm, reader, outlet) {}
 
-  // The first one. reason: not that of a rotation.
+  // The first sync point. reason: kStart or kAttach.
   void FirstBegin(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
   void FirstEden(uint32_t space, std::span<const uint64_t> addresses);
   void FirstEdenEnd();
-  // Until the first one is over; in no thread of the VM that is in VM state. False: it was not after that time.
+  // Waits until the first sync point is over. Not for threads in VM state. False: it was not over after that
+  // time.
   bool WaitForFirst(std::chrono::milliseconds limit) const;
 
-  // Whether one may follow a collection of the kind. stayed: a young one left objects where they were; dead
-  // ones lie between them.
+  // Whether a sync point may follow a collection of this kind. self_forwarded: the collection left objects in
+  // place; after a young one dead objects lie between them.
   bool MayFollow(uint32_t gc_kind, bool stayed) const;
-  // At the end of a collection.
+  // At the end of a collection: begins a sync point.
   void Begin(std::span<const AntTracksSpace> spaces);
-  // At the begin of one: what it may move or free is listed at the return, or the sync point abandoned.
+  // At the begin of a collection. When it returns, everything that the collection may move or free is listed,
+  // or the sync point is abandoned.
   void CollectionBegins(uint32_t gc_kind);
-  // One was abandoned: another one is due, in the same file.
+  // A sync point was abandoned: another one is due, in the same file.
   bool due() const { return due_.load(); }
 
-  // Before the VM's stop, in any thread: the first one is completed, another one stopped; none begins any more.
+  // Before the VM's stop, by any thread: completes the first sync point or stops another one; none begins any
+  // more.
   void PrepareStop();
-  // After it.
+  // After the VM's stop.
   void End();
-  // Nobody is in the heap at the return. Needs no memory.
+  // When it returns no thread reads the heap. Allocates no memory.
   void LeaveHeap() noexcept;
   // At a safepoint.
   void ForgetSiteClasses() { lister_.ForgetSiteClasses(); }
@@ -78,15 +80,15 @@ class SyncPoints {
   uint64_t objects() const { return objects_.value(); }
   uint64_t completed() const { return completed_.value(); }
   uint64_t abandoned() const { return abandoned_.value(); }
-  // Of pauses, spent on sync points.
+  // Time spent on sync points within pauses.
   uint64_t pause_ns() const { return pause_ns_.value(); }
 
  private:
   // What a collection waits for.
   enum class Hurry { kNot, kYoung, kAll };
-  // Of the spaces: what a young collection may take, or the rest.
+  // Which spaces: those that a young collection may take, or the rest.
   enum class Part : bool { kYoung, kRest };
-  // A walk beside the program keeps its pace, and can be stopped.
+  // A walk while the program runs limits its speed, and can be stopped.
   enum class Where : bool { kInPause, kBesideProgram };
 
   bool Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
@@ -107,18 +109,18 @@ class SyncPoints {
   const Config config_;
   Background background_;
 
-  // Belongs to the VM thread during a pause, then to the background thread until it is idle again; the atomics
-  // are what the two say to each other.
+  // Belongs to the VM thread during a pause, then to the background thread until that is idle again. The two
+  // communicate through the atomics.
   SpaceLister lister_;
-  bool impatient_ = false;         // waits no more for a queue that is less full
-  std::atomic<bool> stop_{false};  // the walk shall end
+  bool impatient_ = false;         // the walk no longer waits for the queue to become emptier
+  std::atomic<bool> stop_{false};  // the walk must end
   std::atomic<Hurry> hurry_{Hurry::kNot};
   std::atomic<bool> young_done_{true};  // the young spaces are listed
-  std::atomic<bool> open_{false};       // it was begun, and neither completed nor abandoned
+  std::atomic<bool> open_{false};       // begun, and neither completed nor abandoned
   std::atomic<bool> due_{false};
   std::atomic<bool> first_{false};  // not of a rotation
 
-  // Of the VM thread.
+  // For the VM thread only.
   bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;

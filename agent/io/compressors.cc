@@ -132,8 +132,8 @@ void Compressors::Encode(Chunk& chunk) noexcept {
   Encoded& encoded = chunk.encoded;
   const uint64_t begin = chunk.compress ? core::Clock::ThreadCpu() : 0;
   try {
-    const auto bytes =
-        chunk.encoder.Encode(encoded.type, encoded.sequence, chunk.payload.span(), chunk.compress);
+    const auto bytes = chunk.encoder.Encode(encoded.type, encoded.sequence, chunk.payload.span(),
+                                            chunk.compress ? trace::Compressed::kYes : trace::Compressed::kNo);
     encoded.status = bytes.status();
     if (bytes.ok()) encoded.bytes = *bytes;
   } catch (...) {

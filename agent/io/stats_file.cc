@@ -54,7 +54,8 @@ Status StatsFile::CheckName(const std::string& path, const std::string& trace, b
   return {};
 }
 
-trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& path, bool overwrite) {
+trace::Result<std::unique_ptr<StatsFile>> StatsFile::Create(const std::string& path, core::IfExists if_exists) {
+  const bool overwrite = if_exists == core::IfExists::kReplace;
   constexpr char kAdvice[] = "; choose another file with stats=";
   if (overwrite) {
     const std::string what = trace::WhyNotReplaced(path, &IsCounters);

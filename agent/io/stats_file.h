@@ -10,23 +10,24 @@
 #include <string>
 #include <string_view>
 
+#include "agent/base/policies.h"
 #include "trace/status.h"
 
 namespace anttracks::io {
 
 class StatsFile {
  public:
-  // An error if it would be a file of the trace's.
+  // Error: path would be a file of the trace. rotates: whether the trace rotates.
   static trace::Status CheckName(const std::string& path, const std::string& trace, bool rotates);
 
-  // Makes the file, so that a wrong path is told at once. An existing one is an error unless overwrite and it
-  // is empty or has counters: they take the place of what is there.
-  static trace::Result<std::unique_ptr<StatsFile>> Create(const std::string& path, bool overwrite);
+  // Makes the file, so that a wrong path is reported at once. An existing file is an error with kRefuse; with
+  // kReplace it is replaced at the first Write if it is empty or has counters, otherwise an error.
+  static trace::Result<std::unique_ptr<StatsFile>> Create(const std::string& path, core::IfExists if_exists);
 
-  // A reader sees the old text or the new one, never a part (trace/output_file.h).
+  // Replaces the whole file: a reader sees the old text or the new one (trace/output_file.h).
   trace::Status Write(std::string_view text);
-  // For a trace that never began: nothing was written. Only what Create made: not an old file that was to be
-  // replaced, nor what somebody put in its place.
+  // For a trace that never began: deletes the file that Create made, but not an older file, nor what somebody
+  // put in its place.
   void Remove();
 
  private:
@@ -34,7 +35,7 @@ class StatsFile {
 
   const std::string path_;
   dev_t device_ = 0;
-  ino_t inode_ = 0;  // 0: there was a file
+  ino_t inode_ = 0;  // 0: the file existed before
 };
 
 }  // namespace anttracks::io

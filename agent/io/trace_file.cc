@@ -52,7 +52,8 @@ bool IsStream(const std::string& path) {
 
 }  // namespace
 
-trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& path, bool overwrite) {
+trace::Result<std::unique_ptr<TraceFile>> TraceFile::Create(const std::string& path, core::IfExists if_exists) {
+  const bool overwrite = if_exists == core::IfExists::kReplace;
   if (overwrite) {
     const Status status = CheckReplaced(path);
     if (!status.ok()) return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace file on disk.
 //
-// Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and touches the descriptor only.
+// Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and uses the descriptor only.
 // Ownership: owns the descriptor.
 #pragma once
 
@@ -11,25 +11,26 @@
 #include <memory>
 #include <string>
 
+#include "agent/base/policies.h"
 #include "agent/io/sink.h"
 
 namespace anttracks::io {
 
 class TraceFile : public Sink {
  public:
-  // An existing file is an error unless overwrite. Then a trace, or an empty file, makes place for a new one, a
-  // FIFO or a character device (also behind a link) is written to, and anything else is an error.
-  static trace::Result<std::unique_ptr<TraceFile>> Create(const std::string& path, bool overwrite);
+  // An existing file is an error with kRefuse. With kReplace a trace or an empty file is replaced, a FIFO or a
+  // character device (also through a link) is written to, and anything else is an error.
+  static trace::Result<std::unique_ptr<TraceFile>> Create(const std::string& path, core::IfExists if_exists);
   ~TraceFile() override;
 
   trace::Status Write(std::span<const uint8_t> bytes) override;
   trace::Status Close() override;
   trace::Status Check() override;
-  // For a trace that never began. Also after Close.
+  // See Sink.
   void Remove() override;
   void CloseInForkedChild() override;
 
-  // An error if Create with overwrite would be one because of what is there.
+  // Error: there is a file that Create with kReplace would not replace.
   static trace::Status CheckReplaced(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -42,7 +43,7 @@ class TraceFile : public Sink {
   bool regular_ = false;  // not a device or pipe
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  off_t size_ = 0;  // behind the last complete write
+  off_t size_ = 0;  // after the last complete write
 };
 
 }  // namespace anttracks::io

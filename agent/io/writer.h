@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that writes: takes buffers from the queue, puts definitions in front of them, makes chunks,
-// hands them to the sink.
+// The only thread that writes the trace: takes buffers from the queue, puts the definitions before them, makes
+// chunks, and hands these to the sink.
 //
-// A rotated trace: definitions go into their own file, ahead of what uses them. When RotationPolicy wants a
-// sync point the source is told to make one of the next collection; its mark in the queue is where the next
-// file begins. If the bound is reached before, events are dropped until there, and counted.
+// In a rotated trace definitions go into a file of their own, before the events that use them. When
+// RotationPolicy wants a sync point the writer asks the source for one after the next collection; its mark in
+// the queue is where the next data file begins. If the bound is reached before, events are dropped up to the
+// mark, and counted.
 //
 //     idle --Start--> running --queue closed--> LOSS if tracing failed, END --> done
-//                        |----- write error --> queue discards, nothing is written any more --> done
+//                        `----- write error --> the queue discards everything, nothing more is written --> done
 //
-// Thread safety: Start and Wait from one thread; the rest runs in the writer's own thread, with all signals
-// blocked. Ownership: borrows source and sink, which must live until done. If Wait gives up, they must live
-// on.
+// Thread safety: Start and Wait from one thread; the rest runs in the writer's own thread, which blocks all
+// signals. Ownership: borrows source and sink, which must live until the thread is done. If Wait returns false
+// they must never be destroyed.
 #pragma once
 
 #include <pthread.h>
@@ -38,19 +39,19 @@ struct WriterConfig {
 
 class Writer {
  public:
-  // Of a trace that is one file.
+  // For a trace in a single file.
   Writer(core::EventSource& source, Sink& sink, const WriterConfig& config)
       : Writer(source, sink, config, {}) {}
   Writer(core::SyncPointSource& source, RotatingTrace& trace, const WriterConfig& config)
       : Writer(source, trace, config, {&source, &trace}) {}
   Writer(core::EventSource& source, RotatingTrace& trace, const WriterConfig& config) = delete;
-  // Waits for the thread if it runs: only in tests and after Wait.
+  // Waits for the thread if it still runs, which happens in tests only.
   ~Writer();
   Writer(const Writer&) = delete;
 
   trace::Status Start(std::string meta_json);
-  // After the source's Finish or Abandon. False: no progress for that long, or not done in all that time; the
-  // thread is left alone.
+  // Call it after the source's Finish or Abandon. False: there was no progress for that long, or the thread was
+  // not done in that time in total; it goes on running.
   bool Wait(std::chrono::milliseconds without_progress,
             std::chrono::milliseconds in_all = std::chrono::hours(1));
 
@@ -59,7 +60,7 @@ class Writer {
   static constexpr std::chrono::seconds kCheckAfter{1};
   static constexpr std::chrono::milliseconds kPollAfter{10};
 
-  // Both or none.
+  // Both are set, or neither.
   struct Rotation {
     core::SyncPointSource* source = nullptr;
     RotatingTrace* trace = nullptr;
@@ -70,7 +71,8 @@ class Writer {
         sink_(sink),
         rotation_(rotation),
         compressors_(config.compressors, config.compression, config.threshold),
-        definition_chunks_(config.compression != core::Compression::kOff) {}
+        definition_chunks_(config.compression == core::Compression::kOff ? trace::Compressed::kNo
+                                                                         : trace::Compressed::kYes) {}
 
   static void* Main(void* self);
   void Run();
@@ -82,7 +84,7 @@ class Writer {
   void FlushChunk();
   void FlushDefinitions();
   void WriteChunk(trace::ChunkType type, trace::ByteBuffer&& payload);
-  // Writes what the compressors have done; if all, waits for the rest.
+  // Writes the chunks that are encoded; with kAwait waits for the others, too.
   void WriteEncoded(Pending pending);
   bool WriteFront(Pending pending);
   void WriteOne(const Encoded& chunk);
@@ -91,16 +93,17 @@ class Writer {
   trace::ByteBuffer Meta() const;
   void CheckFiles();
 
-  // Of a rotated trace.
+  // For a rotated trace.
   bool rotates() const { return rotation_.trace != nullptr; }
   RotationPolicy& policy() { return rotation_.trace->policy(); }
-  // Whether what comes is dropped. Definitions wait meanwhile: what uses them is dropped, too.
+  // Whether events are dropped now. Definitions wait meanwhile, since the events that use them are dropped.
   bool dropping() { return rotates() && policy().dropping(); }
-  // False: the bound has no room for so many bytes. No file has to go for what is dropped, or comes at the end.
+  // False: the bound has no room for so many bytes. No file is deleted for events that are dropped, or for the
+  // end.
   bool MakeRoom(size_t bytes);
   void NextFile();
   void FulfilWishes();
-  // From here on nothing is written, until the next file.
+  // Nothing is written until the next file begins.
   void BeginToDrop();
   void Drop(size_t bytes);
   void ReportTooSmall();
@@ -108,11 +111,11 @@ class Writer {
 
   core::EventSource& source_;
   Sink& sink_;
-  const Rotation rotation_;  // its trace is the sink, then
+  const Rotation rotation_;  // if set, its trace is sink_
   Compressors compressors_;
   uint64_t sequence_ = 0;  // of the next chunk
   trace::ByteBuffer chunk_;
-  // Of the definitions file; in a trace that is one file definitions are in chunk_.
+  // For the definitions file; in a single file definitions go into chunk_.
   trace::NumberedChunks definition_chunks_;
   trace::ByteBuffer definitions_;
   std::string meta_;

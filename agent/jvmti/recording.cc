@@ -48,6 +48,10 @@ bool Await(milliseconds wait, Done&& done) {
   return true;
 }
 
+core::IfExists IfTaken(const core::Options& options) {
+  return options.overwrite ? core::IfExists::kReplace : core::IfExists::kRefuse;
+}
+
 }  // namespace
 
 trace::Result<std::unique_ptr<Recording>> Recording::Create(JavaVM* vm, RecordingPlan plan,
@@ -76,7 +80,7 @@ Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
   if (status.ok()) status = OpenFile();
   if (!status.ok()) return status;
   if (!plan_.stats.empty()) {
-    auto stats = io::StatsFile::Create(plan_.stats, options().overwrite);
+    auto stats = io::StatsFile::Create(plan_.stats, IfTaken(options()));
     if (!stats.ok()) return stats.status();
     stats_ = std::move(*stats);
   }
@@ -103,7 +107,7 @@ Status Recording::ChooseMode() {
   }
   // Of the options that are ignored: one file, and nothing to keep.
   plan_.options.max_bytes = 0;
-  plan_.options.keep = false;
+  plan_.options.keep_provenance = false;
   return Sampler::Prepare(env_, options());
 }
 
@@ -137,14 +141,14 @@ Status Recording::OpenFile() {
     const auto program = FoldProgram();
     if (!program.ok()) return program.status();
     auto rotating = io::RotatingTrace::Create(
-        plan_.file, options().overwrite, header,
+        plan_.file, IfTaken(options()), header,
         {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
     if (!rotating.ok()) return rotating.status();
     rotating_ = rotating->get();
     sink_ = std::move(*rotating);
     return {};
   }
-  auto file = io::TraceFile::Create(plan_.file, options().overwrite);
+  auto file = io::TraceFile::Create(plan_.file, IfTaken(options()));
   if (!file.ok()) return file.status();
   sink_ = std::move(*file);
   return sink_->Write(trace::EncodeFileHeader(header));
@@ -152,7 +156,7 @@ Status Recording::OpenFile() {
 
 // The analyzer is built beside the agent.
 trace::Result<std::string> Recording::FoldProgram() const {
-  if (!options().keep) return std::string();
+  if (!options().keep_provenance) return std::string();
   Dl_info info{};
   static const char here = 0;
   if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) {

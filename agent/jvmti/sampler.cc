@@ -193,7 +193,8 @@ void Sampler::Stop(JNIEnv* jni) noexcept {
   try {
     (void)env_->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_THREAD_START, nullptr);
     (void)Enable(JVMTI_DISABLE);
-    if (jni != nullptr) living_.LookAtAll(kStopWithin, [&](const auto& watched) { return Bury(jni, watched); });
+    if (jni != nullptr)
+      living_.LookAtAll(kStopWithin, [&](const auto& watched) { return MarkIfDead(jni, watched); });
   } catch (...) {
     // The session closes all the same.
   }
@@ -222,7 +223,7 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   if (next != known) Remember(next);
   const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
-  living_.Look(kLookAtOnce, [&](const auto& watched) { return Bury(jni, watched); });
+  living_.Look(kLookAtOnce, [&](const auto& watched) { return MarkIfDead(jni, watched); });
 }
 
 // The event holds the object: it cannot die before this.
@@ -236,7 +237,7 @@ void Sampler::Watch(JNIEnv* jni, jobject object, uint64_t number) {
   session_.Untracked();
 }
 
-bool Sampler::Bury(JNIEnv* jni, const core::WatchList::Watched& watched) {
+bool Sampler::MarkIfDead(JNIEnv* jni, const core::WatchList::Watched& watched) {
   const auto reference = static_cast<jweak>(watched.reference);
   if (!jni->IsSameObject(reference, nullptr)) return false;
   session_.Died(watched.number);

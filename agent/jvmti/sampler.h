@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples allocations by JVM TI (JEP 331), on any JVM that offers it: asks the VM about each sample, and hands
-// what it says to the session.
+// Samples allocations through JVM TI (JEP 331), on any JVM that supports it: asks the VM about each sample, and
+// passes the answers to the session.
 //
-// A weak reference to each sampled object tells its death (docs/decisions/0008-sampling.md). ObjectFree would,
-// too, but it can hang a JVM that ends (HotSpot 17).
+// A weak reference to each sampled object shows its death (docs/decisions/0008-sampling.md). The event
+// ObjectFree would, too, but it can hang a JVM that ends (HotSpot 17).
 //
-// The interval may be changed while it samples. A thread draws the distance to its next sample point when it
-// begins and at each sample, so that the next sample of a thread may still be one of the interval before: each
-// is recorded with its own.
+// The interval may be changed during sampling. A thread draws the distance to its next sample point when it
+// begins and at each sample, so the next sample of a thread may still use the interval before: each sample is
+// recorded with its own interval.
 //
-// Thread safety: as Source. The events come in threads that allocate, and in the VM thread within a pause
-// (collections), where neither JNI nor JVM TI may be used. While the VM is asked no lock of the agent is held
-// that a pause may need. One Sampler at a time samples.
+// Thread safety: as Source. Events arrive in threads that allocate and, for collections, in the VM thread
+// within a pause, where neither JNI nor JVM TI may be used. While the VM is asked, no lock is held that a pause
+// may need. Only one Sampler at a time may sample.
 #pragma once
 
 #include <jvmti.h>
@@ -28,7 +28,8 @@ namespace anttracks::jvmti {
 
 class Sampler final : public Source {
  public:
-  // When the agent is loaded; threads that begin later have their first sample after the options' interval.
+  // Must be called when the agent is loaded, so that threads that begin later use the options' interval from
+  // the start.
   static trace::Status Prepare(jvmtiEnv* env, const core::Options& options);
   static void SetCallbacks(jvmtiEventCallbacks* callbacks);
 
@@ -38,21 +39,21 @@ class Sampler final : public Source {
   core::EventSource& events() override { return session_; }
   trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
                       const std::string& options) override;
-  // A thread that is about to hand over a sample finds the session closed.
+  // Closes the session: a thread that is about to record a sample finds it closed.
   void End(JNIEnv* jni, std::string_view reason) override;
   bool Idle() const override;
   void Release(JNIEnv* jni) override;
   trace::Status Set(const core::Change& change) override;
   void Describe(nlohmann::ordered_json* json) const override;
 
-  // The event: an object was allocated by this thread.
+  // Event: this thread has allocated an object that is a sample.
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
-  // The event: this thread begins. Only after a change of the interval. A thread that attached itself may have
-  // had a sample by then.
+  // Event: this thread begins. Enabled only after a change of the interval. A thread that attached itself to
+  // the JVM may have had a sample before.
   void ThreadBegins() {
     if (Recall().id == 0) Remember({0, interval_.load()});
   }
-  // The event: the VM has collected.
+  // Event: a collection has ended.
   void CollectionEnd();
   core::SampleSession& session() { return session_; }
 
@@ -60,7 +61,7 @@ class Sampler final : public Source {
   static constexpr size_t kMostFrames = 256;
   static constexpr size_t kLookAtOnce = 256;
 
-  // What JVM TI keeps for the thread that asks, and what goes with it.
+  // What is stored with a thread, in JVM TI's thread-local storage.
   struct Known {
     uint32_t id = 0;        // 0: it has had no sample
     uint64_t interval = 0;  // of its next sample point
@@ -69,14 +70,14 @@ class Sampler final : public Source {
 
   trace::Status Start(JNIEnv* jni);
   trace::Status SetInterval(uint64_t bytes);
-  // Tells what has died until now, if there is a jni.
+  // First records which samples have died, if jni is not nullptr.
   void Stop(JNIEnv* jni) noexcept;
 
   Known Recall();
   void Remember(const Known& known);
   void Watch(JNIEnv* jni, jobject object, uint64_t number);
-  // True: it was dead.
-  bool Bury(JNIEnv* jni, const core::WatchList::Watched& watched);
+  // Records the sample's death if its object is dead. True: it is.
+  bool MarkIfDead(JNIEnv* jni, const core::WatchList::Watched& watched);
 
   uint32_t DefineThread(JNIEnv* jni, jthread thread);
   uint32_t Kind(JNIEnv* jni, std::span<const core::SampleFrame> stack, jclass type);

@@ -104,7 +104,7 @@ Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, 
   if (status.ok()) status = StartVm();
   // A large heap is listed beside the program. Whoever asked for the trace hears of it when that is done, or
   // soon after.
-  if (status.ok() && attached) (void)session_.sync_points().WaitForFirst(3 * core::limits::kFirstSight);
+  if (status.ok() && attached) (void)session_.sync_points().WaitForFirst(3 * core::limits::kFirstSyncPoint);
   if (!status.ok()) session_.background().Stop();
   return status;
 }

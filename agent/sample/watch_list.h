@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sampled objects still live: weak references, which somebody has to look at after a collection. Threads
-// that bring samples do, a few references each time, so that none of them pays for all and the agent needs no
-// thread.
+// Finds out which sampled objects have died: weak references to them must be checked after each collection.
+// Threads that bring samples check a few references each time, so that no thread pays for all of them, and the
+// agent needs no thread for it.
 //
-// Thread safety: full. Nobody waits for a thread that looks, but LookAtAll, within limits, and TakeAll: it may
-// have been suspended.
+// Thread safety: full. A thread that checks may have been suspended, so no other thread waits for it, except
+// TakeAll, and LookAtAll within a limit.
 #pragma once
 
 #include <atomic>
@@ -30,32 +30,34 @@ class WatchList {
     fresh_.push_back(watched);
   }
 
-  // The VM thread. Never waits.
+  // Called by the VM thread. Never waits.
   void CollectionEnded() { collections_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Looks at no more than `most` that were not looked at since a collection ended. bury(watched): true: it was
-  // dead, its death was told, and the reference is free. It may throw; then the reference stays.
-  template <class Bury>
-  void Look(size_t most, Bury&& bury) {
+  // Checks up to `most` references that were not checked since the last collection. mark_if_dead(watched)
+  // returns true if the object was dead; it has then recorded the death and freed the reference. If it throws
+  // the reference is kept.
+  template <class MarkIfDead>
+  void Look(size_t most, MarkIfDead&& mark_if_dead) {
     if (!due()) [[likely]]
       return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock.owns_lock()) LookLocked(most, bury);
+    if (lock.owns_lock()) LookLocked(most, mark_if_dead);
   }
 
-  // At each of them, also if no collection ended. Does not if another thread looks for longer than that.
-  template <class Bury>
-  void LookAtAll(std::chrono::milliseconds wait, Bury&& bury) {
+  // Checks all references, even if no collection has ended. Does nothing if another thread checks for longer
+  // than `wait`.
+  template <class MarkIfDead>
+  void LookAtAll(std::chrono::milliseconds wait, MarkIfDead&& mark_if_dead) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     for (const auto until = std::chrono::steady_clock::now() + wait; !lock.owns_lock(); (void)lock.try_lock()) {
       if (std::chrono::steady_clock::now() >= until) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     looking_ = false;
-    LookLocked(SIZE_MAX, bury);
+    LookLocked(SIZE_MAX, mark_if_dead);
   }
 
-  // Empties it.
+  // Empties the list.
   std::vector<Watched> TakeAll() {
     const std::lock_guard lock(mutex_);
     TakeFresh();
@@ -74,8 +76,8 @@ class WatchList {
     fresh_.clear();
   }
 
-  template <class Bury>
-  void LookLocked(size_t most, Bury& bury) {
+  template <class MarkIfDead>
+  void LookLocked(size_t most, MarkIfDead& mark_if_dead) {
     if (!looking_) {
       TakeFresh();
       looking_ = true;
@@ -83,7 +85,7 @@ class WatchList {
       next_ = 0;
     }
     for (; most > 0 && next_ < watched_.size(); most--) {
-      if (!bury(watched_[next_])) {
+      if (!mark_if_dead(watched_[next_])) {
         next_++;
         continue;
       }
@@ -95,7 +97,7 @@ class WatchList {
     done_.store(round_, std::memory_order_relaxed);
   }
 
-  // Collections that have ended; those for which all were looked at.
+  // collections_: how many have ended; done_: after how many of them all references were checked.
   std::atomic<uint64_t> collections_{0}, done_{0};
 
   std::mutex fresh_mutex_;
@@ -104,8 +106,8 @@ class WatchList {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<Watched> watched_;
-  bool looking_ = false;  // a round is under way: what is before next_ was looked at
-  uint64_t round_ = 0;    // for so many collections
+  bool looking_ = false;  // a round is under way: the references before next_ were checked
+  uint64_t round_ = 0;    // collections_ when the round began
   size_t next_ = 0;
 };
 

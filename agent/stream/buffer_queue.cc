@@ -84,20 +84,20 @@ Buffer* BufferQueue::AcquireSized(size_t bytes) { return Make(bytes); }
 
 void BufferQueue::Release(Buffer* buffer) {
   buffer->next = nullptr;
-  Pool(buffer, false);
+  Pool(buffer, From::kOwner);
 }
 
-void BufferQueue::Recycle(Buffer* list) { Pool(list, true); }
+void BufferQueue::Recycle(Buffer* list) { Pool(list, From::kWriter); }
 
-// Keeps what the bound has room for. Taken: by the writer.
-void BufferQueue::Pool(Buffer* list, bool taken) {
+// Keeps the buffers that the bound has room for, and frees the others.
+void BufferQueue::Pool(Buffer* list, From from) {
   Buffer* unwanted = nullptr;
   {
     const Lock lock(mutex_);
     while (list != nullptr) {
       Buffer* next = list->next;
       const size_t bytes = list->memory();
-      if (taken) taken_bytes_ -= bytes;
+      if (from == From::kWriter) taken_bytes_ -= bytes;
       const bool keep = list->size == buffer_bytes_ && !discard_ &&
                         pooled_bytes_ + queued() + taken_bytes_ + bytes <= bound_bytes_;
       list->next = keep ? pool_ : unwanted;
@@ -105,7 +105,7 @@ void BufferQueue::Pool(Buffer* list, bool taken) {
       if (keep) pooled_bytes_ += bytes;
       list = next;
     }
-    if (taken) {
+    if (from == From::kWriter) {
       waited_since_ = WaitBudget::Time();
       room_.notify_all();
     }
@@ -168,7 +168,7 @@ bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode, WaitBudget* bud
     if (MayGo(bytes)) return true;
     if (may_be_lost && (!waits || stalled_ || WriterHangs(std::chrono::steady_clock::now()))) return false;
   }
-  return let_in_ || queued() < 2 * bound_bytes_;
+  return admits_all_ || queued() < 2 * bound_bytes_;
 }
 
 void BufferQueue::BeginStall() {
@@ -311,9 +311,9 @@ Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   return list;
 }
 
-void BufferQueue::LetIn() {
+void BufferQueue::AdmitAll() {
   const Lock lock(mutex_);
-  let_in_ = true;
+  admits_all_ = true;
   room_.notify_all();
 }
 

@@ -5,27 +5,27 @@
 //       ^                 |  \                                             |
 //       +-----Release-----+   +-- dropped: counted, LOSS in the queue -----+
 //
-// A buffer belongs to exactly one of pool, owner, queue, writer. Its contents are touched only by the one that
-// has it, so that only hand-over takes the lock.
+// A buffer belongs to exactly one of pool, owner, queue and writer. Only that one touches its contents, so that
+// only a hand-over takes the lock.
 //
-// Bound. What is queued, what the writer has taken and what the pool keeps stay within the bound together; on
-// top come the buffers of owners, at most one each, and what PushMode lets through. Push waits for room, which
-// may be less than the bound (wait_bytes: what waits here has its place in the file whatever the writer
-// decides), until the budget of whoever waits is used up; then it goes in all the same, up to twice the bound,
-// and is dropped beyond that. When threads have waited and the writer has taken nothing for the time limit it
-// hangs: nobody waits any more.
+// Bound. The buffers in the queue, with the writer and in the pool stay within the bound together. The buffers
+// of owners, at most one each, and what PushMode allows come on top. Push waits for room until the caller's
+// wait budget is used up; then the buffer is queued nevertheless, up to twice the bound, and dropped beyond
+// that. Threads may begin to wait below the bound (wait_bytes), since queued buffers need room in the current
+// data file. If threads wait and the writer takes nothing for the time limit, the writer hangs, and nobody
+// waits any more.
 //
-// Stall. Once something was dropped the queue counts as stalled: what comes is dropped at once until the writer
-// takes something, or LetIn. LOSS is queued at the place where the dropped segments would have been. With
+// Stall. Once a buffer was dropped the queue is stalled: everything pushed is dropped at once, until the writer
+// takes a buffer or AdmitAll is called. A LOSS is queued where the dropped segments would have been. With
 // on-overflow=drop nobody waits, and what exceeds the bound is dropped.
 //
-// Fuzz. Threads that run the same code would fill buffers of one size at the same time and meet at the lock.
-// Each buffer that Acquire gives has therefore a capacity of its own, less than its memory by up to a share.
-// Memory is the same for all, so that the pool can give any of them to anyone.
+// Fuzz. Threads that run the same code would fill buffers of equal size at the same time and contend for the
+// lock. So each buffer from Acquire has a random capacity, up to the share `fuzz` less than its memory. The
+// memory is the same for all, so that the pool can give any buffer to any thread.
 //
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
 //
-// Units: bytes are memory, with the head of the buffer.
+// Units: bytes of memory, the buffer's head included.
 #pragma once
 
 #include <atomic>
@@ -42,17 +42,18 @@
 
 namespace anttracks::core {
 
-// Marks: the next data file begins here; the sync point that a file begins with is complete here.
+// Kinds of marks in the queue: the next data file begins here; the sync point at the start of a file is
+// complete here.
 inline constexpr uint8_t kNextFile = 255, kSyncComplete = 254;
 
 struct Buffer {
   Buffer* next = nullptr;
-  uint32_t size = 0;      // bytes behind the head; for BufferQueue
-  uint32_t capacity = 0;  // how much the owner may use of them
+  uint32_t size = 0;      // bytes after the head; for BufferQueue
+  uint32_t capacity = 0;  // how many of them the owner may use
   uint32_t used = 0;
-  // kind 0: data holds complete segments; else the payload of one.
+  // 0: data() holds complete segments; otherwise the payload of one segment of this kind.
   uint8_t kind = 0;
-  bool flush = false;  // the chunk ends behind it
+  bool flush = false;  // the chunk ends after this buffer
   uint64_t stream = 0;
 
   uint8_t* data() { return reinterpret_cast<uint8_t*>(this + 1); }
@@ -60,24 +61,24 @@ struct Buffer {
 };
 
 enum class PushMode {
-  kBounded,  // wait, or if full means drop, drop
-  kTry,      // drop only if twice the bound is queued; for what is handed over at a safepoint
-  kGiveUp,   // as kTry, but without a loss: for a sync point, which is abandoned then
-  kWait,     // wait unless full means drop, then as kGiveUp; for the first sync point
-  kForce,    // never wait or drop: collections, sync points, ends
+  kBounded,  // wait for room; with on-overflow=drop, drop
+  kTry,      // drop only above twice the bound; for hand-overs at a safepoint
+  kGiveUp,   // as kTry, but not counted as a loss: the sync point is abandoned
+  kWait,     // wait, except with on-overflow=drop; then as kGiveUp. For the first sync point
+  kForce,    // never wait, never drop; for the frames of collections and sync points, and ends
 };
 
 struct QueueConfig {
   size_t buffer_bytes = 64 << 10;  // of a thread's buffer, without its head
   double fuzz = 0.1;               // 0 to 0.5
   size_t bound_bytes = 32 << 20;   // four buffers or more
-  size_t wait_bytes = 0;           // so much may be queued before threads wait; 0: bound_bytes
+  size_t wait_bytes = 0;           // threads wait when more than this is queued; 0: bound_bytes
   WhenFull when_full = WhenFull::kBlock;
   // How long the writer may take nothing while threads wait for room.
   std::chrono::milliseconds wait_limit = limits::kHangs;
 };
 
-// The chunk of the file that segments get into.
+// Whether the chunk of the file goes on after these segments, or ends.
 enum class ChunkAfter : bool { kGoesOn, kEnds };
 
 class BufferQueue {
@@ -86,67 +87,67 @@ class BufferQueue {
   ~BufferQueue();
   BufferQueue(const BufferQueue&) = delete;
 
-  // nullptr: out of memory. Acquire gives one of buffer_bytes(), less the fuzz; AcquireSized exactly that much.
+  // Acquire gives a buffer with a capacity of buffer_bytes() less the fuzz, AcquireSized one of exactly that
+  // many bytes. nullptr: out of memory.
   Buffer* Acquire();
   Buffer* AcquireSized(size_t bytes);
   void Release(Buffer* buffer);
 
-  // Takes the buffer in any case. False: its contents were dropped. budget: how long it may wait; nullptr:
+  // Takes ownership in any case. False: the contents were dropped. budget: how long Push may wait; nullptr:
   // until the writer hangs.
   bool Push(Buffer* buffer, PushMode mode, WaitBudget* budget = nullptr);
   // Copies complete segments. False: dropped, or out of memory.
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk = ChunkAfter::kGoesOn,
                     WaitBudget* budget = nullptr);
-  // Puts a mark between buffers: one without contents, of that kind. False: out of memory.
+  // Queues a mark (kNextFile, kSyncComplete). False: out of memory.
   bool PushMark(uint8_t kind);
-  // Puts a LOSS there for what is lost elsewhere. False: out of memory.
+  // Queues a LOSS for events that were lost elsewhere. False: out of memory.
   bool PushLoss(std::span<const uint8_t> segment);
-  // Puts the LOSS of a stall into the queue now: what is dropped after this is told by another one, behind what
-  // is pushed meanwhile. A sync point begins with it, as a reader takes the heap for known from there on.
-  // False: out of memory.
+  // Queues the LOSS of a stall now; what is dropped later gets another LOSS. Called before a sync point, since
+  // readers know the heap again from there on. False: out of memory.
   bool TellLoss();
   // Counts as lost what could not even be pushed.
   void DropUnqueued(size_t segments, size_t bytes);
 
-  // The writer's side. Waits until there is something worth writing, for that long. The oldest of the queue,
-  // oldest first; nullptr when there is nothing at all.
+  // For the writer. Waits up to that long until enough is queued to be worth writing. Returns a list of
+  // buffers, oldest first; nullptr: the queue is empty.
   Buffer* Pop(std::chrono::milliseconds wait);
-  // Gives back what Pop gave; until then it counts against the bound.
+  // Returns the buffers that Pop gave; until then they count against the bound.
   void Recycle(Buffer* list);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
-  // From now on everything is let in, and who waits for room goes on: at the end nobody may wait in the VM, and
-  // what is left is not much.
-  void LetIn();
+  // From now on everything is queued, and threads that wait for room go on: at the end of a trace nobody may
+  // wait in the VM, and little is left to queue.
+  void AdmitAll();
   // Nothing is pushed any more; Pop no longer waits.
   void Close();
-  // From now on everything pushed is recycled uncounted, nobody waits: the writer is gone.
+  // The writer is gone: from now on what is pushed is recycled without being counted, and nobody waits.
   void Discard();
 
   size_t buffer_bytes() const { return buffer_bytes_; }
-  // Queued bytes as a part of those at which threads wait; above 1 when something was forced in. Takes no lock.
+  // Queued bytes divided by wait_bytes: 1 and more when threads would wait. Takes no lock.
   double fill() const { return static_cast<double>(queued()) / static_cast<double>(wait_bytes_); }
 
   uint64_t lost_segments() const { return lost_segments_.load(std::memory_order_relaxed); }
   uint64_t lost_bytes() const { return lost_bytes_.load(std::memory_order_relaxed); }
-  // Times that a thread waited for room, and ns that they waited altogether.
+  // How often threads waited for room, and for how many ns in total.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
   uint64_t blocked_ns() const { return blocked_ns_.load(std::memory_order_relaxed); }
   // The most that was ever queued.
   uint64_t high_water_bytes() const { return high_water_bytes_.load(std::memory_order_relaxed); }
-  // Buffers taken from the system's memory instead of the pool.
+  // Buffers that were allocated, as the pool was empty.
   uint64_t allocated_buffers() const { return allocated_buffers_.load(std::memory_order_relaxed); }
 
  private:
   size_t queued() const { return queued_bytes_.load(std::memory_order_relaxed); }
-  // There is enough for the writer to be worth waking.
+  // Enough is queued to wake the writer.
   bool Ready() const { return queued() >= wake_bytes_ || flushes_ != 0; }
-  // Something larger goes in alone.
+  // A buffer that is larger than wait_bytes_ has room in an empty queue.
   bool HasRoom(size_t bytes) const {
     const size_t waiting = queued() + taken_bytes_;
     return waiting == 0 || waiting + bytes <= wait_bytes_;
   }
-  bool MayGo(size_t bytes) const { return HasRoom(bytes) || discard_ || let_in_; }
+  bool MayGo(size_t bytes) const { return HasRoom(bytes) || discard_ || admits_all_; }
   bool WriterHangs(WaitBudget::Time now) const {
     return waited_since_ != WaitBudget::Time() && now >= waited_since_ + limit_;
   }
@@ -160,7 +161,9 @@ class BufferQueue {
   uint32_t NextCapacity();
   Buffer* Make(size_t bytes);
   Buffer* MakeSegments(std::span<const uint8_t> segments);
-  void Pool(Buffer* list, bool taken);
+  // Whose buffers go back to the pool: an owner's that were never queued, or the writer's.
+  enum class From : bool { kOwner, kWriter };
+  void Pool(Buffer* list, From from);
   Buffer* TrimPool();
   static void Free(Buffer* list);
 
@@ -179,20 +182,20 @@ class BufferQueue {
   size_t pooled_bytes_ = 0;
   Buffer* head_ = nullptr;
   Buffer* tail_ = nullptr;
-  size_t taken_bytes_ = 0;  // by the writer, not yet recycled
+  size_t taken_bytes_ = 0;  // taken by the writer, not yet recycled
   uint64_t random_ = 0;
-  size_t flushes_ = 0;  // queued buffers that ask for the end of the chunk
-  // Since when threads have waited without the writer taking anything; zero: they have not.
+  size_t flushes_ = 0;  // queued buffers with flush
+  // When threads began to wait without the writer taking anything since; zero: no thread waits.
   WaitBudget::Time waited_since_{};
   bool stalled_ = false;
   bool discard_ = false;
-  bool let_in_ = false;
-  Buffer* stall_tail_ = nullptr;  // last buffer that was queued when the stall began
+  bool admits_all_ = false;
+  Buffer* stall_tail_ = nullptr;  // the last queued buffer when the stall began
   uint64_t stall_segments_ = 0, stall_bytes_ = 0;
   uint64_t stall_time_ = 0;
 
   std::atomic<bool> closed_{false};
-  // Written under mutex_. Relaxed is enough for who reads it without: fill() is a hint.
+  // Written under mutex_. Read without it for fill(), which is a hint, so relaxed is enough.
   std::atomic<size_t> queued_bytes_{0};
   // Counters only: no order with anything else.
   std::atomic<uint64_t> lost_segments_{0}, lost_bytes_{0}, waits_{0}, blocked_ns_{0}, high_water_bytes_{0},

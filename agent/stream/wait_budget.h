@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the host may be made to wait for the writer. All limits are here; docs/agent.md tells them.
+// How long the host may wait for the writer. All limits are here; docs/agent.md has them, too.
 //
-// A budget belongs to what is held up: one report of a thread (which holds up a safepoint, as it is in the VM),
-// a collection's pause, the walk at the start. Threads that wait at the same time use it once: what counts is
-// time that passes.
+// A budget belongs to what is delayed: one report of a thread (which is in the VM and so delays a safepoint), a
+// collection's pause, or the walk at the start. Threads that wait at the same time use the budget once: elapsed
+// time counts.
 //
-// Thread safety: none; BufferQueue touches it under its lock, the owner refills it while nobody waits.
+// Thread safety: none; BufferQueue uses it under its lock, and the owner refills it while nobody waits.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,15 @@ namespace limits {
 
 using std::chrono::milliseconds;
 
-// Without anything taken by the writer: then it hangs, and nobody waits any more until it goes on.
+// If the writer takes nothing for so long it hangs, and nobody waits until it goes on.
 inline constexpr milliseconds kHangs{10'000};
 inline constexpr milliseconds kReport{1'000};
 inline constexpr milliseconds kPause{1'000};
-inline constexpr milliseconds kFirstSight{10'000};
-// An end of the trace, at exit or on request: without progress of the file, and in all.
+inline constexpr milliseconds kFirstSyncPoint{10'000};
+// At the end of a trace, at exit or on request: without progress of the file, and in total.
 inline constexpr milliseconds kEndWithoutProgress{30'000};
 inline constexpr milliseconds kEnd{60'000};
-// A write of the file of stats=.
+// For a write to the file of stats=.
 inline constexpr milliseconds kStats{5'000};
 
 }  // namespace limits
@@ -36,7 +36,7 @@ class WaitBudget {
   explicit WaitBudget(std::chrono::milliseconds limit = limits::kReport) : left_(limit) {}
 
   void Refill(std::chrono::milliseconds limit) { left_ = limit; }
-  // Somebody waits from now on; until when.
+  // A thread begins to wait; returns until when it may.
   Time Begin(Time now) {
     if (waiting_++ == 0) begin_ = now;
     return begin_ + left_;

@@ -58,7 +58,7 @@ class ProvenanceFile {
   std::span<const uint8_t> bytes() const { return bytes_.span(); }
 
  private:
-  trace::NumberedChunks chunks_{true};
+  trace::NumberedChunks chunks_{trace::Compressed::kYes};
   ByteBuffer bytes_;
 };
 

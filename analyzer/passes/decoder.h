@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the segments of a trace into calls on a sink: objects, moves, collections, sync points. trace/ knows
-// what the bytes mean; here is which segment may follow which, and what may be where in the heap.
+// Turns the segments of a trace into calls of a sink: objects, moves, collections, sync points. trace/ decodes
+// the bytes; the decoder checks which segment may follow which, and what may be where in the heap.
 //
-// A sink derives from SinkBase and overrides what it wants to see. It is a template parameter, and every call
-// names its class (sink_->Sink::Object): none is a virtual one, and those for objects are inlined.
+// A sink derives from SinkBase and overrides the functions that it needs. It is a template parameter, and every
+// call names its class (sink_->Sink::Object), so that no call is virtual, and those for objects are inlined.
 //
-// Whatever is wrong becomes a problem, and decoding goes on with what can still be trusted: the rest of a
-// segment is skipped if it is not known where its next object lies.
+// Whatever is wrong is reported as a problem, and decoding goes on with what can still be trusted: if the place
+// of the next object is not known the rest of the segment is skipped.
 //
-// Thread safety: none. Units: words of 8 bytes, addresses are word numbers.
+// Thread safety: none. Units: words of 8 bytes; addresses are word numbers (address / 8).
 #pragma once
 
 #include <cstdint>
@@ -36,26 +36,26 @@ namespace anttracks::analyzer {
 struct SinkBase {
   virtual ~SinkBase() = default;
 
-  // The reserved range of the heap, before anything else.
+  // The reserved range of the heap, [start_word, end_word). Called first.
   virtual void Configure(uint64_t /*start_word*/, uint64_t /*end_word*/) {}
-  // What follows is from this file with events, by its number in the list of files.
+  // The next events are from this file, given by its number in the list of files.
   virtual void FileBegin(uint32_t /*file*/) {}
-  // share: of the stretches of TLABs that are read, in parts of kWholeShare.
+  // An ALLOC segment begins. share: of the TLAB stretches that were read, in parts of kWholeShare.
   virtual void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/, uint32_t /*share*/) {}
-  // Of ALLOC; its objects follow.
+  // A run of an ALLOC segment begins; its objects follow.
   virtual void RunBegin(trace::How /*how*/) {}
   virtual void Object(uint64_t /*word*/, uint32_t /*shape*/, trace::How /*how*/) {}
   virtual void Skipped(uint64_t /*word*/, uint64_t /*words*/) {}
-  // Each returns the size of the object, or 0 if there is none, which ends the segment.
+  // Both return the size of the object at from; 0: there is none, which ends the segment.
   virtual uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
   virtual uint32_t Slide(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
-  // Moved, or left where it is, out of what was skipped. False ends the segment.
+  // An object in a skipped range was moved, or left in place (from == to). False ends the segment.
   virtual bool Found(uint64_t /*from*/, uint64_t /*to*/, uint32_t /*shape*/) { return true; }
   virtual void Filler(uint64_t /*word*/, uint32_t /*shape*/) {}
   virtual void GcBegin(const GcEvent&) {}
   virtual void GcEnd(const GcEvent&) {}
   virtual void SyncBegin(const SyncEvent&) {}
-  // Whether objects that a sync point lists in that space are to be decoded.
+  // Whether the objects that a sync point lists in that space are to be decoded.
   virtual bool WantsSpace(uint64_t /*space*/) const { return true; }
   virtual void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   virtual void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
@@ -63,7 +63,7 @@ struct SinkBase {
   // A run of a provenance file, before all events. False: it overlaps or precedes the run before.
   virtual bool SavedProvenance(const trace::ProvenanceRun&) { return true; }
   virtual void ClassUnload(uint64_t /*id*/) {}
-  // Of a trace of samples only. collections: that had begun when the death was told.
+  // Both for traces of samples only. collections: how many had begun when the death was recorded.
   virtual void Sample(const SampleEvent&) {}
   virtual void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
   virtual void Loss(const LossEvent&) {}
@@ -72,18 +72,18 @@ struct SinkBase {
   virtual void Gap() {}
   virtual void set_position(const Position&) {}
   virtual bool done() const { return false; }
-  // Where the trace began to ask for more work than its size justifies; nullptr: it did not.
+  // Where the trace began to need more work than its size justifies; nullptr: it did not.
   virtual const Position* refused() const { return nullptr; }
 };
 
 // Whether the sink, or one between it and SinkBase, overrides the method.
 template <auto kOfBase, auto kOfSink>
 inline constexpr bool kOverrides = !std::is_same_v<decltype(kOfBase), decltype(kOfSink)>;
-// Moves and slides are decoded for these only, which know the objects' sizes.
+// Moves and slides are decoded only for these sinks, which know the objects' sizes.
 template <class Sink>
 inline constexpr bool kNeedsHeap =
     kOverrides<&SinkBase::Move, &Sink::Move> || kOverrides<&SinkBase::Slide, &Sink::Slide>;
-// Objects and what is skipped are decoded for these only.
+// Objects and skipped ranges are decoded only for these sinks.
 template <class Sink>
 inline constexpr bool kNeedsObjects =
     kOverrides<&SinkBase::AllocBegin, &Sink::AllocBegin> || kOverrides<&SinkBase::RunBegin, &Sink::RunBegin> ||
@@ -97,17 +97,17 @@ class Decoder {
   Decoder(Definitions& definitions, Problems& problems, Sink& sink)
       : definitions_(&definitions), problems_(&problems), sink_(&sink) {}
 
-  // The reserved range of the heap; objects outside it are problems.
+  // Sets the reserved range of the heap; objects outside it are problems.
   void SetHeapRange(uint64_t start_word, uint64_t end_word) {
     heap_start_ = start_word;
     heap_end_ = end_word;
   }
 
-  // The trace holds samples instead of every object; before any segment.
+  // Whether the trace holds samples instead of every object. Must be called before the first Segment.
   void set_sampled(bool sampled) { sampled_ = sampled; }
 
   void Segment(const trace::Segment& segment, const Position& position);
-  // A file with events begins. must_sync: its first event has to be a SYNC_BEGIN.
+  // A file with events begins. must_sync: its first event must be SYNC_BEGIN.
   void BeginFile(uint32_t file, bool must_sync) {
     must_sync_ = must_sync;
     sink_->Sink::FileBegin(file);
@@ -119,7 +119,7 @@ class Decoder {
   }
 
   uint64_t unknown_segments() const { return unknown_segments_; }
-  // Time of the last event that has one.
+  // The latest time in any event.
   uint64_t last_time() const { return last_time_; }
   bool ended() const { return ended_; }
 
@@ -138,7 +138,8 @@ class Decoder {
   void Found(const trace::Segment& segment);
   void Slides(const trace::Segment& segment);
   void Fillers(const trace::Segment& segment);
-  void Gc(const trace::Segment& segment, bool begin);
+  enum class Boundary : bool { kBegin, kEnd };
+  void Gc(const trace::Segment& segment, Boundary boundary);
   void SyncBegin(const trace::Segment& segment);
   void SyncEnd(const trace::Segment& segment);
   void SyncAbandoned(const trace::Segment& segment);

@@ -32,9 +32,9 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
     case SegmentKind::kFillers:
       return Fillers(segment);
     case SegmentKind::kGcBegin:
-      return Gc(segment, true);
+      return Gc(segment, Boundary::kBegin);
     case SegmentKind::kGcEnd:
-      return Gc(segment, false);
+      return Gc(segment, Boundary::kEnd);
     case SegmentKind::kSyncBegin:
       return SyncBegin(segment);
     case SegmentKind::kSyncObjects:
@@ -77,7 +77,7 @@ bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
 // Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
 template <class Sink>
 void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
-  if (!segment.info().event) return;
+  if (!segment.info().is_event()) return;
   must_sync_ = false;
   if (segment.info().kind == trace::SegmentKind::kSyncBegin) return;
   problems_->Add(ProblemKind::kOrder, position_, "the file begins with {} instead of SYNC_BEGIN",
@@ -302,7 +302,8 @@ bool Decoder<Sink>::SpacesFit(std::vector<Space> spaces) {
 }
 
 template <class Sink>
-void Decoder<Sink>::Gc(const trace::Segment& segment, bool begin) {
+void Decoder<Sink>::Gc(const trace::Segment& segment, Boundary boundary) {
+  const bool begin = boundary == Boundary::kBegin;
   GcEvent event;
   if (!IsRead(trace::ReadCollection(segment.payload, &event))) return;
   if ((event.kind == GcKind::kUnknown) != sampled_) {

@@ -56,7 +56,7 @@ void Measure(const Side& side, bool last) {
     raw = stored = 0;
     const double begin = CpuNs();
     for (const trace::ByteBuffer& chunk : side.chunks) {
-      const auto encoded = encoder.Encode(trace::ChunkType::kData, 0, chunk.span(), true);
+      const auto encoded = encoder.Encode(trace::ChunkType::kData, 0, chunk.span(), trace::Compressed::kYes);
       raw += chunk.size();
       stored += encoded.ok() ? encoded->size() : 0;
     }

@@ -90,7 +90,7 @@ std::string ColumnsFile() {
                : objects.Fixed(static_cast<uint64_t>(1 + i % 2));
   trace::ByteBuffer payload;
   trace::AppendSegment(&payload, trace::SegmentKind::kAlloc, 1, objects.bytes().span());
-  trace::NumberedChunks chunks(true);
+  trace::NumberedChunks chunks(trace::Compressed::kYes);
   std::string file = testing::TraceBuilder().file();
   Append(&file, *chunks.Encode(trace::ChunkType::kMeta, {}));
   Append(&file, *chunks.Encode(trace::ChunkType::kData, payload.span()));

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The prefix, a number, and perhaps what stands behind that in the name of a provenance file.
+// The prefix, a number, and perhaps what follows it in the name of a provenance file.
 bool IsOfTrace(const std::string& name, const std::string& prefix) {
   if (name.compare(0, prefix.size(), prefix) != 0) return false;
   const size_t end = name.find_first_not_of("0123456789", prefix.size());
@@ -42,18 +42,18 @@ std::string RealPrefix(const std::string& path) {
 
 }  // namespace
 
-RotationFiles::RotationFiles(std::string path, bool overwrite)
-    : path_(std::move(path)), real_prefix_(RealPrefix(path_)), overwrite_(overwrite) {}
+RotationFiles::RotationFiles(std::string path, core::IfExists if_exists)
+    : path_(std::move(path)), real_prefix_(RealPrefix(path_)), if_exists_(if_exists) {}
 
 bool RotationFiles::MayHave(const std::string& path, const std::string& name) {
   return name == path || IsOfTrace(name, path + ".");
 }
 
 Status RotationFiles::CreateDefinitions() {
-  Status status = overwrite_ ? TraceFile::CheckReplaced(path_) : Status();
+  Status status = if_exists_ == core::IfExists::kReplace ? TraceFile::CheckReplaced(path_) : Status();
   if (status.ok()) status = DeleteEarlier();
   if (!status.ok()) return status;
-  auto definitions = TraceFile::Create(path_, overwrite_);
+  auto definitions = TraceFile::Create(path_, if_exists_);
   if (!definitions.ok()) return definitions.status();
   definitions_ = std::move(*definitions);
   return {};
@@ -71,7 +71,7 @@ Status RotationFiles::DeleteEarlier() {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const fs::path file = at->path();
     if (!IsOfTrace(file.filename().string(), prefix)) continue;
-    if (!overwrite_) {
+    if (if_exists_ == core::IfExists::kRefuse) {
       return Status::Error(
           "cannot create trace file " + path_ + ": " + file.string() +
           " of an earlier trace exists; remove it, choose another name with file= (%p is the process "
@@ -96,7 +96,7 @@ Status RotationFiles::DeleteEarlier() {
 
 Status RotationFiles::CreateData(uint32_t index) {
   making_file_ = true;
-  auto file = TraceFile::Create(data_path(index), overwrite_);
+  auto file = TraceFile::Create(data_path(index), if_exists_);
   if (file.ok()) current_ = std::move(*file);
   making_file_ = false;
   return file.ok() ? Status() : file.status();

@@ -107,8 +107,8 @@ Status FoldProcess::Start(const std::string& data_file, uint64_t max_bytes) {
 }
 
 // As wait4: the number of the process, 0: it runs, or -1 and errno.
-int FoldProcess::Wait(bool may_wait, int* state, void* usage) {
-  const int how = may_wait ? 0 : WNOHANG;
+int FoldProcess::Wait(IfRunning if_running, int* state, void* usage) {
+  const int how = if_running == IfRunning::kWait ? 0 : WNOHANG;
   if (process_ < 0) return wait4(pid_, state, how, static_cast<rusage*>(usage));
   siginfo_t info{};
   // Only the system call tells what the process has used.
@@ -123,7 +123,7 @@ FoldProcess::Outcome FoldProcess::Poll() {
   ReadMessages();
   int state = 0;
   rusage usage{};
-  const int done = Wait(false, &state, &usage);
+  const int done = Wait(IfRunning::kReturn, &state, &usage);
   if (done == 0 || (done < 0 && errno == EINTR)) return {};
   Outcome outcome;
   outcome.ended = true;
@@ -149,7 +149,7 @@ void FoldProcess::Stop() {
     kill(pid_, SIGKILL);
   }
   int state = 0;
-  while (Wait(true, &state, nullptr) < 0 && errno == EINTR) {
+  while (Wait(IfRunning::kWait, &state, nullptr) < 0 && errno == EINTR) {
   }
   Close();
 }

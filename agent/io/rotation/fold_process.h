@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs `anttracks fold` on a data file before that is deleted: a process of its own, so that rebuilding a heap
-// takes neither memory nor a crash into the traced one.
+// Runs `anttracks fold` on a data file before the file is deleted. It is a process of its own, so that
+// rebuilding a heap neither takes memory of the traced process nor can crash it.
 //
 //     idle --Start--> running --Poll: it ended--> idle
 //                        `--Stop--> idle
 //
-// It goes before the traced one does: it is made the first that the system ends when memory is short, and, told
-// by
-// --as-child, bounds its memory and lets others run first (analyzer/cli/child.h).
+// When resources are short the child gives way: it is made the first process that the system kills when memory
+// is short, and with --as-child it bounds its memory and lets others run first (analyzer/cli/child.h).
 //
-// The process is held by a descriptor (pidfd): where the application waits for all children, its number may be
-// another one's meanwhile. Without that (before Linux 5.4) it goes by the number.
+// The process is identified by a descriptor (pidfd): if the application waits for all children, another process
+// may get the child's number. Before Linux 5.4 the number is used.
 //
-// Thread safety: one thread at a time. The process has no descriptor of this one but a pipe for its messages.
+// Thread safety: one thread at a time. The child inherits no descriptor except a pipe for its messages.
 #pragma once
 
 #include <sys/types.h>
@@ -28,10 +27,10 @@ class FoldProcess {
  public:
   struct Outcome {
     bool ended = false;   // false: it still runs
-    bool good = false;    // the provenance file is there
-    bool unseen = false;  // whether it is, is not known
+    bool good = false;    // the provenance file exists
+    bool unseen = false;  // it is unknown whether it exists
     uint64_t cpu_ns = 0;
-    std::string message;  // what it said on stderr, if not good
+    std::string message;  // its stderr, if not good
   };
 
   // program: the path of anttracks.
@@ -39,20 +38,22 @@ class FoldProcess {
   ~FoldProcess() { Stop(); }
   FoldProcess(const FoldProcess&) = delete;
 
-  // What the next ones may take; 0, as at first: whatever they need.
+  // The memory that the next processes may use; 0, the default: no limit.
   void set_memory_bytes(uint64_t bytes) { memory_bytes_ = bytes; }
-  // The provenance file takes at most max_bytes. Not while one runs.
+  // Starts a process. max_bytes: of the provenance file. No process may be running.
   trace::Status Start(const std::string& data_file, uint64_t max_bytes);
   // Never waits.
   Outcome Poll();
-  // Kills it; what it had begun to write may be left.
+  // Kills the process; an unfinished provenance file may be left.
   void Stop();
   bool running() const { return pid_ > 0; }
   // Async-signal-safe.
   void ForgetInForkedChild();
 
  private:
-  int Wait(bool may_wait, int* state, void* usage);
+  // For a process that still runs: returns at once, or waits for its end.
+  enum class IfRunning : bool { kReturn, kWait };
+  int Wait(IfRunning if_running, int* state, void* usage);
   void ReadMessages();
   void Close();
 

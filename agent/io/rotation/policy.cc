@@ -8,7 +8,7 @@ namespace anttracks::io {
 
 uint64_t RotationPolicy::share() const {
   const uint64_t left = limits_.max_bytes > definitions_bytes_ ? limits_.max_bytes - definitions_bytes_ : 0;
-  return left / (limits_.files() + (limits_.keeps() ? 1 : 0));
+  return left / (limits_.files() + (limits_.keeps_provenance() ? 1 : 0));
 }
 
 size_t RotationPolicy::chunk_bytes() const { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
@@ -33,7 +33,7 @@ void RotationPolicy::WroteDefinitions(uint64_t bytes) {
 bool RotationPolicy::OldestDeleted() {
   total_ -= oldest().bytes + oldest().provenance_bytes;
   files_.pop_front();
-  return limits_.keeps() && !std::exchange(files_.front().fold_tried, true);
+  return limits_.keeps_provenance() && !std::exchange(files_.front().fold_tried, true);
 }
 
 // Within the size that was asked for.
@@ -96,7 +96,7 @@ std::string RotationPolicy::TooSmall(double sync_bytes) const {
 // not for a program that ends before it needs half of the files or of the bytes (files may have more than their
 // share).
 std::optional<uint32_t> RotationPolicy::BeginFold() {
-  if (!limits_.keeps() || folds_into_ || !HasRoom(max_provenance_bytes())) return {};
+  if (!limits_.keeps_provenance() || folds_into_ || !HasRoom(max_provenance_bytes())) return {};
   if (2 * files_.size() < limits_.files() && 2 * total_ < limits_.max_bytes) return {};
   const size_t complete = files_.size() - (complete_ ? 0 : 1);
   size_t next = 1;

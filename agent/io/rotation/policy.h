@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rotated trace decides (docs/decisions/0004-rotation.md): when to want a sync point or a collection,
-// when to drop events, which file to delete or to fold, and the arithmetic of the bound. Decides only:
-// RotatingTrace and Writer do it, and report what they have done.
+// The decisions of a rotated trace (docs/decisions/0004-rotation.md): when to want a sync point or a
+// collection, when to drop events, which file to delete or to fold, and the arithmetic of the bound. It only
+// decides: RotatingTrace and Writer act, and report what they have done.
 //
-// The bound: the sum of all files never exceeds max_bytes * (1 + deviation). There are n = 1 / deviation data
-// files of an equal share of what the definitions leave. A file that has its share waits for the next
-// collection, to end there; the deviation is how far it may grow meanwhile. Beyond that it takes the room of
-// the oldest files: new events are worth more than old ones. With keep= one more share is left for the
-// provenance files.
+// The bound: all files together never exceed max_bytes * (1 + deviation). There are n = 1 / deviation data
+// files, each with an equal share of what the definitions leave. A file that has reached its share goes on to
+// the next collection and ends there; it may grow by the deviation meanwhile. Beyond that the oldest files are
+// deleted: new events are worth more than old ones. With keep=yes one more share is left for the provenance
+// files.
 //
 // The current data file:
 //
-//     FileBegun --> incomplete --SyncPointComplete--> complete --has its share--> wants a sync point
-//                       |                                |------near the bound--> wants a collection, too
+//     FileBegun --> incomplete --SyncPointComplete--> complete --at its share--> wants a sync point
+//                       |                                |-----near the bound--> wants a collection, too
 //                       |                                |
 //                       `---------BeginToDrop------------'
 //                                     |
 //                                     v
 //         dropping, until the next FileBegun; wants a sync point, and a collection if the file is complete
 //
-// An incomplete file that drops cannot hold the sync point that it begins with: another one is tried now and
-// then, but no collection is asked for, as the application comes first.
+// If events are dropped in an incomplete file, the file has no room for its sync point: another sync point is
+// tried now and then, but no collection is requested, as the application comes first.
 //
-// Thread safety: one thread at a time. No I/O, no clock: who asks gives the time. Units: bytes.
+// Thread safety: one thread at a time. No I/O and no clock: the caller passes the time. Units: bytes.
 #pragma once
 
 #include <chrono>
@@ -38,27 +38,27 @@ namespace anttracks::io {
 struct RotationLimits {
   uint64_t max_bytes = 0;
   double deviation = 0.1;
-  std::string fold_program = {};  // path of anttracks; empty: what deleted files know is lost
+  std::string fold_program = {};  // path of anttracks; empty: the provenance in deleted files is lost
 
   uint64_t files() const { return static_cast<uint64_t>(std::lround(1 / deviation)); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
   uint64_t bound() const { return max_bytes + slack(); }
-  // What waits to be written goes into the current data file whatever is decided meanwhile: a small part of the
-  // slack.
+  // How much may wait in the queue: a small part of the slack, as it goes into the current data file whatever
+  // is decided.
   uint64_t backlog() const { return slack() / 4; }
-  bool keeps() const { return !fold_program.empty(); }
+  bool keeps_provenance() const { return !fold_program.empty(); }
 };
 
 class RotationPolicy {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Between two requests for a collection.
+  // The least time between two requests for a collection.
   static constexpr std::chrono::milliseconds kAskAgainAfter{50};
-  // Before another sync point is tried when one had no room in its file; doubled each time.
+  // The time before the next try when a sync point had no room in its file; doubled each time.
   static constexpr std::chrono::milliseconds kRetryAfter{250}, kRetryAtMost{30'000};
-  // For the LOSS and END that are written when there is no room for anything else, and for the header of a next
-  // file.
+  // Reserved for LOSS and END, which are written when there is no room for anything else, and for the header of
+  // a next file.
   static constexpr uint64_t kReserve = 4096;
 
   struct DataFile {
@@ -77,62 +77,61 @@ class RotationPolicy {
   explicit RotationPolicy(const RotationLimits& limits) : limits_(limits) {}
 
   const RotationLimits& limits() const { return limits_; }
-  // What a data file should have.
+  // How many bytes a data file should have.
   uint64_t share() const;
-  // Raw bytes that a chunk should have: small enough to use a small file well.
+  // How many raw bytes a chunk should have: few enough for a small file.
   size_t chunk_bytes() const;
-  // The rest needs a first FileBegun.
+  // The following need a first FileBegun.
   const DataFile& oldest() const { return files_.front(); }
   const DataFile& current() const { return files_.back(); }
 
-  // What was done. The first data file has index 0, each one the next.
+  // Reports of what was done. Data files have the indexes 0, 1, 2, …
   void FileBegun();
   void Wrote(uint64_t bytes);
   void WroteDefinitions(uint64_t bytes);
-  // With its provenance. True: with keep=, what it knew of live objects is lost.
+  // The oldest data file was deleted, with its provenance file. True: provenance was to be saved, and is lost.
   bool OldestDeleted();
 
-  // For events; definitions may take what is kept for the last words.
+  // For events, and for definitions, which may use the reserve.
   bool HasRoom(uint64_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
   bool HasRoomForDefinitions(uint64_t bytes) const { return total_ + bytes <= limits_.bound(); }
-  // Data files, the current one included, that no room is taken from: while the heap of the current one is not
-  // complete, the one before has it.
+  // How many of the newest data files, the current one included, must not be deleted: while the sync point of
+  // the current one is incomplete, only the one before has the whole heap.
   size_t files_to_keep() const { return complete_ ? 1 : 2; }
-  // Whether the oldest data file must go: for so many bytes beside the files that stay, or for the share of a
-  // file that has just begun.
+  // Whether the oldest data file must be deleted: to write that many bytes while `keep` files are left, or to
+  // have room for the share of a file that has just begun.
   bool MustDelete(uint64_t bytes, size_t keep) const { return !HasRoom(bytes) && files_.size() > keep; }
   bool MustDeleteForShare() const;
 
-  // The current data file has its share, or nearly all that the bound leaves it.
+  // The current data file has reached its share; all files have nearly reached the bound.
   bool IsFull() const { return current().bytes >= share(); }
   bool NearBound() const { return total_ + limits_.slack() / 2 >= limits_.bound(); }
-  // What is due now. A collection that it names counts as asked for.
+  // What is due now. A collection in the result counts as requested.
   Wish Wishes(Time now);
 
-  // The sync point with which the current data file begins is written, unless parts of it were dropped. False:
-  // they were.
+  // The sync point at the start of the current data file was written. False: parts of it were dropped.
   bool SyncPointComplete();
-  // There was no room. True: not for the sync point, or for the events beside it; see TooSmall.
+  // There was no room. True: not even for the sync point and the events meanwhile; see TooSmall.
   bool BeginToDrop(Time now);
   void Drop(uint64_t bytes);
-  // Since the last call.
+  // What was dropped since the last call.
   Dropped TakeDropped();
-  // Only the last words are still to come, for which there is room.
+  // Only the end is still to be written, for which the reserve is enough.
   void End();
   bool dropping() const { return phase_ == Phase::kDropping; }
-  // What is written must have room made for it.
+  // Whether room must be made for what is written.
   bool bounded() const { return phase_ == Phase::kWriting; }
-  // Says that a sync point of about so many bytes has no room in a data file.
+  // The message that a sync point of about that many bytes has no room in a data file.
   std::string TooSmall(double sync_bytes) const;
 
-  // The data file into which the one before shall be folded now; counts as tried, and its provenance has room
-  // until EndFold.
+  // The data file whose predecessor is to be folded now, if any. It counts as tried, and room for its
+  // provenance file is reserved until EndFold.
   std::optional<uint32_t> BeginFold();
   void EndFold();
-  // The one that is folded into.
+  // The data file whose predecessor is being folded.
   std::optional<uint32_t> folds_into() const { return folds_into_; }
   void ProvenanceMade(uint32_t index, uint64_t bytes);
-  // Of a provenance file.
+  // The largest size of a provenance file.
   uint64_t max_provenance_bytes() const { return share() / 2; }
 
  private:
@@ -141,16 +140,16 @@ class RotationPolicy {
   const RotationLimits limits_;
   std::deque<DataFile> files_;  // oldest first; the last one is current
   uint64_t definitions_bytes_ = 0;
-  uint64_t total_ = 0;  // of all files, and of what is kept for a fold
+  uint64_t total_ = 0;  // bytes of all files, and the room that is reserved for a fold
 
   Phase phase_ = Phase::kWriting;
-  bool complete_ = true;  // the sync point of the current file
+  bool complete_ = true;  // the sync point of the current file is written
   Dropped dropped_;
   std::chrono::milliseconds retry_after_{kRetryAfter};
   Time retry_at_{}, asked_{};
 
   std::optional<uint32_t> folds_into_;
-  uint64_t fold_bytes_ = 0;  // in total_ while one runs
+  uint64_t fold_bytes_ = 0;  // reserved in total_ while a fold runs
 };
 
 }  // namespace anttracks::io

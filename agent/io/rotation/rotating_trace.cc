@@ -14,10 +14,11 @@ using trace::Status;
 
 constexpr char kTooLate[] = "it had to go before it was folded; give a larger maxsize=";
 
-trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::string& path, bool overwrite,
+trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::string& path,
+                                                                    core::IfExists if_exists,
                                                                     const trace::FileHeader& header,
                                                                     const RotationLimits& limits) {
-  std::unique_ptr<RotatingTrace> made(new RotatingTrace(path, overwrite, header, limits));
+  std::unique_ptr<RotatingTrace> made(new RotatingTrace(path, if_exists, header, limits));
   Status status = made->files_.CreateDefinitions();
   if (!status.ok()) return status;
   trace::FileHeader first = header;

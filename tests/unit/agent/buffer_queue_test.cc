@@ -113,7 +113,7 @@ TEST_CASE("when the end comes everything is let in, and who waits goes on") {
   std::thread waiting([&] { queued = q.queue.Push(q.Filled(4), PushMode::kBounded); });
   AwaitWaiter(q.queue);
   const auto begin = std::chrono::steady_clock::now();
-  q.queue.LetIn();
+  q.queue.AdmitAll();
   waiting.join();
   CHECK(queued);
   for (uint64_t i = 5; i < 12; i++)
@@ -127,7 +127,7 @@ TEST_CASE("what was dropped before the end was let in is told at its place") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) REQUIRE(q.queue.Push(q.Filled(i), PushMode::kBounded));
   CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
-  q.queue.LetIn();
+  q.queue.AdmitAll();
   CHECK(q.queue.Push(q.Filled(5), PushMode::kBounded));
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999, 5});
 }

@@ -86,7 +86,7 @@ struct Pool {
 
 TEST_CASE("chunks come out in order and as ChunkEncoder makes them, also from many threads") {
   Compressors compressors(8, Compression::kFull, 0.2);
-  trace::NumberedChunks expected(true), expected_raw(false);
+  trace::NumberedChunks expected(trace::Compressed::kYes), expected_raw(trace::Compressed::kNo);
   std::minstd_rand random(1);
   uint64_t popped = 0, compressed = 0;
   const auto pop = [&](bool wait) {

@@ -78,12 +78,13 @@ Script::Script(ScriptPlan plan) : plan_(std::move(plan)), vm_(true, kHeapBytes /
   const trace::FileHeader header{1, 2, 3};
   io::RotatingTrace* rotating = nullptr;
   if (plan_.max_bytes != 0) {
-    auto made = io::RotatingTrace::Create(plan_.path, false, header, {plan_.max_bytes, plan_.deviation});
+    auto made = io::RotatingTrace::Create(plan_.path, core::IfExists::kRefuse, header,
+                                          {plan_.max_bytes, plan_.deviation});
     if (!made.ok()) throw std::runtime_error(made.message());
     rotating = made->get();
     sink_ = std::move(*made);
   } else {
-    auto made = io::TraceFile::Create(plan_.path, false);
+    auto made = io::TraceFile::Create(plan_.path, core::IfExists::kRefuse);
     if (!made.ok()) throw std::runtime_error(made.message());
     sink_ = std::move(*made);
     if (!sink_->Write(trace::EncodeFileHeader(header)).ok()) throw std::runtime_error("no header");

@@ -40,7 +40,7 @@ bool LeavesStandardStreamsClosed(Body&& body) {
 TEST_CASE("a host that has closed its standard streams does not print into files of the agent") {
   const std::string path = TemporaryPath();
   CHECK(LeavesStandardStreamsClosed([&] {
-    static auto file = io::TraceFile::Create(path, false);
+    static auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
     const uint8_t byte = 1;
     return file.ok() && (*file)->Write({&byte, 1}).ok();
   }));
@@ -55,8 +55,9 @@ TEST_CASE("a trace is for its owner alone, also where one that others could read
   const std::string path = TemporaryPath();
   const mode_t mask = umask(0);
   { std::ofstream(path) << "ANTTRACK"; }
-  const auto file = io::TraceFile::Create(path, true);
-  const auto rotated = io::RotatingTrace::Create(path + "r", false, {1, 2, 3}, {1 << 20, 0.25});
+  const auto file = io::TraceFile::Create(path, core::IfExists::kReplace);
+  const auto rotated =
+      io::RotatingTrace::Create(path + "r", core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   umask(mask);
   REQUIRE(file.ok());
   REQUIRE(rotated.ok());
@@ -70,7 +71,7 @@ TEST_CASE("overwrite replaces traces only, and goes through no link to a file") 
   const std::string path = TemporaryPath(), precious = path + ".precious";
   { std::ofstream(precious) << "precious"; }
   { std::ofstream(path) << "my diary"; }
-  const auto diary = io::TraceFile::Create(path, true);
+  const auto diary = io::TraceFile::Create(path, core::IfExists::kReplace);
   REQUIRE_FALSE(diary.ok());
   CHECK(diary.message() == "cannot create trace file " + path +
                                ": it is something else, and overwrite=yes replaces only traces; remove it, or "
@@ -79,7 +80,7 @@ TEST_CASE("overwrite replaces traces only, and goes through no link to a file") 
   fs::remove(path);
   for (const std::string& target : {precious, path + ".nowhere"}) {
     fs::create_symlink(target, path);
-    const auto link = io::TraceFile::Create(path, true);
+    const auto link = io::TraceFile::Create(path, core::IfExists::kReplace);
     REQUIRE_FALSE(link.ok());
     CHECK(link.message().find("it is a symbolic link") != std::string::npos);
     fs::remove(path);
@@ -87,17 +88,17 @@ TEST_CASE("overwrite replaces traces only, and goes through no link to a file") 
   CHECK(ReadFile(precious) == "precious");
   CHECK_FALSE(fs::exists(path + ".nowhere"));
   fs::create_symlink("/dev/null", path);
-  CHECK(io::TraceFile::Create(path, true).ok());
+  CHECK(io::TraceFile::Create(path, core::IfExists::kReplace).ok());
   CHECK(fs::is_symlink(path));
 }
 
 TEST_CASE("a trace that is replaced stays whole for who reads it, and ends for who writes it") {
   const std::string path = TemporaryPath();
-  auto first = io::TraceFile::Create(path, false);
+  auto first = io::TraceFile::Create(path, core::IfExists::kRefuse);
   REQUIRE(first.ok());
   REQUIRE((*first)->Write(trace::EncodeFileHeader({})).ok());
   std::ifstream reader(path);
-  const auto second = io::TraceFile::Create(path, true);
+  const auto second = io::TraceFile::Create(path, core::IfExists::kReplace);
   REQUIRE(second.ok());
   CHECK(fs::file_size(path) == 0);
   char start[9] = {};
@@ -109,11 +110,11 @@ TEST_CASE("a trace that is replaced stays whole for who reads it, and ends for w
 TEST_CASE("a FIFO that nobody reads is an error, not a wait without end") {
   const std::string path = TemporaryPath();
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  const auto file = io::TraceFile::Create(path, true);
+  const auto file = io::TraceFile::Create(path, core::IfExists::kReplace);
   REQUIRE_FALSE(file.ok());
   CHECK(file.message() == "cannot create trace file " + path +
                               ": No such device or address; a FIFO needs a reader before the trace begins");
-  const auto stats = io::StatsFile::Create(path, true);
+  const auto stats = io::StatsFile::Create(path, core::IfExists::kReplace);
   REQUIRE_FALSE(stats.ok());
   CHECK(stats.message().find(path) != std::string::npos);
 }
@@ -124,7 +125,7 @@ TEST_CASE("a FIFO that is read slowly gets all of the trace") {
   const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(reader >= 0);
   fcntl(reader, F_SETFL, 0);
-  auto file = io::TraceFile::Create(path, true);
+  auto file = io::TraceFile::Create(path, core::IfExists::kReplace);
   REQUIRE(file.ok());
   size_t seen = 0;
   std::thread thread([&] {

@@ -66,7 +66,7 @@ class Trace {
     const std::string made = WriteScript(folder_, script);
     limits_.fold_program = program.empty() ? made : program;
     SetLogLevel(LogLevel::kError);
-    auto created = io::RotatingTrace::Create(path_, false, {1, 2, 3}, limits_);
+    auto created = io::RotatingTrace::Create(path_, core::IfExists::kRefuse, {1, 2, 3}, limits_);
     REQUIRE(created.ok());
     trace_ = std::move(*created);
     trace_->HeapKnown(12345);
@@ -334,11 +334,12 @@ TEST_CASE("provenance files of an earlier trace are refused; with overwrite they
     { std::ofstream(path + name) << "ANTTRACK"; }
     { std::ofstream(path + ".x.origins") << "somebody else's"; }
     { std::ofstream(path + ".7.origins.txt") << "somebody else's"; }
-    const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25, {}});
+    const auto refused =
+        io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25, {}});
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.message().find(path + name) != std::string::npos);
     CHECK(fs::file_size(path + name) == 8);
-    CHECK(io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25, {}}).ok());
+    CHECK(io::RotatingTrace::Create(path, core::IfExists::kReplace, {1, 2, 3}, {1 << 20, 0.25, {}}).ok());
     CHECK_FALSE(fs::exists(path + name));
     CHECK(fs::exists(path + ".x.origins"));
     CHECK(fs::exists(path + ".7.origins.txt"));

@@ -199,7 +199,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 Recording::Recording(FakeVm& vm, SessionConfig config, trace::SyncReason reason) : path_(TemporaryPath()) {
-  auto file = io::TraceFile::Create(path_, false);
+  auto file = io::TraceFile::Create(path_, core::IfExists::kRefuse);
   if (!file.ok()) Bad(file.message());
   file_ = std::move(*file);
   if (!file_->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok()) Bad("no header");

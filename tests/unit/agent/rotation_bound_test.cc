@@ -21,7 +21,7 @@ class Bounded {
       : path_(TemporaryPath()),
         session_(vm_.vm(),
                  {.buffer_bytes = 1024, .queue_bytes = 16 << 10, .wait_limit = std::chrono::seconds(20)}) {
-    auto made = io::RotatingTrace::Create(path_, false, {1, 2, 3}, limits_);
+    auto made = io::RotatingTrace::Create(path_, core::IfExists::kRefuse, {1, 2, 3}, limits_);
     REQUIRE(made.ok());
     trace_ = std::move(*made);
     writer_ =
@@ -79,7 +79,7 @@ TEST_CASE("definitions do not take the file that has the heap while the one of t
 TEST_CASE("the last words have the room that is kept for them, and take no file") {
   const std::string path = TemporaryPath();
   const io::RotationLimits limits{256 << 10, 0.25};
-  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+  auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, limits);
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(2000, 1);
   REQUIRE((*made)->NextFile().ok());
@@ -94,7 +94,7 @@ TEST_CASE("the last words have the room that is kept for them, and take no file"
 TEST_CASE(
     "what is said of a bound that is too small names what fills the files: the sync point, or the events "
     "beside it") {
-  auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {1 << 20, 0.25});
+  auto made = io::RotatingTrace::Create(TemporaryPath(), core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
   const auto share = static_cast<double>((*made)->policy().share());
   const std::string large = (*made)->policy().TooSmall(share), small = (*made)->policy().TooSmall(share / 4);
@@ -106,7 +106,7 @@ TEST_CASE(
 
 TEST_CASE("a next data file that cannot be made costs none of the old ones") {
   const std::string path = TemporaryPath();
-  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
   for (int i = 0; i < 3; i++) REQUIRE((*made)->NextFile().ok());
   { std::ofstream(path + ".4") << "somebody else's"; }

@@ -34,7 +34,7 @@ TEST_CASE("whatever is written and however definitions grow, the files stay with
        {io::RotationLimits{256 << 10, 0.1}, io::RotationLimits{1 << 20, 0.25},
         io::RotationLimits{600'000, 0.5}}) {
     const std::string path = TemporaryPath();
-    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+    auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, limits);
     REQUIRE(made.ok());
     io::RotatingTrace& trace = **made;
     std::mt19937 random(5);
@@ -65,7 +65,7 @@ TEST_CASE("whatever is written and however definitions grow, the files stay with
 
 TEST_CASE("the oldest files go, the definitions stay, indexes go on") {
   const std::string path = TemporaryPath();
-  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
   for (int i = 0; i < 9; i++) REQUIRE((*made)->NextFile().ok());
   REQUIRE((*made)->Close().ok());
@@ -76,7 +76,7 @@ TEST_CASE("the oldest files go, the definitions stay, indexes go on") {
 TEST_CASE("a file that somebody deletes is noticed, an existing one is not overwritten") {
   const std::string path = TemporaryPath();
   {
-    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+    auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
     REQUIRE(made.ok());
     CHECK((*made)->Check().ok());
     fs::remove(path + ".0");
@@ -84,7 +84,7 @@ TEST_CASE("a file that somebody deletes is noticed, an existing one is not overw
   }
   fs::remove(path);
   { std::ofstream(path + ".0") << "precious"; }
-  const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  const auto refused = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   CHECK_FALSE(refused.ok());
   CHECK(refused.message().find(path + ".0") != std::string::npos);
   CHECK(fs::file_size(path + ".0") == 8);
@@ -95,13 +95,13 @@ TEST_CASE("data files of an earlier trace are refused whatever their index; with
   const std::string path = TemporaryPath();
   { std::ofstream(path + ".95") << "ANTTRACK"; }
   { std::ofstream(path + ".txt") << "somebody else's"; }
-  const auto refused = io::RotatingTrace::Create(path, false, {1, 2, 3}, {1 << 20, 0.25});
+  const auto refused = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message().find(path + ".95") != std::string::npos);
   CHECK(refused.message().find("overwrite=yes") != std::string::npos);
   CHECK(fs::file_size(path + ".95") == 8);
   CHECK_FALSE(fs::exists(path));
-  CHECK(io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25}).ok());
+  CHECK(io::RotatingTrace::Create(path, core::IfExists::kReplace, {1, 2, 3}, {1 << 20, 0.25}).ok());
   CHECK_FALSE(fs::exists(path + ".95"));
   CHECK(fs::exists(path + ".0"));
   CHECK(fs::exists(path + ".txt"));
@@ -113,7 +113,7 @@ TEST_CASE("overwrite deletes nothing where a file of that name is no trace") {
     const std::string path = TemporaryPath();
     for (const char* ours : {"", ".5", ".9"}) std::ofstream(path + ours) << "ANTTRACK";
     { std::ofstream(path + name) << "my diary"; }
-    const auto refused = io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25});
+    const auto refused = io::RotatingTrace::Create(path, core::IfExists::kReplace, {1, 2, 3}, {1 << 20, 0.25});
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.message().find(path + name + (*name == '\0' ? ":" : " has")) != std::string::npos);
     CHECK(refused.message().find("something else") != std::string::npos);
@@ -125,7 +125,7 @@ TEST_CASE("overwrite deletes nothing where a file of that name is no trace") {
 TEST_CASE(
     "a data file's name that somebody else takes while the trace is written ends the trace, not his file") {
   const std::string path = TemporaryPath();
-  auto made = io::RotatingTrace::Create(path, true, {1, 2, 3}, {1 << 20, 0.25});
+  auto made = io::RotatingTrace::Create(path, core::IfExists::kReplace, {1, 2, 3}, {1 << 20, 0.25});
   REQUIRE(made.ok());
   { std::ofstream(path + ".1") << "my diary"; }
   const trace::Status status = (*made)->NextFile();
@@ -137,7 +137,7 @@ TEST_CASE(
 TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
   const std::string path = TemporaryPath();
   const io::RotationLimits limits{256 << 10, 0.25};
-  auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, limits);
+  auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, limits);
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(1000, 1);
   const auto fill = [&](size_t keep) {
@@ -158,7 +158,7 @@ TEST_CASE("a data file that cannot end takes the room of the oldest ones") {
 }
 
 TEST_CASE("at the bound there is room for the last words, but not for more definitions") {
-  auto made = io::RotatingTrace::Create(TemporaryPath(), false, {1, 2, 3}, {256 << 10, 0.1});
+  auto made = io::RotatingTrace::Create(TemporaryPath(), core::IfExists::kRefuse, {1, 2, 3}, {256 << 10, 0.1});
   REQUIRE(made.ok());
   const std::vector<uint8_t> bytes(1000, 1);
   while ((*made)->policy().HasRoom(bytes.size())) REQUIRE((*made)->Write(bytes).ok());
@@ -186,7 +186,7 @@ TEST_CASE("chunks that are dropped at the bound leave no gap in the numbers") {
     FakeVm vm;
     Session session(vm.vm(), {.buffer_bytes = 1024, .wait_limit = std::chrono::seconds(20)});
     const std::string path = TemporaryPath();
-    auto made = io::RotatingTrace::Create(path, false, {1, 2, 3}, {48 << 10, 0.25});
+    auto made = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {48 << 10, 0.25});
     REQUIRE(made.ok());
     io::Writer writer(session, **made, {.compressors = 2});
     REQUIRE(writer.Start("{}").ok());

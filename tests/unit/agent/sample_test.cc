@@ -50,7 +50,7 @@ class SampleRecording {
  public:
   explicit SampleRecording(const SampleConfig& config = {}, bool start = true)
       : path_(TemporaryPath()), session_(config) {
-    file_ = std::move(*io::TraceFile::Create(path_, false));
+    file_ = std::move(*io::TraceFile::Create(path_, core::IfExists::kRefuse));
     REQUIRE(file_->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok());
     writer_ = std::make_unique<io::Writer>(session_, *file_, io::WriterConfig{});
     session_.Begin();

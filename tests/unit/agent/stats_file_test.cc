@@ -22,7 +22,7 @@ TEST_CASE("counters replace the ones before, as a whole") {
   const fs::path folder = TemporaryPath();
   fs::create_directory(folder);
   const std::string path = folder / "stats";
-  auto stats = io::StatsFile::Create(path, false);
+  auto stats = io::StatsFile::Create(path, core::IfExists::kRefuse);
   REQUIRE(stats.ok());
   CHECK(fs::exists(path));
   REQUIRE((*stats)->Write("a long first text").ok());
@@ -43,7 +43,7 @@ TEST_CASE("the counters are for the owner alone, and go through no link") {
   { std::ofstream(precious) << "precious"; }
   fs::create_symlink(precious, path + ".tmp");
   const mode_t mask = umask(0);
-  auto stats = io::StatsFile::Create(path, false);
+  auto stats = io::StatsFile::Create(path, core::IfExists::kRefuse);
   REQUIRE(stats.ok());
   CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
   REQUIRE((*stats)->Write("counters").ok());
@@ -53,7 +53,7 @@ TEST_CASE("the counters are for the owner alone, and go through no link") {
   CHECK(ReadFile(precious) == "precious");
   fs::remove(path);
   fs::create_symlink(precious, path);
-  const auto refused = io::StatsFile::Create(path, true);
+  const auto refused = io::StatsFile::Create(path, core::IfExists::kReplace);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message().find("it is a symbolic link") != std::string::npos);
   CHECK(ReadFile(precious) == "precious");
@@ -63,15 +63,15 @@ TEST_CASE("overwrite replaces counters only, and what killed agents left goes") 
   const std::string path = TemporaryPath();
   { std::ofstream(path + ".tmp-0123456789abcdef") << "{"; }
   { std::ofstream(path) << "{ \"my\": \"settings\" }"; }
-  const auto refused = io::StatsFile::Create(path, true);
+  const auto refused = io::StatsFile::Create(path, core::IfExists::kReplace);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() == "cannot write the counters to " + path +
                                  ": it is something else, and overwrite=yes replaces only counters; choose "
                                  "another file with stats=, or remove it");
   CHECK(ReadFile(path) == "{ \"my\": \"settings\" }");
   fs::remove(path);
-  CHECK(io::StatsFile::Create(path, true).ok());
-  CHECK(io::StatsFile::Create(path, true).ok());  // empty: of a JVM that was killed
+  CHECK(io::StatsFile::Create(path, core::IfExists::kReplace).ok());
+  CHECK(io::StatsFile::Create(path, core::IfExists::kReplace).ok());  // empty: of a JVM that was killed
   CHECK_FALSE(fs::exists(path + ".tmp-0123456789abcdef"));
 }
 
@@ -106,12 +106,12 @@ TEST_CASE("the counters cannot go where the trace goes") {
 TEST_CASE("an existing file is refused unless overwrite, and then kept until there is something to write") {
   const std::string path = TemporaryPath();
   { std::ofstream(path) << kOld; }
-  const auto refused = io::StatsFile::Create(path, false);
+  const auto refused = io::StatsFile::Create(path, core::IfExists::kRefuse);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() == "cannot write the counters to " + path +
                                  ": File exists; choose another file with stats=, or give overwrite=yes");
   CHECK(ReadFile(path) == kOld);
-  auto stats = io::StatsFile::Create(path, true);
+  auto stats = io::StatsFile::Create(path, core::IfExists::kReplace);
   REQUIRE(stats.ok());
   CHECK(ReadFile(path) == kOld);
   REQUIRE((*stats)->Write("new").ok());
@@ -121,28 +121,28 @@ TEST_CASE("an existing file is refused unless overwrite, and then kept until the
 TEST_CASE("a trace that never began takes only a file that was made for it") {
   const std::string path = TemporaryPath();
   {
-    auto stats = io::StatsFile::Create(path, false);
+    auto stats = io::StatsFile::Create(path, core::IfExists::kRefuse);
     REQUIRE(stats.ok());
     CHECK(fs::exists(path));
     (*stats)->Remove();
     CHECK_FALSE(fs::exists(path));
   }
   {
-    auto stats = io::StatsFile::Create(path, false);
+    auto stats = io::StatsFile::Create(path, core::IfExists::kRefuse);
     REQUIRE(stats.ok());
     fs::remove(path);
     { std::ofstream(path) << kOld; }
     (*stats)->Remove();
     CHECK(ReadFile(path) == kOld);
   }
-  auto stats = io::StatsFile::Create(path, true);
+  auto stats = io::StatsFile::Create(path, core::IfExists::kReplace);
   REQUIRE(stats.ok());
   (*stats)->Remove();
   CHECK(ReadFile(path) == kOld);
 }
 
 TEST_CASE("what is no regular file is not replaced by one") {
-  const auto refused = io::StatsFile::Create("/dev/null", true);
+  const auto refused = io::StatsFile::Create("/dev/null", core::IfExists::kReplace);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message() ==
         "cannot write the counters to /dev/null: it is a device, and overwrite=yes replaces only counters; "
@@ -151,12 +151,13 @@ TEST_CASE("what is no regular file is not replaced by one") {
 
 TEST_CASE("a file that cannot be written is told at once, or when its folder goes") {
   const std::string path = TemporaryPath();
-  const auto missing = io::StatsFile::Create(path + "/no/such/folder", false);
+  const auto missing = io::StatsFile::Create(path + "/no/such/folder", core::IfExists::kRefuse);
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.message().find("No such file or directory") != std::string::npos);
-  CHECK_FALSE(io::StatsFile::Create(fs::path(path).parent_path().string(), true).ok());  // a folder
+  CHECK_FALSE(
+      io::StatsFile::Create(fs::path(path).parent_path().string(), core::IfExists::kReplace).ok());  // a folder
   fs::create_directory(path);
-  auto stats = io::StatsFile::Create(path + "/stats", false);
+  auto stats = io::StatsFile::Create(path + "/stats", core::IfExists::kRefuse);
   REQUIRE(stats.ok());
   fs::remove_all(path);
   const trace::Status status = (*stats)->Write("text");

@@ -39,7 +39,7 @@ struct SlowSink : io::Sink {
 class Slow {
  public:
   Slow(SessionConfig config, milliseconds each) : sink_(each), path_(TemporaryPath()) {
-    auto file = io::TraceFile::Create(path_, false);
+    auto file = io::TraceFile::Create(path_, core::IfExists::kRefuse);
     REQUIRE(file.ok());
     file_ = std::move(*file);
     REQUIRE(file_->Write(trace::EncodeFileHeader({1, 2, 3, 0})).ok());
@@ -188,7 +188,7 @@ TEST_CASE(
     "the first sight of the heap waits for a disk that hangs once, and not at all with on-overflow=drop") {
   for (const WhenFull when_full : {WhenFull::kBlock, WhenFull::kDrop}) {
     CAPTURE(static_cast<int>(when_full));
-    Slow slow({.when_full = when_full, .first_sight_limit = milliseconds(300)}, milliseconds(0));
+    Slow slow({.when_full = when_full, .first_sync_point_limit = milliseconds(300)}, milliseconds(0));
     slow.sink().hangs = true;
     CHECK(Time([&] { SeeHeap(slow, 200'000); }) < seconds(10));
     CHECK_FALSE(slow.session().failure().active());

@@ -20,7 +20,7 @@ struct World {
     for (uint64_t i = 1; i <= count; i++) Make(i);
   }
   void Make(uint64_t number) { list.Add({number, reinterpret_cast<void*>(number)}); }
-  auto Bury() {
+  auto MarkIfDead() {
     return [this](const Watched& watched) {
       CHECK(reinterpret_cast<uint64_t>(watched.reference) == watched.number);
       looked++;
@@ -31,7 +31,7 @@ struct World {
   }
   size_t Look(size_t most) {
     looked = 0;
-    list.Look(most, Bury());
+    list.Look(most, MarkIfDead());
     return looked;
   }
 
@@ -79,7 +79,7 @@ TEST_CASE("The last look is at all samples, whatever was looked at") {
   CHECK(world.Look(50) == 50);
   world.dead = {3, 70};
   world.looked = 0;
-  world.list.LookAtAll(10min, world.Bury());
+  world.list.LookAtAll(10min, world.MarkIfDead());
   CHECK(world.looked == 100);
   CHECK(world.told == world.dead);
   CHECK(world.list.TakeAll().size() == 98);
@@ -101,7 +101,7 @@ TEST_CASE("Nobody waits for a thread that looks and stands still") {
   world.Make(11);
   CHECK(world.Look(100) == 0);
   world.list.CollectionEnded();
-  world.list.LookAtAll(1ms, world.Bury());
+  world.list.LookAtAll(1ms, world.MarkIfDead());
   CHECK(world.looked == 0);
   go_on = true;
   slow.join();

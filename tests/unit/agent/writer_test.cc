@@ -43,24 +43,24 @@ class TestSink : public io::Sink {
 TEST_CASE("an existing file is refused unless it may be replaced") {
   const std::string path = TemporaryPath();
   { std::ofstream(path) << "ANTTRACK"; }
-  const auto refused = io::TraceFile::Create(path, false);
+  const auto refused = io::TraceFile::Create(path, core::IfExists::kRefuse);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.message().find(path) != std::string::npos);
   CHECK(refused.message().find("overwrite=yes") != std::string::npos);
   CHECK(std::filesystem::file_size(path) == 8);
-  CHECK(io::TraceFile::Create(path, true).ok());
+  CHECK(io::TraceFile::Create(path, core::IfExists::kReplace).ok());
   CHECK(std::filesystem::file_size(path) == 0);
 }
 
 TEST_CASE("a folder that is missing is named, with a remedy") {
-  const auto file = io::TraceFile::Create("/nonexistent/folder/x.trace", false);
+  const auto file = io::TraceFile::Create("/nonexistent/folder/x.trace", core::IfExists::kRefuse);
   REQUIRE_FALSE(file.ok());
   CHECK(file.message().find("/nonexistent/folder/x.trace") != std::string::npos);
   CHECK(file.message().find("file=") != std::string::npos);
 }
 
 TEST_CASE("a full device is an error that says so") {
-  const auto file = io::TraceFile::Create("/dev/full", true);
+  const auto file = io::TraceFile::Create("/dev/full", core::IfExists::kReplace);
   REQUIRE(file.ok());
   const trace::Status status = (*file.value()).Write(Some(100));
   REQUIRE_FALSE(status.ok());
@@ -71,12 +71,12 @@ TEST_CASE("a full device is an error that says so") {
 TEST_CASE("a trace that never began leaves no file, somebody else's stays") {
   const std::string path = TemporaryPath();
   {
-    auto file = io::TraceFile::Create(path, false);
+    auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
     REQUIRE(file.ok());
     (*file)->Remove();
   }
   CHECK_FALSE(std::filesystem::exists(path));
-  auto file = io::TraceFile::Create(path, false);
+  auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
   REQUIRE(file.ok());
   std::filesystem::remove(path);
   { std::ofstream(path) << "another"; }
@@ -118,7 +118,7 @@ TEST_CASE("after a write error tracing is off, threads do not wait, memory stays
 TEST_CASE("a writer that hangs costs events, not the application, and the file says what is missing") {
   FakeVm vm;
   const std::string path = TemporaryPath();
-  auto file = io::TraceFile::Create(path, false);
+  auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
   REQUIRE(file.ok());
   struct Slow : TestSink {
     io::TraceFile* file = nullptr;

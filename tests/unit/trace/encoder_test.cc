@@ -80,10 +80,10 @@ TEST_CASE("moves that follow each other cost their distance only") {
   Output out;
   MoveEncoder encoder;
   encoder.Reset();
-  out.p = encoder.Move(out.p, 10, 100, false, 3);  // from +10, to +100 in the survivor buffer
-  out.p = encoder.Move(out.p, 13, 103, false, 2);  // behind both
-  out.p = encoder.Move(out.p, 14, 200, true, 4);   // from -1, to +200 in the old buffer
-  out.p = encoder.Move(out.p, 30, 105, false, 1);  // from +12, survivor buffer goes on
+  out.p = encoder.Move(out.p, 10, 100, Destination::kYoung, 3);  // from +10, to +100 in the young buffer
+  out.p = encoder.Move(out.p, 13, 103, Destination::kYoung, 2);  // behind both
+  out.p = encoder.Move(out.p, 14, 200, Destination::kOld, 4);    // from -1, to +200 in the old buffer
+  out.p = encoder.Move(out.p, 30, 105, Destination::kYoung, 1);  // from +12, young buffer goes on
   CHECK(out.bytes() == B({20 << 2 | 2, 0xC8, 0x01, 0, 1 << 2 | 2 | 1, 0x90, 0x03, 24 << 2}));
 }
 

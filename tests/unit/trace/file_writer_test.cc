@@ -29,7 +29,7 @@ TEST_CASE("a file header has the layout of the specification") {
 
 TEST_CASE("a chunk that compresses is stored compressed, with both lengths and checksums") {
   const Bytes payload(10'000, 'x');
-  NumberedChunks encoder(true);
+  NumberedChunks encoder(Compressed::kYes);
   const auto chunk = encoder.Encode(ChunkType::kData, payload);
   REQUIRE(chunk.ok());
   const Bytes bytes = ToBytes(*chunk);
@@ -56,7 +56,7 @@ TEST_CASE("a chunk of objects whose columns take more than it is stored as it is
   const uint16_t id = IdOf(5, false);
   runs.Append({room, PutRun(room, {1000}, {&id, 1}, {})});
   AppendSegment(&chunk, SegmentKind::kAlloc, 1, runs.span());
-  NumberedChunks encoder(true);
+  NumberedChunks encoder(Compressed::kYes);
   const auto bytes = encoder.Encode(ChunkType::kData, chunk.span());
   REQUIRE(bytes.ok());
   CHECK(GetU16(bytes->data() + 6) == 0);
@@ -64,7 +64,7 @@ TEST_CASE("a chunk of objects whose columns take more than it is stored as it is
 }
 
 TEST_CASE("a chunk that does not compress is stored as it is, and chunks are numbered") {
-  NumberedChunks encoder(true);
+  NumberedChunks encoder(Compressed::kYes);
   const Bytes payload = B({1, 2, 3});
   for (uint64_t i = 0; i < 3; i++) {
     const auto chunk = encoder.Encode(ChunkType::kMeta, payload);
@@ -77,7 +77,7 @@ TEST_CASE("a chunk that does not compress is stored as it is, and chunks are num
 }
 
 TEST_CASE("compression can be off, and a chunk may be empty") {
-  NumberedChunks encoder(false);
+  NumberedChunks encoder(Compressed::kNo);
   const Bytes payload(10'000, 'x');
   const auto chunk = encoder.Encode(ChunkType::kData, payload);
   REQUIRE(chunk.ok());
@@ -88,13 +88,13 @@ TEST_CASE("compression can be off, and a chunk may be empty") {
 }
 
 TEST_CASE("a chunk over the limit of the format is refused") {
-  NumberedChunks encoder(true);
+  NumberedChunks encoder(Compressed::kYes);
   const Bytes payload(kMaxChunkRawBytes + 1, 0);
   CHECK_FALSE(encoder.Encode(ChunkType::kData, payload).ok());
 }
 
 TEST_CASE("a refused chunk takes no number") {
-  NumberedChunks encoder(true);
+  NumberedChunks encoder(Compressed::kYes);
   CHECK_FALSE(encoder.Encode(ChunkType::kData, Bytes(kMaxChunkRawBytes + 1, 0)).ok());
   const Bytes payload = B({1, 2, 3});
   const auto chunk = encoder.Encode(ChunkType::kData, payload);
@@ -106,8 +106,8 @@ TEST_CASE("a refused chunk takes no number") {
 TEST_CASE("a chunk has the number it is given, whatever its encoder made before") {
   const Bytes large(10'000, 'x'), small = B({1, 2, 3});
   ChunkEncoder used;
-  REQUIRE(used.Encode(ChunkType::kData, 1, large, false).ok());
-  for (const bool compress : {true, false}) {
+  REQUIRE(used.Encode(ChunkType::kData, 1, large, Compressed::kNo).ok());
+  for (const Compressed compress : {Compressed::kYes, Compressed::kNo}) {
     for (const Bytes& payload : {small, Bytes(), large}) {
       ChunkEncoder fresh;
       const auto expected = fresh.Encode(ChunkType::kMeta, 1u << 20, payload, compress);
@@ -116,7 +116,7 @@ TEST_CASE("a chunk has the number it is given, whatever its encoder made before"
       REQUIRE(chunk.ok());
       CHECK(ToBytes(*chunk) == ToBytes(*expected));
       CHECK(GetU64(chunk->data() + 16) == 1u << 20);
-      CHECK(GetU16(chunk->data() + 6) == (compress && payload.size() == 10'000 ? 1 : 0));
+      CHECK(GetU16(chunk->data() + 6) == (compress == Compressed::kYes && payload.size() == 10'000 ? 1 : 0));
     }
   }
 }

@@ -36,16 +36,19 @@ void CheckCuts(std::span<const uint8_t> payload, Read&& read) {
 TEST_CASE("moves, found objects and fillers are read by the sizes of the objects before them") {
   const struct {
     uint64_t from, to, words;
-    bool old;
-  } moves[] = {
-      {10, 100, 3, false}, {13, 103, 2, false}, {14, 200, 4, true}, {30, 105, 1, false}, {9, 204, 7, true}};
+    Destination destination;
+  } moves[] = {{10, 100, 3, Destination::kYoung},
+               {13, 103, 2, Destination::kYoung},
+               {14, 200, 4, Destination::kOld},
+               {30, 105, 1, Destination::kYoung},
+               {9, 204, 7, Destination::kOld}};
   Output moved, found, filled;
   MoveEncoder move;
   FoundEncoder finder;
   FillerEncoder filler;
   for (const auto& m : moves) {
-    moved.p = move.Move(moved.p, m.from, m.to, m.old, m.words);
-    found.p = finder.Found(found.p, m.from, m.to, m.old, m.words, 70'000, 5);
+    moved.p = move.Move(moved.p, m.from, m.to, m.destination, m.words);
+    found.p = finder.Found(found.p, m.from, m.to, m.destination, m.words, 70'000, 5);
     filled.p = filler.Filler(filled.p, m.to, 4, 300, m.words);
   }
   WireReader in_moved = In(moved), in_found = In(found), in_filled = In(filled);

@@ -214,7 +214,7 @@ TEST_CASE("the reader gives columns that compress to their own length as they we
       runs.Append({room, trace::PutRun(room, {1000}, ids, {})});
       trace::AppendSegment(&payload, SegmentKind::kDefinitions, 0, text.span());
       trace::AppendSegment(&payload, SegmentKind::kAlloc, 1, runs.span());
-      const auto chunk = encoder.Encode(trace::ChunkType::kData, 0, payload.span(), true);
+      const auto chunk = encoder.Encode(trace::ChunkType::kData, 0, payload.span(), trace::Compressed::kYes);
       REQUIRE(chunk.ok());
       REQUIRE(trace::GetU16(chunk->data() + trace::chunk_header::kFlags) ==
               (trace::kChunkSnappy | trace::kChunkColumns));
