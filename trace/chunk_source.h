@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunks of a trace, in order, one at a time: read as they are asked for (TraceReader) or ahead of that
-// (ReadAhead).
+// The chunks of a trace, in order, one at a time. TraceReader reads each chunk when it is asked for; ReadAhead
+// reads in advance, in a thread of its own.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the source and is valid until the next call of
 // Next or Rewind.
@@ -28,7 +28,7 @@ struct Chunk {
 struct Damage {
   uint32_t file = 0;
   uint64_t offset = 0;
-  uint64_t bytes = 0;  // that were skipped
+  uint64_t bytes = 0;  // skipped
   std::string what;
 };
 
@@ -51,11 +51,10 @@ class ChunkSource {
   // Starts again. wanted: which of files() are read; empty: all.
   virtual void Rewind(std::vector<bool> wanted) = 0;
 
-  // In the order in which they are read: the definitions file, if there is one, then data files by their index.
-  // What was cut off of them is known when all are read.
+  // In reading order: see FileSet::files. truncated_bytes of each is known after all files were read.
   virtual const std::vector<FileInfo>& files() const = 0;
   virtual uint64_t total_bytes() const = 0;
-  // Bytes of all files up to the end of what Next returned last.
+  // Bytes of all files, up to the end of the item that Next returned last.
   virtual uint64_t position() const = 0;
 };
 

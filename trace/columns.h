@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compressed form of a chunk with objects: its columns apart, and only what a predictor does not foresee.
+// The compressed form of a chunk with objects: each column is stored separately, and only the objects that a
+// predictor did not predict are stored.
 //
 //     payload --SplitColumns--> parts --Snappy, each--> file;  file --> parts --JoinColumns--> payload, byte
 //     for byte
 //
-// The parts are: everything that is no column (segments' heads and other segments); one bit an object, whether
-// it came as foreseen; the ids of the others; their lengths. docs/trace-format.md, "Columns", is the
-// specification.
+// The parts are: everything outside columns (heads of segments, and other segments); one bit per object,
+// whether it was predicted; the ids of the objects that were not; their lengths. Specification:
+// docs/trace-format.md, "Columns".
 //
-// The predictor foresees id and length of an object from the ids of the two before it, whatever thread and run
-// they are of. It begins anew with each chunk, so that chunks can be decoded by themselves.
+// The predictor predicts an object's id and length from the ids of the two objects before it in the chunk,
+// whatever their thread and run. It is reset at each chunk, so that every chunk can be decoded by itself.
 //
-// Thread safety: none. Ownership: a codec owns its parts until its next call; use it again, to use its memory
-// again. Failure: may throw std::bad_alloc.
+// Thread safety: none. Ownership: a splitter or joiner owns its parts until its next call; reuse it to reuse
+// its memory. Failure: may throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -25,10 +26,10 @@
 
 namespace anttracks::trace {
 
-// Foresees an object: its id, and its length, 0 for one without.
+// Predicts the next object: its id, and its length (0 if it has none).
 class Predictor {
  public:
-  // What the next object is foreseen from. For loops to keep in registers.
+  // What the prediction depends on. Loops copy it, to have it in registers.
   struct State {
     uint32_t slot = 0;
     uint32_t before = 0;  // the last id, hashed
@@ -39,7 +40,7 @@ class Predictor {
     table_.fill(0);
     state_ = State();
   }
-  // Id in the lower 16 bits, length above. Id 0: never seen.
+  // Id in the lower 16 bits, length above them. Id 0: no prediction.
   uint64_t Foreseen(const State& state) const { return table_[state.slot]; }
   void Came(State& state, uint64_t object) {
     table_[state.slot] = object;
@@ -59,7 +60,7 @@ class ColumnSplitter {
   // False: the payload has no objects, or is malformed.
   bool Split(std::span<const uint8_t> payload);
   static constexpr size_t kParts = 4;
-  // Of the last payload.
+  // The parts of the last payload.
   std::array<std::span<const uint8_t>, kParts> parts() const;
 
  private:
@@ -68,15 +69,14 @@ class ColumnSplitter {
 
   Predictor predictor_;
   ByteBuffer rest_, lengths_;
-  // Larger than what is in them.
-  ByteBuffer bits_, ids_;
-  ByteBuffer missed_;  // lengths before they are packed
+  ByteBuffer bits_, ids_;  // larger than their contents
+  ByteBuffer missed_;      // lengths before they are packed
   size_t objects_ = 0, missed_ids_ = 0;
 };
 
 class ColumnJoiner {
  public:
-  // Into exactly raw_bytes at out. The error says what does not fit together; out's bytes are lost then.
+  // Writes exactly raw_bytes to out. Error: the parts contradict each other; out then has undefined contents.
   Status Join(const std::array<std::span<const uint8_t>, ColumnSplitter::kParts>& parts, size_t raw_bytes,
               uint8_t* out);
 

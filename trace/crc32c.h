@@ -10,9 +10,9 @@
 
 namespace anttracks::trace {
 
-// With SSE4.2 where the processor has it.
+// Uses SSE4.2 if the processor has it.
 uint32_t Crc32c(std::span<const uint8_t> bytes);
-// The table version, for processors without and for the test that both agree.
+// With a table: for processors without SSE4.2, and for the test that both agree.
 uint32_t Crc32cPortable(std::span<const uint8_t> bytes);
 
 }  // namespace anttracks::trace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a DEFINITIONS segment, written and read. The fields of each are listed once, in their order.
+// The records of a DEFINITIONS segment, written and read. Each record lists its fields once, in the order of
+// the file.
 //
-// Thread safety: as the buffer. Ownership: views that are read borrow the payload.
+// Thread safety: that of the buffer. Ownership: text that is read points into the payload.
 #pragma once
 
 #include <cstdint>
@@ -75,13 +76,13 @@ struct FieldDefinition {
   static auto Fields(auto& s) { return std::tie(s.name, s.signature, s.offset); }
 };
 
-// To be written. fields: the instance fields that the class declares itself, by offset.
+// For writing. fields: the instance fields that the class itself declares, by offset.
 struct FieldsDefinition {
   uint64_t class_id = 0;
   std::span<const FieldDefinition> fields;
 };
 
-// To be read: so many FieldDefinitions follow.
+// For reading: `count` FieldDefinitions follow.
 struct FieldsHead {
   uint64_t class_id = 0, count = 0;
 
@@ -96,7 +97,8 @@ void AppendDefinition(ByteBuffer* out, const ThreadDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const SiteClassDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const FieldsDefinition& definition);
 
-// False: cut short or overlong. Bytes behind the last field are a newer writer's.
+// False: the record ends within a field, or a number in it is too long. Bytes after the last field are ignored:
+// a newer agent wrote them.
 template <class Definition>
 bool ReadDefinition(WireReader& in, Definition* definition) {
   std::apply([&](auto&... fields) { (Get(in, &fields), ...); }, Definition::Fields(*definition));
@@ -110,7 +112,8 @@ class DefinitionReader {
 
   bool AtEnd() const { return in_.AtEnd(); }
   size_t position() const { return in_.position(); }
-  // Not at the end. False: the record is cut short, and the last one; then there is only its tag.
+  // Must not be called at the end. False: the record is longer than the payload; only its tag was read, and
+  // there are no more records.
   bool Next(uint8_t* tag, std::span<const uint8_t>* record) {
     *tag = in_.U8();
     *record = in_.Take(in_.Uv());

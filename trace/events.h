@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segments of one record: collections, sync points, losses, the end.
 //
-// Append* writes a whole segment, Read* reads the payload of one. The error of Read* is one of the bytes: cut
-// short, or a number that means nothing. Whether the event fits those before it is not asked here.
+// Append* writes a whole segment, Read* reads the payload of one. Read* returns an error for malformed bytes:
+// the payload ends too early, or a number has no meaning. It does not check whether the event may follow those
+// before it.
 //
-// Thread safety: as the buffer. Units: times are ns since the start of the trace, addresses words.
-// Ownership: what is read owns its text and spaces.
+// Thread safety: that of the buffer. Units: times are ns since the start of the trace; addresses are word
+// numbers (address / 8).
+// Ownership: events that are read own their text and spaces.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +23,14 @@
 
 namespace anttracks::trace {
 
-// A contiguous space of the heap: objects lie in [bottom, top), there is room up to end.
+// A contiguous space of the heap: its objects lie in [bottom, top); [top, end) is free.
 struct Space {
   SpaceKind kind = SpaceKind::kEden;
   Collected collected = Collected::kNo;
   uint64_t bottom = 0, top = 0, end = 0;
 };
 
-// To be written; borrows cause and spaces.
+// For writing; borrows cause and spaces.
 struct Collection {
   uint64_t id = 0;
   GcKind kind = GcKind::kYoung;
@@ -51,7 +53,7 @@ struct SyncEvent {
   std::vector<Space> spaces;
 };
 
-// What a sync point listed.
+// How much a sync point listed.
 struct SyncTotals {
   uint64_t objects = 0, bytes = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields one behind the other, written and read by their types: one list of a record's fields serves both ways.
+// Writes and reads the fields of a record by their types, so that one list of the fields serves both.
 //
-// Thread safety: as the buffer. Ownership: views that are read borrow the reader's bytes.
+// Thread safety: that of the buffer. Ownership: a string_view that is read points into the reader's bytes.
 #pragma once
 
 #include <cstdint>

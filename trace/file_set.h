@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files a trace consists of: opens those that the user named and finds the others of a rotated trace.
+// The files of a trace: opens those that the user named, and finds the others of a rotated trace.
 //
-// A definitions file stands for all its data files: they are found by listing its folder. A data file that is
-// named without its definitions file finds it by its name. Files that are named are taken as they are named.
-// The first data file brings its provenance file with it, if there is one; those of the others say nothing that
-// the events do not.
+// A definitions file stands for all its data files, which are found in its folder. For a data file that is
+// named without its definitions file, the latter is found by name. The provenance file of the first data file
+// is opened with it, if there is one; the others would add nothing to what the events say.
 //
-// Thread safety: none. Ownership: a FileSet owns its open files, so that a file which the agent deletes later
-// can still be read.
+// Thread safety: none. Ownership: a FileSet owns its open files, so that a file can be read even after the
+// agent has deleted it.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +24,7 @@ namespace anttracks::trace {
 
 struct FileInfo {
   std::string path;
-  uint64_t bytes = 0;  // when it was opened; what a running agent adds later is not read
+  uint64_t bytes = 0;  // when it was opened; what a running agent appends later is not read
   uint16_t major = 0, minor = 0;
   uint32_t header_bytes = 0;
   uint64_t wall_clock_ns = 0;  // since 1970-01-01 UTC
@@ -33,7 +32,7 @@ struct FileInfo {
   uint64_t process_id = 0;
   uint32_t index = 0;
   uint32_t flags = 0;            // kFileDefinitions, kFileData, kFileProvenance
-  uint64_t truncated_bytes = 0;  // behind the last complete chunk; known when the file was read
+  uint64_t truncated_bytes = 0;  // after the last complete chunk; known once the file was read
 
   bool is_definitions() const { return (flags & kFileDefinitions) != 0; }
   bool is_provenance() const { return !is_definitions() && (flags & kFileProvenance) != 0; }
@@ -49,9 +48,9 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // Bytes read, less than asked for only at the end of the file; -1 with errno set.
+  // The number of bytes read: fewer than out.size() only at the end of the file. -1 and errno: an error.
   ssize_t ReadAt(uint64_t offset, std::span<uint8_t> out) const;
-  // Bytes of the file now; false with errno set, or with errno 0 if it is no regular file.
+  // The file's present size. False: an error, with errno set; errno 0 if it is not a regular file.
   bool Size(uint64_t* bytes) const;
 
  private:
@@ -67,14 +66,14 @@ struct FileSet {
   // The definitions file first if there is one, then the first data file's provenance file if there is one,
   // then data files by their index. Never empty.
   std::vector<TraceFile> files;
-  // Files beside a definitions file that have the name of a data file and were left out, and why.
+  // Files that look like parts of the trace by their names but were left out, and why.
   std::vector<std::string> warnings;
 };
 
-// The error says what a file is when it is no trace, or which file of a rotated trace is missing.
+// Error: a file is not a trace (the text says what it is), or a file of a rotated trace is missing.
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths);
 
-// Takes the path of a data file apart: that of its definitions file, and the index. False if it does not end in
+// Splits the path of a data file into the path of its definitions file and the index. False: it does not end in
 // a number.
 bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index);
 

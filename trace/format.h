@@ -16,13 +16,14 @@ inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;
 inline constexpr size_t kMaxChunkRawBytes = size_t{16} << 20;
 inline constexpr size_t kWordBytes = 8;
-// The largest reserved range of a heap: 8 TiB.
+// The largest reserved range of a heap, in words: 8 TiB.
 inline constexpr uint64_t kMaxHeapWords = uint64_t{1} << 40;
-// Of classes, kinds, sites, methods and threads: a writer defines no larger one, a reader refuses it.
+// The largest id of a class, site-class pair, site, method or thread: agents write no larger one, readers
+// refuse it.
 inline constexpr uint32_t kMaxId = (1u << 26) - 1;
-// Of one run in SLIDES: bounds what a few bytes can stand for.
+// The most objects in a run of SLIDES: bounds how much work a few bytes can ask for.
 inline constexpr uint64_t kMaxRunObjects = 255;
-// kind, stream, length at their longest.
+// The longest kind, stream and length.
 inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
 
 // Byte offsets within the file header.
@@ -30,7 +31,7 @@ namespace file_header {
 inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kTraceId = 24, kProcess = 32,
                         kFileIndex = 40, kFlags = 44, kCrc = 60;
 }
-// flags of the file header.
+// Flags of the file header.
 inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileProvenance = 4;
 // Appended to the name of a data file, this names its provenance file: who allocated the objects in its sync
 // point, and when. Files, the segment's name (ORIGINS) and JSON say "origins"; everything else says provenance.
@@ -43,14 +44,14 @@ inline constexpr size_t kType = 4, kFlags = 6, kStoredLength = 8, kRawLength = 1
 }
 
 enum class ChunkType : uint16_t { kMeta = 1, kData = 2 };
-// The payload is stored compressed; its columns are stored apart (trace/columns.h).
+// Flags of a chunk: the payload is compressed; its columns are stored separately (trace/columns.h).
 inline constexpr uint16_t kChunkSnappy = 1u << 0, kChunkColumns = 1u << 1;
 inline constexpr size_t kPartHeadBytes = 8;
 inline constexpr uint16_t kChunkMustUnderstand = 1u << 15;
 
-// More of each: segments.h.
+// segments.h has a row for each.
 enum class SegmentKind : uint8_t {
-  kUnknown = 0,  // stands for all that are not listed here; none has this number
+  kUnknown = 0,  // stands for all kinds that are not listed here; never written
   kAlloc = 1,
   kMoves = 2,
   kSlides = 3,
@@ -66,31 +67,31 @@ enum class SegmentKind : uint8_t {
   kLoss = 13,
   kEnd = 14,
   kSyncAbandoned = 15,
-  kProvenance = 16,
+  kProvenance = 16,  // ORIGINS in the format
   kSamples = 17,
   kSampleDeaths = 18,
   kFound = 19,
 };
-// The share of TLAB stretches that are read, in parts of this; ALLOC has 0 for the whole.
+// Shares of TLAB stretches are in parts of this; ALLOC has 0 for the whole.
 inline constexpr uint32_t kWholeShare = 1 << 16;
 
 enum class DefinitionTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;
 
 inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3;
-// kSiteArchive: of an object in an archive space that has no site of its own.
+// kSiteArchive: the site of objects in an archive space that have none of their own.
 inline constexpr uint32_t kSiteArchive = 4, kFirstSite = 16;
 enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3, kUnknown = 4 };
 inline constexpr uint64_t kSiteRematerialized = 1;
 
 enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2, kHumongous = 3, kArchive = 4 };
 constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind == SpaceKind::kSurvivor; }
-// Young collections free humongous objects, too.
+// Whether a young collection may move or free objects of the space: it frees humongous objects, too.
 constexpr bool YoungMayTake(SpaceKind kind) { return IsYoung(kind) || kind == SpaceKind::kHumongous; }
 enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2, kRemark = 3, kMixed = 4 };
 inline constexpr size_t kGcKinds = 5;
-// Of a space. kOptional in GC_BEGIN: GC_END says whether it was collected; there: it was, all of [bottom, end)
-// of then. In SYNC_BEGIN: objects that are known to be dead are left out.
+// Whether a space is collected. kOptional means, in GC_BEGIN: GC_END will say it; in GC_END: all of [bottom,
+// end) was collected; in SYNC_BEGIN: objects that are known to be dead are left out of the list.
 enum class Collected : uint8_t { kNo = 0, kYes = 1, kOptional = 2 };
 enum class SyncReason : uint8_t { kStart = 0, kAttach = 1, kRotation = 2 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON that a trace holds.
+// Parses JSON that comes from a trace, which may be damaged or hostile.
 //
 // Thread safety: full.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace anttracks::trace {
 
-// Whether no bracket lies within more than that many others. Deep values would be copied and printed by
-// recursion.
+// Whether brackets are nested at most `most` deep. Copying and printing recurse, so that deeper values could
+// overflow the stack.
 inline bool IsShallow(std::string_view json, size_t most = 32) {
   size_t depth = 0;
   bool in_string = false;
@@ -31,7 +31,7 @@ inline bool IsShallow(std::string_view json, size_t most = 32) {
   return true;
 }
 
-// Discarded (is_discarded()) if it is no JSON, or too deep.
+// is_discarded() if the text is not JSON, or is nested too deeply.
 template <class Json>
 Json ParseJson(std::string_view text) {
   if (!IsShallow(text)) return Json(nlohmann::detail::value_t::discarded);

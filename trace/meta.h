@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The META chunk: what is worth knowing about the JVM that is traced, as JSON.
+// The META chunk: a description of the traced JVM and of the recording, as JSON.
 //
-// Thread safety: as any value type. Units: bytes.
+// Thread safety: that of any value type. Units: bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct Meta {
   std::string agent_version, vm_version, java_command, vm_flags, options;
   uint64_t object_alignment = kWordBytes;
   uint64_t heap_start = 0, heap_end = 0;
-  // Samples instead of every object: one per interval bytes on average (0: all that the JVM reported), stacks
-  // of up to depth frames. Then nothing is known of the heap.
+  // mode=sample: one sample per `interval` bytes on average (0: every object that the JVM reported), with
+  // stacks of up to `depth` frames. The members about the heap are 0 then.
   bool sampled = false;
   uint64_t interval = 0, depth = 0;
 };
 
-// Texts need not be UTF-8: what is none is replaced.
+// Bytes of texts that are not UTF-8 are replaced.
 std::string EncodeMeta(const Meta& meta);
-// The error says what is missing or impossible.
+// Error: the text says what is missing or impossible.
 Result<Meta> ParseMeta(std::span<const uint8_t> payload);
 
 }  // namespace anttracks::trace

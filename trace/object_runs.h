@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of objects in ALLOC and SYNC_OBJECTS: objects that lie one behind the other, as two plain columns.
+// Runs of objects in ALLOC and SYNC_OBJECTS: objects that lie next to each other, as two plain columns.
 //
 //     run = head, ids (u16 each), lengths (u32 each)
 //
-// A skipped run has no columns: its objects were not read. In ALLOC a head precedes the runs.
+// A skipped run has no columns: its objects were not read. In ALLOC the runs follow an AllocHead.
 //
-// An id is the site-class pair in its lower 15 bits; kHasLength says that the object has an entry in the column
-// of lengths. A site-class pair that has no room in 15 bits is an id of site-class pair 0 and an entry of its
-// own in that column, ahead of the length.
+// The lower 15 bits of an id are the number of the site-class pair; the top bit, kHasLength, says that the
+// object has an entry in the column of lengths. A pair number that does not fit in 15 bits is written as 0, and
+// as an entry in the column of lengths, before the object's length.
 //
 // Thread safety: none. Ownership: RunReader borrows the bytes. Units: words.
 #pragma once
@@ -22,7 +22,8 @@
 
 namespace anttracks::trace {
 
-// Of ALLOC: when the segment was begun, and the share of TLAB stretches that are read, in parts of kWholeShare.
+// The head of an ALLOC segment: the time when it was begun (ns since the start of the trace), and the share of
+// TLAB stretches that were read, in parts of kWholeShare.
 struct AllocHead {
   uint64_t time = 0;
   uint32_t share = kWholeShare;
@@ -34,7 +35,7 @@ inline uint8_t* PutAllocHead(uint8_t* p, const AllocHead& head) {
   return PutUv(p, head.share % kWholeShare);
 }
 
-// False: cut short, or an impossible share.
+// False: the payload ends within the head, or the share is impossible.
 inline bool ReadAllocHead(WireReader& in, AllocHead* head) {
   head->time = in.Uv();
   const uint64_t share = in.Uv();
@@ -42,7 +43,7 @@ inline bool ReadAllocHead(WireReader& in, AllocHead* head) {
   return in.ok() && share < kWholeShare;
 }
 
-// Past what precedes the runs of a segment, whatever it says.
+// Moves `in` to the segment's first run, without checking what precedes it.
 inline void SkipToRuns(uint8_t kind, WireReader& in) {
   AllocHead head;
   if (kind == static_cast<uint8_t>(SegmentKind::kAlloc)) ReadAllocHead(in, &head);
@@ -52,7 +53,7 @@ inline constexpr uint16_t kHasLength = 0x8000;
 inline constexpr uint16_t kSiteClassMask = 0x7FFF;
 
 constexpr bool IsWide(uint16_t id) { return (id & kSiteClassMask) == 0; }
-// Entries that the object takes in the column of lengths.
+// The number of entries that an object with this id has in the column of lengths.
 constexpr size_t LengthsOf(uint16_t id) { return static_cast<size_t>(id >> 15) + (IsWide(id) ? 1 : 0); }
 constexpr uint16_t IdOf(uint32_t site_class, bool has_length) {
   return static_cast<uint16_t>((site_class <= kSiteClassMask ? site_class : 0) | (has_length ? kHasLength : 0));
@@ -66,14 +67,14 @@ enum class How : uint8_t {
   kSkipped = 3,  // a stretch that was not chosen: only its size is known
 };
 
-// At their longest: distance, count with how, lengths.
+// The longest head: distance, count with how, lengths.
 inline constexpr size_t kMaxRunHeadBytes = 3 * kMaxUvBytes;
 
 struct RunHead {
-  int64_t distance = 0;  // of the run's start from the end of the one before; of a segment's first, from 0
+  int64_t distance = 0;  // from the end of the run before to the run's start; for the first one, from 0
   How how = How::kTlab;
   uint64_t objects = 0;
-  uint64_t lengths = 0;  // of a skipped run: its words
+  uint64_t lengths = 0;  // entries of that column; of a skipped run: its words
 
   uint64_t column_bytes() const {
     return how == How::kSkipped ? 0 : objects * sizeof(uint16_t) + lengths * sizeof(uint32_t);
@@ -86,7 +87,8 @@ inline uint8_t* PutRunHead(uint8_t* p, const RunHead& head) {
   return PutUv(p, head.lengths);
 }
 
-// The run whole; at most kMaxRunHeadBytes and its columns. objects and lengths of head are those of the spans.
+// Writes a whole run, at most kMaxRunHeadBytes and its columns; returns the end. head.objects and head.lengths
+// are set from the spans.
 inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids,
                        std::span<const uint32_t> lengths) {
   head.objects = ids.size();
@@ -98,7 +100,8 @@ inline uint8_t* PutRun(uint8_t* p, RunHead head, std::span<const uint16_t> ids,
   return p + lengths.size_bytes();
 }
 
-// False: cut short, or a skipped run with objects. The columns may still be longer than the rest of the bytes.
+// False: the bytes end within the head, or a skipped run has objects. Does not check that the columns fit in
+// the rest of the bytes.
 inline bool ReadRunHead(WireReader& in, RunHead* head) {
   head->distance = in.Sv();
   const uint64_t objects = in.Uv();
@@ -108,10 +111,11 @@ inline bool ReadRunHead(WireReader& in, RunHead* head) {
   return in.ok() && (head->how != How::kSkipped || head->objects == 0);
 }
 
-// The head, and where the columns are. False: either is cut short, or a skipped run with objects.
+// Reads the head and gives the start of the columns. False: the bytes end within the run, or a skipped run has
+// objects.
 inline bool ReadRun(WireReader& in, RunHead* head, const uint8_t** columns) {
   if (!ReadRunHead(in, head)) return false;
-  // Neither is so large then that column_bytes() is not their sum.
+  // So that column_bytes() cannot overflow.
   if (head->how != How::kSkipped && (head->objects > in.remaining() || head->lengths > in.remaining()))
     return false;
   *columns = in.Take(head->column_bytes()).data();
@@ -121,7 +125,7 @@ inline bool ReadRun(WireReader& in, RunHead* head, const uint8_t** columns) {
 // The objects of a run, from its columns.
 class RunReader {
  public:
-  // ids, then lengths, head.column_bytes() in all.
+  // columns: ids, then lengths; head.column_bytes() in total.
   RunReader(const RunHead& head, const uint8_t* columns)
       : id_(columns),
         ids_end_(columns + head.objects * sizeof(uint16_t)),
@@ -135,10 +139,10 @@ class RunReader {
   };
 
   bool AtEnd() const { return id_ == ids_end_; }
-  // After the last object: the columns fit together.
+  // After the last object: whether all lengths were used, too.
   bool whole() const { return AtEnd() && length_ == lengths_end_; }
 
-  // Not at the end. False: there are fewer lengths than the ids say.
+  // Must not be called at the end. False: there are fewer lengths than the ids require.
   bool Next(Object* object) {
     const uint16_t id = GetU16(id_);
     id_ += sizeof id;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are made and replaced: what may be replaced, and how something appears whole or not at all.
+// Creates and replaces files: which file may be replaced, and how to write one as a whole or not at all.
 //
-// Everything made here is for its owner alone (mode 0600): a trace has the command line, names of classes and
-// of methods. The last part of a path is never followed if it is a symbolic link.
+// Files are made readable for their owner only (mode 0600), since a trace contains the command line and the
+// names of classes and methods. If the last part of a path is a symbolic link, it is never followed.
 //
 // Thread safety: none needed.
 #pragma once
@@ -16,26 +16,27 @@ namespace anttracks::trace {
 
 inline constexpr unsigned kFileMode = 0600;
 
-// What begins like that: "a gzip archive", "empty", "something else".
+// What a file with this beginning is, for messages: "a gzip archive", "empty", "something else".
 std::string_view KindOfContents(std::span<const uint8_t> start);
 
-// Whether a file that begins like that is one of a trace, or what a process leaves that dies when it begins
-// one: empty, or with less than the magic number.
+// Whether a file with this beginning is a file of a trace. So is one that is empty or has a part of the magic
+// number: a process that died when it began a trace leaves such files.
 bool IsTraceFile(std::span<const uint8_t> start);
 
-// Why the file at the path is not to be replaced: what it is, if it is no regular file or `ours` does not take
-// its first 64 bytes. Empty: it may be, or there is none.
+// Why the file at the path must not be replaced: what it is, if it is not a regular file or `ours` returns
+// false for its first 64 bytes. Empty: it may be replaced, or does not exist.
 std::string WhyNotReplaced(const std::string& path, bool (*ours)(std::span<const uint8_t> start));
-// The same for what is no regular file: "a FIFO", "a folder". Empty: a regular file, or there is none. Follows
-// links.
+// What is at the path if it is not a regular file: "a FIFO", "a folder". Empty: a regular file, or nothing.
+// Follows links.
 std::string NotRegular(const std::string& path);
 
-// Writes a file beside path, with a name that nobody can know before, and gives it the name: a reader sees the
-// old contents or the new ones. 0, or the number of the error.
+// Writes a file beside path, with an unpredictable name, and renames it to path: a reader sees the old contents
+// or the new ones. Returns 0 or an errno value.
 [[nodiscard]] int WriteWhole(const std::string& path, std::span<const uint8_t> bytes);
-// Deletes what processes have left that died in WriteWhole of that path. Not while one may be in it.
+// Deletes files that processes left when they died in WriteWhole of that path. Must not run while a process may
+// be in WriteWhole.
 void RemoveUnfinished(const std::string& path);
-// Whether path + text may be such a file's name.
+// Whether path + text may be the name of such an unfinished file.
 bool IsUnfinishedSuffix(std::string_view text);
 
 }  // namespace anttracks::trace

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads chunks in a thread of its own, ahead of the one that takes them: while that one rebuilds the heap, the
-// next chunks are read, checked and decompressed.
+// Reads chunks in advance, in a thread of its own: while the caller rebuilds the heap, the next chunks are
+// read, checked and decompressed.
 //
-//     TraceReader --(its thread)--> kSlots items --Next--> who asks
+//     TraceReader --(its thread)--> kSlots items --Next--> caller
 //
-// Where no thread can be had it reads when it is asked. Memory: kSlots payloads more than the reader itself.
+// If no thread can be started, Next reads the chunk itself. Memory: kSlots payloads more than the reader
+// itself.
 //
-// Thread safety: none; the thread is an affair of its own.
+// Thread safety: none: the callers' side is for one thread at a time.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ class ReadAhead final : public ChunkSource {
   ~ReadAhead() override;
   ReadAhead(const ReadAhead&) = delete;
 
-  // Throws what the reader threw (no memory).
+  // Throws what the reader threw (std::bad_alloc).
   Item Next() override;
   const Chunk& chunk() const override { return taken().chunk; }
   const Damage& damage() const override { return taken().damage; }
@@ -60,17 +61,17 @@ class ReadAhead final : public ChunkSource {
   void Fill(Slot& slot);
   void TellCutOff(const Slot& slot);
 
-  const std::unique_ptr<TraceReader> reader_;  // the thread's while there is one
+  const std::unique_ptr<TraceReader> reader_;  // belongs to the thread while it runs
   std::vector<FileInfo> files_;
   std::array<Slot, kSlots> slots_;
-  size_t told_files_ = 0;  // of files_, of which it is known what was cut off
+  size_t told_files_ = 0;  // files_ before this one have their truncated_bytes
   uint64_t position_ = 0;
   bool begun_ = false;
   std::thread thread_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_. Slots [taken_, filled_) hold items; the one of taken_ is with who asks, when begun_.
+  // Guarded by mutex_. Slots [taken_, filled_) hold items; once begun_, the caller has the one of taken_.
   uint64_t taken_ = 0, filled_ = 0;
   bool stop_ = false;
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of a trace: checks checksums, decompresses, hands out chunks in order.
+// Reads the files of a trace: verifies checksums, decompresses, and returns the chunks in order.
 //
-// A file may end in the middle of a chunk (killed process): that is no error, the bytes are counted. A damaged
-// chunk is reported and skipped; after a damaged header the next one is searched.
+// A file may end within a chunk, if its process was killed: that is no error, and the bytes are counted. A
+// damaged chunk is reported and skipped; after a damaged header the reader searches for the next one.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
-// Memory: at most one chunk, stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file
-// says. Time: a few times the file's size, however many of its bytes are damaged.
+// Memory: at most one chunk, as stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file
+// says. Time: linear in the file's size, however many of its bytes are damaged.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ namespace anttracks::trace {
 
 class TraceReader final : public ChunkSource {
  public:
-  // A trace's file, or files of a rotated trace in any order; see file_set.h for what need not be named.
-  // The error says what a file is when it is not a trace.
+  // The file of a trace, or files of a rotated trace in any order; file_set.h says which need not be named.
+  // Error: a file is not a trace; the text says what it is.
   static Result<std::unique_ptr<TraceReader>> Open(const std::vector<std::string>& paths);
   ~TraceReader() override;
 
@@ -35,7 +35,7 @@ class TraceReader final : public ChunkSource {
   const Chunk& chunk() const override { return chunk_; }
   const Damage& damage() const override { return damage_; }
   const Status& error() const override { return error_; }
-  // Gives the memory in which the chunk's payload is away, and takes another one for what follows.
+  // Exchanges the memory of the current chunk's payload for other memory, which the next chunks use.
   void SwapPayload(std::vector<uint8_t>* other) {
     other->swap(chunk_.payload.data() == raw_.data() ? raw_ : stored_);
   }
@@ -43,7 +43,7 @@ class TraceReader final : public ChunkSource {
   void Rewind(std::vector<bool> wanted = {}) override;
 
   const std::vector<FileInfo>& files() const override { return files_; }
-  // What was left out, see FileSet.
+  // See FileSet.
   const std::vector<std::string>& warnings() const { return warnings_; }
   uint64_t total_bytes() const override { return total_bytes_; }
   uint64_t position() const override { return bytes_before_file_ + offset_; }
@@ -56,7 +56,7 @@ class TraceReader final : public ChunkSource {
   Item Fail(std::string what);
   Item ReadPayload(const Header& header);
   std::string JoinColumns(size_t raw);
-  // Goes to the first file that is wanted from the current one on; behind all if there is none.
+  // Goes to the first wanted file from the current one on; after the last file if there is none.
   void FindWanted();
   uint64_t FindHeader(uint64_t offset);
   std::span<const uint8_t> SearchBlock(uint64_t offset);
@@ -73,7 +73,7 @@ class TraceReader final : public ChunkSource {
   std::vector<uint8_t> raw_;
   std::array<std::vector<uint8_t>, ColumnSplitter::kParts> parts_;
   ColumnJoiner joiner_;
-  std::vector<uint8_t> search_;  // part of a file in which a header was searched last
+  std::vector<uint8_t> search_;  // the part of a file that was searched last for a header
   size_t search_file_ = 0;
   uint64_t search_offset_ = 0;
   Chunk chunk_;

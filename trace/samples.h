@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SAMPLES and SAMPLE_DEATHS. What an encoder is given collects in a segment until Finish appends it. A reader
-// reads one segment: its head, then records to the end; false: cut short or overlong.
+// Segments SAMPLES and SAMPLE_DEATHS. An encoder collects records until Finish appends them as one segment. A
+// reader reads one segment: its head, then records up to the end; false: the bytes end too early, or a number
+// is too long.
 //
-// Thread safety: none. Units: ns since the start of the trace, words; of the interval bytes.
+// Thread safety: none. Units: times are ns since the start of the trace, sizes are words, the interval is
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +15,13 @@
 namespace anttracks::trace {
 
 struct SampleEvent {
-  uint64_t interval = 0;  // in bytes, of the sample points of which it is one
+  uint64_t interval = 0;  // mean distance in bytes between the sample points that were drawn when it was taken
   uint64_t number = 0, time = 0, thread = 0, site_class = 0, words = 0;
 };
 
 class SampleEncoder {
  public:
-  // Samples of a segment have one interval and consecutive numbers; time never goes back.
+  // Samples of a segment must have the same interval, consecutive numbers, and times that do not decrease.
   void Sample(uint64_t interval, uint64_t number, uint64_t time, uint64_t thread, uint64_t site_class,
               uint64_t words) {
     if (payload_.empty()) {
@@ -49,7 +51,7 @@ class SampleEncoder {
 
 class SampleReader {
  public:
-  // After Read; after ReadHead only the interval.
+  // Valid after Read; after ReadHead only its interval is.
   SampleEvent sample;
 
   bool ReadHead(WireReader& in) {
@@ -70,7 +72,7 @@ class SampleReader {
 
 class SampleDeathEncoder {
  public:
-  // collections: that have begun. It is the same for all deaths of a segment.
+  // collections: how many have begun; must be the same for all deaths of a segment.
   void Death(uint64_t collections, uint64_t number) {
     if (payload_.empty()) {
       payload_.Uv(collections);

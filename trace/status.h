@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Status: success, or a sentence that says what failed. Result<T>: a value or a Status.
 //
-// Thread safety: as any value type. Success costs no allocation.
+// Thread safety: that of any value type. Success allocates nothing.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   const std::string& message() const { return status_.message(); }
-  // Only when ok().
+  // Only if ok().
   T& value() { return *value_; }
   const T& value() const { return *value_; }
   T& operator*() { return *value_; }

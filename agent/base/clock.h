@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The monotonic clock of a trace: ns since its start. Thread safety: full.
+// The clock of a trace: ns since its start, monotonic. Thread safety: full. Units: ns.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ class Clock {
   uint64_t Now() const { return Monotonic() - start_; }
 
   static uint64_t Monotonic() { return Read(CLOCK_MONOTONIC); }
-  // CPU time of the calling thread; a system call.
+  // CPU time of the calling thread. Costs a system call.
   static uint64_t ThreadCpu() { return Read(CLOCK_THREAD_CPUTIME_ID); }
-  // CPU time of all threads of the process; a system call.
+  // CPU time of all threads of the process. Costs a system call.
   static uint64_t ProcessCpu() { return Read(CLOCK_PROCESS_CPUTIME_ID); }
   static uint64_t Wall() { return Read(CLOCK_REALTIME); }
 

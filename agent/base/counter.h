@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A count with one writer at a time, readable by anyone at any time, at the price of a plain integer.
+// A count that one thread at a time increases and any thread may read. Costs as much as a plain integer.
 //
-// Thread safety: Add by one thread at a time; value by all. Relaxed is enough: a count orders nothing.
+// Thread safety: Add by one thread at a time; value by any thread. Relaxed is enough: a count orders nothing.
 #pragma once
 
 #include <atomic>

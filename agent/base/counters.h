@@ -48,17 +48,18 @@ struct CounterRow {
   std::string_view meaning;  // Markdown
   ValidIn valid_in = ValidIn::kBoth;
   Severity severity = Severity::kInformation;
-  // What to do when it is not 0. A loss without one is told with the row before.
+  // What to do when it is not 0. A loss without a remedy is reported together with the row before.
   std::string_view remedy = {};
 };
 
-// In the order of the JSON.
+// The rows, in the order of the JSON.
 std::span<const CounterRow> CounterRows();
 
-// One object, of the counters of that mode.
+// One JSON object with the counters of that mode.
 std::string CountersJson(const CounterValues& values, ValidIn mode);
 
-// One line for each that is not 0, with what to do: "2 segments: dropped because ...; give ...".
+// One line per counter of that severity that is not 0, with what to do: "2 segments: dropped because ...; give
+// ...".
 std::vector<std::string> CounterLines(const CounterValues& values, ValidIn mode, Severity severity);
 
 }  // namespace anttracks::core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of options and counters in the documentation, made from the rows of option_table.h and counters.h.
+// Writes the tables of options and counters in the documentation from the rows of option_table.h and
+// counters.h.
 //
-// A page has them between two marks, each a line of its own:
+// In a page each table stands between two marks, each on a line of its own:
 //
 //     <!-- generated: options -->
 //     ...
@@ -17,9 +18,9 @@
 
 namespace anttracks::core {
 
-// The page with its tables written anew: "options", "basic options", "counters". reference: where, seen from
-// the page, docs/agent.md lies; empty: it is the page. An error: a mark has no end, names no table, or there is
-// none.
+// Returns the page with its tables ("options", "basic options", "counters") written anew. reference: the path
+// from the page to docs/agent.md; empty: the page is docs/agent.md. Error: a mark has no end, a mark names no
+// table, or there is no mark.
 trace::Result<std::string> WithTables(std::string_view page, std::string_view reference);
 
 }  // namespace anttracks::core

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps collections away from the end of the process. Native code's exit() destroys the JVM's own objects while
-// its threads go on: a collection that touches them then crashes (HotSpot 17 and 25, Parallel and Serial; also
-// without an agent). The end of a trace takes its time within exit(), which must not make that likelier; and it
-// gets a processor when threads stop for a collection, so that exit() would go on just when one begins.
+// Keeps collections from running while the process exits. When native code calls exit(), the JVM's own objects
+// are destroyed while its threads go on: a collection that touches them crashes (HotSpot 17 and 25, Parallel
+// and Serial; also without an agent). The agent ends the trace within exit(), which takes time and so makes
+// such a crash more likely. Worse, the exiting thread gets a processor just when other threads stop for a
+// collection.
 //
 // Thread safety: full.
 #pragma once
@@ -18,16 +19,16 @@ class ExitGate {
   using Duration = std::chrono::steady_clock::duration;
 
   struct Limits {
-    Duration begin = std::chrono::milliseconds(20);  // of the wait for a collection to begin
-    Duration end = std::chrono::seconds(1);          // of the wait for the end of one that is under way
-    Duration stay = std::chrono::milliseconds(100);  // of the VM thread's, after both
+    Duration begin = std::chrono::milliseconds(20);  // how long to wait for a collection to begin
+    Duration end = std::chrono::seconds(1);          // how long to wait for a running one to end
+    Duration stay = std::chrono::milliseconds(100);  // how long the VM thread is then held
   };
 
-  // The VM thread, at a collection's begin and end.
+  // Called by the VM thread when a collection begins and ends. They do not return while the thread is held.
   void CollectionBegins();
   void CollectionEnds();
-  // The thread that exits, last. Waits for the VM thread to be where a collection begins or has ended, and
-  // makes it stay there until the process is gone. Past the limits everything goes on as if there were no gate.
+  // The last call of the exiting thread. Waits until the VM thread is at the begin or the end of a collection,
+  // and holds it there until the process is gone. After the limits everything goes on as if there were no gate.
   void ProcessExits(const Limits& limits);
 
  private:

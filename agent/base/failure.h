@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where tracing goes off. Every callback asks active() first; after Fail all of them return at
-// once and the application goes on.
+// The one place where tracing is switched off. Every callback checks active() first; after Fail all callbacks
+// return at once, and the application goes on.
 //
-// Thread safety: full. Invariant: the first reason stays; it is logged once.
+// Thread safety: full. Invariant: the first reason is kept, and logged once.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ class Failure {
     active_.store(true);
     if (failed_.load()) active_.store(false);  // the writer may have failed already
   }
-  // Also for a normal end, which is no failure.
+  // For a normal end, which is not a failure.
   void Deactivate() { active_.store(false, std::memory_order_release); }
 
   void Fail(std::string_view reason) noexcept;
-  // What escapes from the call is a failure.
+  // Runs the call; an exception that it throws is a failure.
   template <class Call>
   void Guard(Call&& call) noexcept {
     try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to stderr, prefixed [anttracks]. Never on a hot path. They never throw, and never end the process.
+// Writes messages to stderr, prefixed with [anttracks]. Not for hot paths. Never throws, never ends the
+// process.
 //
 // Thread safety: full.
 #pragma once

@@ -18,11 +18,11 @@
 
 namespace anttracks::core {
 
-// What an option's value may be, and where it goes.
+// One type per kind of value: which values are valid, and the member that they set.
 struct FlagOption {
   bool Options::*member;
 };
-// The words are in the order of T's values, with '|' between them.
+// words: one for each value of T, in their order, separated by '|'.
 template <class T>
 struct ChoiceOption {
   T Options::*member;
@@ -58,27 +58,27 @@ struct Option {
   std::string_view name;
   std::string_view old_name = {};  // still accepted, with a warning; empty: none
   OptionType type;
-  std::string_view zero = {};  // what the value 0 stands for, which is valid then; empty: nothing of its own
+  std::string_view zero = {};  // what the value 0 means; empty: 0 has no meaning of its own
   ValidIn valid_in = ValidIn::kBoth;
   bool only_with_maxsize = false;
-  bool changeable = false;        // while a trace runs
-  bool basic = false;             // also in the README
-  std::string_view meaning;       // Markdown; no link, as it is printed by `help`, too
-  std::string_view section = {};  // of docs/agent.md that says more
+  bool changeable = false;        // can be changed while a trace runs
+  bool basic = false;             // is also in the README
+  std::string_view meaning;       // Markdown without links, as `help` prints it, too
+  std::string_view section = {};  // the section of docs/agent.md that says more
 };
 
 std::span<const Option> OptionRows();
 
-// By its name or the old one; nullptr: there is none.
+// The option with this name or old name; nullptr: there is none.
 const Option* FindOption(std::string_view name);
-// The option that is most likely meant by a name that does not exist; nullptr: none is close.
+// The option that was most likely meant by an unknown name; nullptr: none is similar.
 const Option* NearestOption(std::string_view name);
 
-// Into its member. False: the value is not valid.
+// Sets the option's member. False: the value is not valid.
 bool SetOption(const Option& option, std::string_view value, Options* options);
-// What may be given, such as "a size from 1K to 4M".
+// Which values are valid, such as "a size from 1K to 4M".
 std::string ValidValues(const Option& option);
-// As it would be given; empty: no value.
+// The default as a user would write it; empty: no value.
 std::string DefaultValue(const Option& option);
 
 }  // namespace anttracks::core

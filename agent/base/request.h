@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that attached asks of the agent (`anttracks attach` and `ctl`): the option text of a load of
-// the library that begins with "request=".
+// A request from another process (`anttracks attach` and `ctl`). It arrives as the option text of a load of the
+// library, and begins with "request=".
 //
 //     request=COMMAND[,reply=PATH][,OPTIONS of a trace]
 //
@@ -15,23 +15,23 @@
 namespace anttracks::core {
 
 enum class Command {
-  kNone,  // no request: a plain load, of options only
+  kNone,  // no request: the text has only options
   kAttach,
   kStart,
   kStop,
   kRotate,
-  kSet,  // the budget of the trace that runs
+  kSet,  // budget= or interval= of the running trace
   kStatus,
   kDumpStats,
 };
 
 struct Request {
   Command command = Command::kNone;
-  std::string reply;    // file that the answer goes to; empty: nobody reads it
+  std::string reply;    // the file for the answer; empty: no answer is wanted
   std::string options;  // of attach, start and set
 };
 
-// The error says what is wrong with it.
+// Error: the text says what is wrong with the request.
 trace::Result<Request> ParseRequest(std::string_view text);
 
 }  // namespace anttracks::core

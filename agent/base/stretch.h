@@ -5,7 +5,7 @@
 
 namespace anttracks::core {
 
-// Objects that lie in [start, top): bytes, addresses as numbers.
+// An address range [start, top) that is filled with objects. Units: byte addresses, as numbers.
 struct Stretch {
   uint64_t start = 0, top = 0;
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent does in a thread of its own that the VM knows: the walk of the old space after a sync point's
-// collection or an attach, and collections on request. There is one such thread; it is made for traces that
-// rotate and for those that are attached.
+// The agent's own Java thread: it walks the old space after the collection of a sync point or an attach, and
+// asks the VM for collections. It exists only for traces that rotate, and for those that began with an attach.
 //
 //     Loop (the thread) <-- Start(task), RequestCollection, Stop
 //
-// Thread safety: full. Start, Withdraw and WaitIdle from the VM thread at a safepoint, so never two at a time.
+// Thread safety: full. Only the VM thread calls Start, Withdraw and WaitIdle, at a safepoint.
 #pragma once
 
 #include <condition_variable>
@@ -18,26 +17,26 @@ namespace anttracks::core {
 
 class Background {
  public:
-  // The thread's life; returns after Stop. The thread must be one that the VM knows, in native state.
+  // Runs the thread until Stop. The calling thread must be known to the VM, and in native state.
   void Loop(const AntTracksVM& vm);
   void Stop();
 
-  // The task must not throw. Not while another one runs. False after Close: it will not run.
+  // The task must not throw, and no other task may be running. False after Close: the task will not run.
   bool Start(std::function<void()> task);
-  // No task begins any more.
+  // From now on no task begins.
   void Close();
   bool closed() const;
-  // True: the task had not begun and never will. In collect() the thread stands still until the safepoint ends,
-  // so the VM thread must not wait for it to begin one.
+  // True: the task had not begun, and never will. While the thread asks for a collection it stands still until
+  // the safepoint ends, so the VM thread must not wait for it to begin a task.
   bool Withdraw();
-  // Waits until no task runs; the task must have been told to end.
+  // Waits until no task runs; the task must have been asked to end.
   void WaitIdle();
-  // Waits until a task that runs has made it true, with Notify.
+  // Waits until done() is true, which a running task makes so with Notify.
   void WaitUntil(const std::function<bool()>& done);
-  // Changes what somebody waits for.
+  // Runs change(), which makes the condition of a WaitUntil true, and wakes the waiting thread.
   void Notify(const std::function<void()>& change);
   bool busy() const;
-  // A young collection, soon. Requests that come before it is done are one.
+  // Asks for a young collection, soon. Requests before it is done count as one.
   void RequestCollection();
 
  private:

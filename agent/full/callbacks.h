@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions that the VM calls. Each asks whether tracing is on, calls the session, and lets nothing out.
+// The C functions that the VM calls. Each checks whether tracing is on, calls the session, and catches every
+// exception.
 #pragma once
 
 #include "agent/full/session.h"

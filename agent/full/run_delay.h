@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells a thread whether it had to wait for a processor: then no processor is idle, and what it does is done at
-// the cost of others.
+// Measures how long a thread had to wait for a processor. If it waits no processor is idle, and its work slows
+// others down.
 //
-// The kernel counts, for each thread, the time that it ran and the time that it waited while it could have run
-// (/proc/thread-self/schedstat). Where it does not, the thread is taken to have waited never.
+// The kernel counts for each thread the time that it ran and the time that it was ready but waited
+// (/proc/thread-self/schedstat). Where it does not, the thread counts as never waiting.
 //
 // Thread safety: an object belongs to the thread that made it.
 #pragma once
@@ -19,8 +19,8 @@ class RunDelay {
   ~RunDelay();
   RunDelay(const RunDelay&) = delete;
 
-  // Of the time since the last call in which the thread ran or could have run, the part in which it waited. 0
-  // at first. Costs a system call.
+  // The part, 0 to 1, of the time since the last call in which the thread waited, of that in which it ran or
+  // waited. The first call gives 0. Costs a system call.
   double Share();
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes SYNC_OBJECTS: the objects of a sync point's spaces, space by space.
+// Writes SYNC_OBJECTS: the objects of a sync point, space by space.
 //
-// Spaces are read in bulk, as objects lie in them one behind the other (ICPE'16, section 3.3); with G1 the VM
-// tells where in them objects are. Objects that the VM hands over one by one can be listed, too.
+// A space is read in bulk, since its objects lie next to each other (ICPE'16, section 3.3); with G1 the VM says
+// which parts of a space are filled with objects. Objects that the VM reports one by one can be listed, too.
 //
-// Thread safety: none, it belongs to one thread at a time; EstimatedBytes may be called by any. Ownership: owns
-// what is written until it is queued; borrows the rest. Units: bytes unless a name says words.
+// Thread safety: none: for one thread at a time, but EstimatedBytes for any. Ownership: owns what is written
+// until it is queued; borrows the rest. Units: bytes unless a name says words.
 #pragma once
 
 #include <atomic>
@@ -30,29 +30,31 @@ class SpaceLister {
   ~SpaceLister() { Release(); }
   SpaceLister(const SpaceLister&) = delete;
 
-  // A sync point of these spaces. mode: what happens when the queue is full; limit: how long it may be waited
-  // for in all.
+  // Begins a sync point of these spaces. mode: what happens when the queue is full; limit: how long it may wait
+  // for the writer in total.
   void Begin(std::span<const AntTracksSpace> spaces, PushMode mode, std::chrono::milliseconds limit);
   const std::vector<AntTracksSpace>& spaces() const { return spaces_; }
 
-  // False, in all of these: what was listed is lost, or tracing has failed.
+  // Each of the next three returns false if listed objects were lost or tracing has failed. List takes objects
+  // by address.
   bool List(uint32_t space, std::span<const uint64_t> addresses);
-  // The next objects of the space, a block at most, from *at on, which is where the next call goes on.
+  // Lists the objects from *at on, at most a block of them, and moves *at to where the next call goes on.
   bool ListSome(uint32_t space, uint64_t* at);
   // Queues what was listed.
   bool Close();
 
-  // The spaces of that kind are not read here, but count as read.
+  // Counts the spaces of that kind as read; others list them.
   void CountAsRead(uint32_t kind);
   void Release() { stream_.Release(outlet_.queue); }
   void ForgetSiteClasses() { site_classes_.Clear(); }
   uint64_t objects() const { return objects_; }
   uint64_t words() const { return words_; }
-  // Of the whole sync point, before compression, from the part that was read. 0: not known yet.
+  // The size of the whole sync point before compression, estimated from the part that was read. 0: not known
+  // yet.
   double EstimatedBytes() const;
 
  private:
-  // Objects that were listed one by one, lie one behind the other, and are not in the stream yet.
+  // Adjacent objects that were listed one by one, and are not in the stream yet.
   struct Listed {
     static constexpr size_t kMost = 1000;
     Stretch range;
@@ -75,7 +77,7 @@ class SpaceLister {
   PushMode mode_ = PushMode::kGiveUp;
   WaitBudget wait_;
   RunStream stream_;
-  uint32_t space_ = 0;  // of the stream
+  uint32_t space_ = 0;  // of the open segment
   Listed listed_;
   SiteClassCache site_classes_;
   Scratch scratch_;

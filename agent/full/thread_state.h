@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent keeps for a thread of the VM: its stream of objects, and what it has not read yet.
+// The agent's state of one application thread: its stream of objects, and the stretches that are not read yet.
 //
-// Thread safety: none; what is the thread's own is touched by the thread itself, and by the VM thread at a
-// safepoint. The stream belongs to whoever Walkers gave it to. prev and next belong to Mutators' registry and
-// its mutex. Ownership: Mutators owns the state.
+// Thread safety: none; the thread's own members are used by the thread itself, and by the VM thread at a
+// safepoint. The stream belongs to whom Walkers gave it. The mutex of Mutators' registry guards prev and next.
+// Ownership: Mutators owns it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct AllocCounts {
 struct alignas(64) ThreadState {
   explicit ThreadState(uint32_t number) : id(number), random(number * 0x9E3779B1u | 1) {}
 
-  // The stream.
+  // The stream, and what is used with it.
   RunStream stream;
   uint32_t id;
   uint32_t share = 0;  // of the open segment
@@ -43,8 +43,8 @@ struct alignas(64) ThreadState {
   SiteClassCache site_classes;
 
   // The thread's own.
-  WaitBudget wait;  // of the report that is under way
-  Batch batch;      // reported, neither read nor given to a walker
+  WaitBudget wait;  // of the current report
+  Batch batch;      // reported, but neither read nor given to the walkers
   ReadQueue unread;
   std::vector<Stretch> skipped;  // since the last collection
   uint32_t random;               // never 0

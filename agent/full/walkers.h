@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of the agent that read what application threads have allocated, so that those need not: until the
-// next collection objects stay where they are, and a core that is idle costs the application nothing.
+// Walkers: threads of the agent that read stretches in place of the application threads that filled them.
+// Objects do not move before the next collection, and using an idle core costs the application nothing.
 //
-// A batch (some stretches, some objects outside TLABs) is given to the walkers, or stays with its thread: when
-// the walkers are behind, or cannot read it (a site-class pair that nobody has seen yet: only a thread that the
-// VM knows may ask the VM).
+// A thread gives a batch (some stretches, some objects outside TLABs) to the walkers. It reads the batch itself
+// if the walkers have too much to read, or cannot read it: it has a site-class pair that is not in the tables,
+// and only threads that the VM knows may ask the VM.
 //
 //     thread --Give--> given --walker--> read
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
-// Walkers that have to wait for a processor stay out of it for a while (RunDelay): with no core idle they would
-// only make the application's threads late. Threads then read all by themselves.
+// Walkers that have to wait for a processor rest for a while (RunDelay): with no idle core they would only slow
+// the application down. Threads then read everything themselves.
 //
-// The stream of a thread (buffer) belongs to one at a time: the walker that has one of its batches, or who
-// claimed it.
+// A thread's stream belongs to one at a time: the walker that reads one of its batches, or whoever has claimed
+// it.
 //
 // Thread safety: full. Give and Claim by the thread itself, or by the VM thread when no thread runs. Walkers
-// run with all signals blocked but those of faults, which the VM's SafeFetch needs. Ownership: borrows all; a
-// state must be claimed for good (Forget) before it goes.
+// block all signals except those of faults, which the VM's SafeFetch needs. Ownership: borrows everything; call
+// Forget before a state is destroyed.
 #pragma once
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ struct ThreadState;
 struct Batch {
   Stretch stretches[kLanes];
   unsigned count = 0;  // of stretches
-  uint32_t share = 0;  // with which they were chosen
+  uint32_t share = 0;  // with which the stretches were chosen
   trace::How how = trace::How::kTlab;
   std::vector<uint64_t> outside;  // addresses of objects outside TLABs
   uint64_t bytes = 0;             // of the stretches
@@ -60,24 +60,24 @@ struct Batch {
   bool empty() const { return count == 0 && outside.empty(); }
 };
 
-// Of a ThreadState; guarded by the walkers' mutex.
+// The walkers' part of a ThreadState; guarded by their mutex.
 struct ReadQueue {
   std::deque<Batch> given;  // oldest first
-  size_t refused = 0;       // of these, at the front: only the thread can read them
-  bool claimed = false;     // the stream belongs to somebody
-  bool listed = false;      // the walkers know that there is something
-  uint32_t keep = 0;        // so many batches stay with the thread, since walkers refused
+  size_t refused = 0;       // the first so many of these only the thread can read
+  bool claimed = false;     // a walker or a Claim has the stream
+  bool listed = false;      // the state is in list_
+  uint32_t keep = 0;        // how many batches the thread reads itself, since walkers refused one
   uint32_t keep_next = 1;
 };
 
 class Walkers {
  public:
-  // Reads the batch into the state's stream. False: nothing was read, its thread must.
+  // Reads the batch into the state's stream. False: nothing was read, and the thread must read it.
   using Read = std::function<bool(ThreadState&, const Batch&)>;
-  // Whether there is room for what would be read.
+  // Whether the queue has room for what would be read.
   using Ready = std::function<bool()>;
 
-  // In a walker: the part of its time in which it waited for a processor since it was asked last.
+  // Called in a walker: the part of the time since the last call in which it waited for a processor.
   using Waited = std::function<double()>;
 
   Walkers(Read read, Ready ready, Waited waited)
@@ -85,18 +85,18 @@ class Walkers {
   ~Walkers() { Stop(); }
   Walkers(const Walkers&) = delete;
 
-  // Fewer if the system has no more; without any, Give refuses everything.
+  // Starts that many walkers, or fewer if the system refuses; without any, Give returns false.
   void Start(unsigned threads);
-  // Waits for what is being read; what is given stays there.
+  // Waits for the batches that are being read; the others stay in their queues.
   void Stop();
-  // Not while they stay out.
+  // False while they rest.
   bool any() const { return any_.load(std::memory_order_relaxed) && !out_.load(std::memory_order_relaxed); }
 
-  // True: the batch is taken (and empty now).
+  // True: the walkers have taken the batch, which is empty now.
   bool Give(ThreadState& state, Batch* batch);
-  // Of what a thread has given: what walkers have refused to read, or all that they have not read.
+  // Which batches of a thread a Claim takes: those that walkers refused, or all that are not read.
   enum class Take : bool { kRefused, kAll };
-  // Waits until nobody else has the stream, takes it, and gives it back at the end of its life.
+  // Waits until nobody else has the stream, and takes it until it is destroyed.
   class Claim {
    public:
     Claim(Walkers& walkers, ThreadState& state, Take take);
@@ -110,24 +110,24 @@ class Walkers {
     ThreadState& state_;
     std::deque<Batch> batches_;
   };
-  // Before the state goes: waits for a walker that has it, drops what is not read.
+  // Before the state is destroyed: waits for a walker that uses it, and drops batches that are not read.
   void Forget(ThreadState& state) noexcept;
-  // Waits until no walker is in the heap. What is given and not yet begun is read later.
+  // Waits until no walker reads the heap. Batches that are not begun are read later.
   void WaitIdle() noexcept;
 
-  // Whoever reads says how long it took.
+  // Threads and walkers report here how long reading took.
   ReadPace& pace() { return pace_; }
 
   uint64_t batches_read() const { return read_count_.load(std::memory_order_relaxed); }
   uint64_t batches_refused() const { return refused_count_.load(std::memory_order_relaxed); }
-  // Times that they stayed out.
+  // How often they rested.
   uint64_t rests() const { return rests_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kMostBatches = 8;  // of a thread
+  static constexpr size_t kMostBatches = 8;  // in a thread's queue
   static constexpr uint32_t kMostKept = 64;
 
-  // A walker stays out when it waited for more of its time than this, in so many batches.
+  // Walkers rest if one waited for more than this part of its time, during so many batches.
   static constexpr double kMostWaited = 0.1;
   static constexpr int kBatchesBetween = 16;
   static constexpr std::chrono::milliseconds kShortestRest{100}, kLongestRest{3200};
@@ -150,9 +150,9 @@ class Walkers {
   std::mutex mutex_;
   std::condition_variable work_, released_;
   // Guarded by mutex_.
-  std::deque<ThreadState*> list_;  // those with given batches that are not claimed
-  uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause has to read it
-  unsigned reading_ = 0;           // walkers that are in the heap
+  std::deque<ThreadState*> list_;  // states with batches to read that are not claimed
+  uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause must read them
+  unsigned reading_ = 0;           // walkers that read the heap now
   bool stop_ = false;
   std::chrono::milliseconds rest_ = kShortestRest;  // the next one
   std::atomic<uint64_t> read_count_{0}, refused_count_{0}, rests_{0};

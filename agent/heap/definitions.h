@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knows which classes, methods, sites, site-class pairs and threads are defined in the trace, asks the VM about
-// new ones, and keeps the records until the writer takes them.
+// Records which classes, methods, sites, site-class pairs and threads are defined in the trace, asks the VM
+// about new ones, and holds their records until the writer takes them.
 //
-// Includes the VM interface's plain C structs: a mirror of them would only add conversions.
+// Uses the VM interface's plain C structs directly: structs of our own would only add conversions.
 //
-// Order: a record is in here before the id that it defines is in any buffer, and the writer takes records after
-// it took buffers, so a definition precedes its first use in the file.
+// Order: a record is here before its id is in any buffer, and the writer takes records after it has taken
+// buffers, so a definition precedes its first use in the file.
 //
 // Thread safety: full; one mutex, never held during I/O. The VM's describe functions are called under it.
-// Ownership: no pointer into the VM is kept, except a klass as a key until class_unload.
+// Ownership: holds no pointer into the VM, except klass addresses as keys until class_unload.
 #pragma once
 
 #include <atomic>
@@ -28,39 +28,38 @@ namespace anttracks::core {
 
 struct DefinitionCounts {
   uint64_t classes = 0, sites = 0, methods = 0, site_classes = 0, threads = 0, unknown_sites = 0;
-  uint64_t live_site_classes = 0;  // of classes that are loaded
-  uint64_t table_bytes = 0;        // about what the tables take
+  uint64_t live_site_classes = 0;  // site-class pairs of loaded classes
+  uint64_t table_bytes = 0;        // approximate memory of the tables
 };
 
 class Definitions {
  public:
-  // most_id: of each sort. Ids are not used again: a reader would take what it knows for what is meant.
+  // most_id: the largest id of each sort. Ids are never reused, since readers would confuse the old and the new
+  // meaning.
   explicit Definitions(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
 
   const SiteClassTable& site_classes() const { return site_classes_; }
-  // Of site_classes() what walks put there.
+  // The part of site_classes() that walks use.
   LayoutTable& layouts() { return layouts_; }
 
-  // klass as in the object's header. SiteClass 0: the VM does not know the class, or there is no id left.
+  // klass: as in the object's header. Id 0: the VM does not know the class, or no id is left.
   SiteClass Resolve(uint32_t site, uint64_t klass);
 
-  // A new thread's id, and its definition. 0: there is no id left.
+  // Defines a new thread, with its name and Java id; returns its id. 0: no id is left.
   uint32_t DefineThread(void* thread, std::string* name, uint64_t* java_id);
-  // Defines the thread again if name or Java id changed since.
+  // Defines the thread again if its name or Java id has changed.
   void RefreshThread(uint32_t id, void* thread, std::string* name, uint64_t* java_id);
 
-  // klass is an address. The class's id, 0 if it was never needed. At a safepoint.
+  // klass: an address. Returns the class's id; 0 if it was never defined. At a safepoint.
   uint64_t Unload(uint64_t klass);
-  // Frees what unloaded classes took. At a safepoint, when nobody is in site_classes().
+  // Frees the memory of unloaded classes. At a safepoint, while no thread uses site_classes().
   void Shrink();
 
-  // An id was wanted and there was none left.
-  bool exhausted() const {
-    return exhausted_.load(std::memory_order_relaxed);
-  }  // by the same thread, or stays true
+  // An id was needed and none was left. Relaxed: the thread that needed it asks, or it is true for good.
+  bool exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
   std::string ExhaustedText() const;
 
-  // The writer's side: everything defined since the last call, in blocks of records.
+  // For the writer: everything that was defined since the last call, in blocks of records.
   std::vector<trace::ByteBuffer> Take();
   bool pending() const { return pending_.load(std::memory_order_acquire); }
 
@@ -70,7 +69,7 @@ class Definitions {
   struct Class {
     uint32_t id = 0;
     ObjectLayout layout;
-    std::vector<uint32_t> sites;  // with which it is in site_classes_
+    std::vector<uint32_t> sites;  // sites of its pairs in site_classes_
   };
   static constexpr size_t kBlockBytes = 256 << 10;
 
@@ -81,7 +80,7 @@ class Definitions {
     return vm_.klass_bytes == 4 ? (address - vm_.narrow_klass_base) >> vm_.narrow_klass_shift : address;
   }
 
-  // The rest with mutex_ held.
+  // The following need mutex_ to be held.
   trace::ByteBuffer* Block();
   uint32_t NextId(uint32_t* last);
   Class* DefineClass(uint64_t klass);
@@ -90,7 +89,7 @@ class Definitions {
   bool DefineSite(uint32_t site);
   bool AppendSite(uint32_t site, const AntTracksSite& described);
   bool DescribeThread(void* thread, AntTracksThread* out);
-  // Calls describe(text, bytes) with as much text as it asks for. False: no such id.
+  // Calls describe(text, bytes) with as large a buffer as it needs. False: there is no such id.
   template <class Describe>
   bool WithText(Describe&& describe);
 

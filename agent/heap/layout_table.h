@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an allocation site to the layout of what it allocates: one load for each object that is read, whatever
-// thread reads it.
+// Maps an allocation site to the layout of the objects that it allocates: one load per object that is read. All
+// threads share the table.
 //
-// A site nearly always makes one class. The first one that was seen of a site is here, with the id that stands
-// for both in the trace; who meets another class of the site asks SiteClassTable. Only classes of 4 bytes in
-// the header, site-class pairs whose id has room in a column of ids (trace/object_runs.h), no classes of
-// variable size, and sites below kSites.
+// A site nearly always allocates one class. The table has the first class that was seen for each site, and the
+// id of that site-class pair; other classes of the site are in SiteClassTable. Left out are: class pointers of
+// 8 bytes, pairs whose id does not fit in a column of ids (trace/object_runs.h), classes of variable size, and
+// sites from kSites on.
 //
-// Thread safety: entries may be read, and Put called, at any time, Remove where nobody else is in the table. An
-// entry's klass is stored last and loaded first; an entry that is in use never changes. Ownership: owns 16 MiB
-// of addresses; memory is taken as sites are used. Without it (no memory) the table stays empty.
+// Thread safety: entries may be read and Put called at any time; Remove only while no other thread uses the
+// table. An entry's klass is stored last and loaded first; an entry in use never changes. Ownership: owns 16
+// MiB of address space, which gets memory as sites are used. If the address space cannot be had the table stays
+// empty.
 #pragma once
 
 #include <sys/mman.h>
@@ -30,11 +31,11 @@ class LayoutTable {
 
   struct alignas(16) Entry {
     std::atomic<uint32_t> klass{0};  // 0: none
-    uint16_t id = 0;                 // for the column
-    uint8_t log2 = 0;                // of an element's bytes
+    uint16_t id = 0;                 // as in a column of ids
+    uint8_t log2 = 0;                // log2 of an element's bytes
     uint8_t is_array = 0;
     uint32_t base_bytes = 0;   // of an object of length 0, before alignment
-    uint32_t length_mask = 0;  // all ones of arrays
+    uint32_t length_mask = 0;  // all ones for arrays, else 0
 
     bool Is(uint32_t narrow_klass) const { return klass.load(std::memory_order_acquire) == narrow_klass; }
   };
@@ -52,7 +53,7 @@ class LayoutTable {
   }
   LayoutTable(const LayoutTable&) = delete;
 
-  // For loops. Entry 0 is never in use: it stands for sites from sites() on.
+  // For loops: look up entry 0, which is never in use, for sites from sites() on.
   const Entry* entries() const { return entries_; }
   uint32_t sites() const { return sites_; }
 
@@ -72,7 +73,7 @@ class LayoutTable {
     entry.klass.store(klass, std::memory_order_release);
   }
 
-  // When the class is unloaded: another one may get its value.
+  // When the class is unloaded, as another class may get the same klass value.
   void Remove(uint32_t site, uint64_t klass) {
     if (site < sites_ && entries_[site].klass.load(std::memory_order_relaxed) == klass) {
       entries_[site].klass.store(0, std::memory_order_relaxed);
@@ -81,7 +82,7 @@ class LayoutTable {
 
  private:
   static constexpr size_t kBytes = kSites * sizeof(Entry);
-  static constexpr uint32_t kBeingMade = UINT32_MAX;  // no object's klass
+  static constexpr uint32_t kBeingMade = UINT32_MAX;  // never the klass of an object
 
   Entry none_;
   Entry* entries_ = &none_;

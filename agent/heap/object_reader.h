@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads objects where they lie: one header, or stretches of objects that lie one behind the other.
+// Reads objects in the heap: one header, or all objects of some stretches.
 //
-// What a walk meets for the first time is asked of the VM and gets an id (Definitions); later it is found in
-// tables.
+// Classes, sites and threads that are new are looked up in the VM and get an id (Definitions); from then on the
+// tables have them.
 //
-// Thread safety: full; scratch memory and caches of site-class pairs are the caller's. Objects must stay where
-// they are meanwhile. Failure: an object that makes no sense fails the session. Ownership: borrows all. Units:
-// addresses and lengths are bytes unless a name says words.
+// Thread safety: full; scratch memory and caches of site-class pairs belong to the caller. Objects must not
+// move meanwhile. Failure: an impossible object fails the session. Ownership: borrows everything. Units:
+// addresses and sizes are bytes unless a name says words; an array's length is its number of elements.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace anttracks::core {
 
-// An object's header, read.
+// What an object's header says.
 struct Header {
   uint32_t site = 0;
   uint64_t klass = 0;
@@ -28,10 +28,10 @@ struct Header {
   uint32_t length = 0;
   uint64_t words = 0;
   bool has_length = false;
-  bool locked = false;  // the mark was not in the header
+  bool locked = false;  // the object is locked: its mark word was elsewhere
 };
 
-// What a walk reads stretches into before they are written.
+// Memory for the columns of the stretches that are read side by side, until they are written.
 struct Scratch {
   struct Lane {
     std::vector<uint16_t> ids;
@@ -44,7 +44,7 @@ struct Scratch {
   uint64_t ends[kLanes] = {};  // where the last object of each ends
 };
 
-// Where a class, site or size may come from. A thread that the VM does not know must not ask it.
+// Whether the VM may be asked for a class, site or size. Threads that the VM does not know must not ask it.
 enum class Lookup : bool { kTablesOnly, kAskVm };
 
 class ObjectReader {
@@ -52,16 +52,15 @@ class ObjectReader {
   ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure)
       : vm_(vm), definitions_(definitions), failure_(failure) {}
 
-  // False: only the VM could tell, or tracing has failed.
+  // False: the tables do not have it, with kTablesOnly; or tracing has failed.
   bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
-  // Most objects, by one look into the table of layouts; without the site-class pair's layout. False: it takes
-  // ReadHeader.
+  // Reads most objects, with one lookup in the table of layouts; does not set the pair's layout. False:
+  // ReadHeader is needed.
   bool ReadPlain(uint64_t address, Header* header) const;
-  // The objects that begin in each of the stretches. False: as above, and scratch means nothing.
+  // Reads the objects that begin in each of the stretches. False: as ReadHeader; scratch is then undefined.
   bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                      Lookup lookup);
-  // The site-class pair of objects of that class (as in their header) that were made at that site; the address
-  // is for the message.
+  // The site-class pair of a site and a klass, both as in the header. address: for the error message.
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:

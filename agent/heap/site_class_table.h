@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// From allocation site and klass to site-class pair id and layout, without a lock.
+// Maps an allocation site and a klass to the id and the object layout of the site-class pair, without a lock.
 //
-// A site nearly always makes one class: the first klass of a site lies in a two-level array indexed by the
-// site. Other classes of a site (reflection, clone, no site) are in a hash with open addressing.
+// A site nearly always allocates one class: the first klass of a site is in a two-level array indexed by the
+// site. Further classes of a site (reflection, clone, no site) are in a hash table with open addressing.
 //
-// klass is the value as the object's header has it: 4 bytes zero extended, or 8.
+// klass is the value in the object's header: 4 bytes zero extended, or 8.
 //
-// Thread safety: Find at any time but during Shrink. Insert, Remove and Shrink under the caller's mutex; Remove
-// at a safepoint, so that nobody looks for the klass that it removes; Shrink where nobody looks for anything.
-// An entry's klass is stored last and loaded first. Ownership: hashes that were outgrown, and pages that have
-// become empty, live until Shrink, for readers that are still in them. After it memory follows the pairs that
-// are in the table, not those that ever were.
+// Thread safety: Find at any time except during Shrink. Insert, Remove and Shrink under the caller's mutex;
+// Remove at a safepoint, so that no thread looks for the klass that it removes; Shrink while no thread is in
+// Find. An entry's klass is stored last and loaded first. Ownership: hash tables that were replaced by larger
+// ones, and empty pages, live until Shrink, as readers may still use them. After Shrink memory is proportional
+// to the pairs in the table.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@
 
 namespace anttracks::core {
 
-// Layout of a site-class pair's objects, packed: bits 0 and 1 say how, the rest is for that.
+// The object layout of a site-class pair, packed: bits 0 and 1 are How, the meaning of the others depends on
+// it.
 class ObjectLayout {
  public:
   enum How : uint32_t { kFixed = 0, kArray = 1, kVariable = 2 };
@@ -85,7 +86,7 @@ class SiteClassTable {
   // The pair must not be in the table. May throw std::bad_alloc.
   void Insert(uint32_t site, uint64_t klass, SiteClass site_class);
   void Remove(uint32_t site, uint64_t klass);
-  // Frees what removed pairs took. Nobody may be in Find.
+  // Frees the memory of removed pairs. No thread may be in Find.
   void Shrink() noexcept;
 
   size_t MemoryBytes() const;
@@ -97,7 +98,7 @@ class SiteClassTable {
   static constexpr unsigned kPageBits = 12;
   static constexpr uint32_t kPageEntries = 1u << kPageBits;
   static constexpr uint32_t kPages = 1u << (kSiteBits - kPageBits);
-  // No klass: 0 is an empty entry, this one a removed one.
+  // Values that no klass has: 0 is an empty entry, this one a removed entry.
   static constexpr uint64_t kRemoved = UINT64_MAX;
 
   struct Entry {
@@ -114,7 +115,7 @@ class SiteClassTable {
     const size_t mask;
     const std::unique_ptr<HashEntry[]> entries;
     size_t bytes() const { return sizeof(Hash) + (mask + 1) * sizeof(HashEntry); }
-    size_t used = 0;  // with removed ones
+    size_t used = 0;  // removed ones included
     size_t live = 0;
   };
   static constexpr size_t kSmallestHash = 1 << 10;
@@ -125,7 +126,7 @@ class SiteClassTable {
   static SiteClass Unpack(uint64_t bits) {
     return {static_cast<uint32_t>(bits >> 32), ObjectLayout(static_cast<uint32_t>(bits))};
   }
-  // A third of it is in use at most.
+  // At most a third of the entries is in use.
   static size_t SizeFor(size_t live) { return std::max(kSmallestHash, std::bit_ceil(3 * (live + 1))); }
   static size_t HashOf(uint32_t site, uint64_t klass) {
     // A product's upper bits depend on all bits of the factors, its lower bits on the lower ones alone.
@@ -140,19 +141,19 @@ class SiteClassTable {
 
   const std::unique_ptr<std::atomic<Entry*>[]> pages_;
   std::atomic<Hash*> hash_;
-  // The writer's side.
-  std::array<uint16_t, kPages> in_page_{};       // entries in use
+  // Guarded by the caller's mutex.
+  std::array<uint16_t, kPages> in_page_{};       // entries in use, by page
   std::unique_ptr<Hash> current_;                // what hash_ points to
   std::vector<std::unique_ptr<Hash>> outgrown_;  // since the last Shrink
   size_t page_count_ = 0;
   bool removed_ = false;  // since the last Shrink
 };
 
-// A thread's own small cache in front of the table: one load instead of several from further away. 16 KiB. It
-// holds what an object's size is computed from without a branch. Only classes of 4 bytes in the header are in
-// it, and no site-class pairs of variable size.
+// A thread's own cache of the table, 16 KiB: one load instead of several from slower memory. From an entry an
+// object's size is computed without a branch. Left out are class pointers of 8 bytes, and pairs of variable
+// size.
 //
-// Thread safety: none. Must be cleared when the VM unloads classes: another class may get the klass's value.
+// Thread safety: none. Must be cleared when the VM unloads classes: another class may get the same klass value.
 class SiteClassCache {
  public:
   class Entry {
@@ -178,7 +179,7 @@ class SiteClassCache {
     static constexpr uint64_t kHasLength = uint64_t{1} << 63;
     static uint64_t Key(uint32_t site, uint32_t klass) { return uint64_t{site} << 32 | klass; }
 
-    uint64_t key_ = 0;  // klass 0 is none: empty
+    uint64_t key_ = 0;  // klass 0: empty
     uint32_t kind_ = 0, base_ = 0;
   };
 
@@ -190,7 +191,7 @@ class SiteClassCache {
 
  private:
   static constexpr unsigned kSlotBits = 10;
-  // Some sites make many classes, and sites that are used together may differ in any bit.
+  // Hashes all bits: some sites allocate many classes, and sites that are used together may differ in any bit.
   static size_t Slot(uint32_t site, uint32_t klass) {
     return ((site ^ klass << 9) * 0x9E3779B1u) >> (32 - kSlotBits);
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads stretches of TLABs into columns: the headers of objects that lie one behind the other, several
-// stretches side by side.
+// Reads TLAB stretches into columns, from the headers of their objects; several stretches side by side.
 //
-// Where the next object lies is known only when the header of the one before it has been read and its size
-// looked up, so one stretch is a chain of dependent loads. Several independent chains keep the processor busy:
-// a quarter of the time an object (docs/decisions). No branch depends on what an object is: a length is masked,
-// and the columns advance by what the object has.
+// The place of an object follows from the header and the size of the object before it, so reading one stretch
+// is a chain of dependent loads. Several independent chains keep the processor busy, and take a quarter of the
+// time per object (docs/decisions). No branch depends on the kind of object: its length is masked, and the
+// columns advance by the number of entries that the object has.
 //
-// Thread safety: none; one walker belongs to one call. Ownership: borrows all. Units: bytes, addresses as
+// Thread safety: none; a walker is made for one call. Ownership: borrows everything. Units: byte addresses, as
 // numbers.
 #pragma once
 
@@ -21,7 +20,7 @@
 
 namespace anttracks::core {
 
-// Where the columns of a stretch go on; see trace/object_runs.h.
+// Where the next entries of a stretch's columns go; see trace/object_runs.h.
 struct Columns {
   uint16_t* ids = nullptr;
   uint32_t* lengths = nullptr;
@@ -36,8 +35,8 @@ struct Columns {
 
 inline constexpr unsigned kLanes = 4;
 
-// Entries that the columns of a stretch need room for: an object takes 16 bytes or more. One more length is
-// written than there are.
+// How many entries a stretch's columns need room for: an object has at least 16 bytes. The walker writes one
+// length more than there are.
 constexpr size_t MostIds(const Stretch& stretch) { return (stretch.top - stretch.start) / 16 + 1; }
 constexpr size_t MostLengths(const Stretch& stretch) { return 2 * MostIds(stretch) + 1; }
 
@@ -48,30 +47,31 @@ inline T LoadAt(uint64_t address) {
   return value;
 }
 
-// Other threads lock, unlock and inflate the object meanwhile. What makes the rest of it visible is that it was
-// reported.
+// Atomic, since other threads may lock, unlock and inflate the object meanwhile. Relaxed: the report of the
+// stretch has made the rest of the object visible.
 inline uint64_t LoadMark(uint64_t address) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_RELAXED);
 }
 
-// Classes have 4 bytes in the header, lengths of arrays follow them, and objects are aligned to 8 bytes.
+// Whether class pointers have 4 bytes, an array's length follows the class pointer, and objects are aligned to
+// 8 bytes.
 inline bool PlainHeaders(const AntTracksVM& vm) {
   return vm.klass_bytes == 4 && vm.klass_offset == 8 && vm.array_length_offset == 12 &&
          vm.object_alignment == 8;
 }
 
-// Resolver: uint64_t(uint64_t address, Columns*), for what the table does not know. It puts the object into the
-// columns and gives its bytes, or 0 to give up.
+// Resolver: uint64_t(uint64_t address, Columns*), called for objects that the table does not have. It adds the
+// object to the columns and returns its size in bytes; 0: give up.
 //
-// kPlain: see PlainHeaders; without it everything is left to the resolver.
+// kPlain: PlainHeaders is true; otherwise the resolver is called for every object.
 template <bool kPlain, class Resolver>
 class TlabWalker {
  public:
   TlabWalker(const LayoutTable& layouts, Resolver resolver)
       : entries_(layouts.entries()), sites_(layouts.sites()), resolver_(resolver) {}
 
-  // Reads all lanes: the objects that begin in stretches[i] go to out[i], at[i] is where the last one ends.
-  // False: the resolver gave up, and at and out mean nothing.
+  // Reads all lanes: the objects that begin in stretches[i] go to out[i]; at[i] is the end of the last one.
+  // False: the resolver gave up; at and out are then undefined.
   bool Read(const Stretch (&stretches)[kLanes], Columns (&out)[kLanes], uint64_t (&at)[kLanes]) {
     Lane a(stretches[0], out[0]), b(stretches[1], out[1]), c(stretches[2], out[2]), d(stretches[3], out[3]);
     bool read = true;
@@ -90,7 +90,7 @@ class TlabWalker {
  private:
   static constexpr uint64_t kMarkBits = 3, kUnlocked = 1;
 
-  // Without an address that is taken, so that it stays in registers.
+  // Nobody takes its address, so that it can be in registers.
   struct Lane {
     Lane(const Stretch& stretch, const Columns& columns)
         : at(stretch.start), top(stretch.top), ids(columns.ids), lengths(columns.lengths) {}
@@ -123,7 +123,7 @@ class TlabWalker {
     return true;
   }
 
-  // By value: see Lane. at 0: the resolver gave up.
+  // By value: see Lane. If at is 0 the resolver gave up.
   [[gnu::noinline]] Lane Resolve(Lane lane) {
     Columns columns{lane.ids, lane.lengths};
     const uint64_t bytes = resolver_(lane.at, &columns);

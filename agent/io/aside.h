@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs what may hang (it touches a disk) in a thread of its own, so that whoever wants it done can give up
-// waiting.
+// Runs a task that may hang (because of a disk) in a thread of its own, so that the caller can stop waiting for
+// it.
 //
-// Thread safety: full. Ownership: a task that was given up goes on for as long as it takes, so it must own all
-// it uses.
+// Thread safety: full. Ownership: a task whose caller has stopped waiting goes on, so a task must own
+// everything it uses.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,9 @@ namespace anttracks::io {
 class Aside {
  public:
   Aside();
-  // Waits for the task's end, and gives its status. An error that begins with `failed`, too, if it takes
-  // longer, if an earlier one has not ended (it is not begun then), or if the system has no thread.
+  // Waits up to `limit` for the task's end, and returns its status. Also an error, with a text that begins with
+  // `failed`: the task takes longer, an earlier task has not ended (then this one is not begun), or no thread
+  // can be started.
   trace::Status Run(const std::string& failed, std::function<trace::Status()> task,
                     std::chrono::milliseconds limit);
 

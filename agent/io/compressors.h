@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns payloads into chunks of the file, several at a time, and gives them back in the order in which they
-// came.
+// Encodes payloads as chunks of the file, several at a time, and returns them in the order of submission.
 //
 //     writer --Submit--> compressor or writer itself --Front, PopFront--> writer
 //
-// A payload goes to a compressor if the policy wants it compressed and a compressor is free. If none is, or no
-// thread can be started, it is compressed in the caller; but when the queue is more than half full and all
-// compressors are busy, it is encoded at once, uncompressed, so that the writer keeps up. Raw chunks wait
-// behind compressed ones that are not done, hence full().
+// If a payload is to be compressed, a free compressor (a thread) does it. If no thread can be started the
+// caller does. But if all compressors are busy and the queue is more than half full, the payload is stored
+// uncompressed, so that the writer keeps up. Finished chunks wait for earlier ones that are not done, hence
+// full().
 //
-// Thread safety: everything is for one thread, the writer's, except counts(). Chunks are touched by one thread
-// at a time: the lock is held to hand them over, never while encoding.
+// Thread safety: for the writer's thread only, except counts(). One thread at a time uses a chunk: the lock is
+// held to hand it over, never while encoding.
 //
-// Ownership: owns payloads and encoded bytes and uses their memory again: that of as many chunks as there may
-// be in flight, which is a few more than compressors. Compressors run with all signals blocked; they are
-// started when first needed and joined in the destructor, which gives up what was not popped. After a fork the
-// child has none of them and must not destroy this.
+// Ownership: owns payloads and encoded bytes, and reuses their memory: that of the chunks in flight, a few more
+// than there are compressors. Compressors block all signals; they are started when first needed, and joined in
+// the destructor, which drops chunks that were not popped. After a fork the child has no compressors and must
+// not destroy this object.
 //
-// Failure: a chunk that could not be encoded (too long, out of memory) says so in its status, at its place.
+// Failure: a chunk that could not be encoded (too long, out of memory) has an error as its status.
 #pragma once
 
 #include <pthread.h>
@@ -41,7 +40,7 @@ namespace anttracks::io {
 
 struct Encoded {
   trace::Status status;
-  std::span<const uint8_t> bytes;  // header and payload; nothing if status is an error
+  std::span<const uint8_t> bytes;  // header and payload; empty if status is an error
   trace::ChunkType type{};
   uint64_t sequence = 0;
   size_t raw_bytes = 0;  // of the payload
@@ -49,15 +48,15 @@ struct Encoded {
 };
 
 struct CompressorCounts {
-  // Of chunks: compressed; stored as they were, by policy or because that is shorter.
+  // Numbers of chunks. stored_raw: not compressed, by policy or because that is shorter.
   std::atomic<uint64_t> compressed{0}, stored_raw{0};
-  // Payloads; what they are in the file, headers included.
+  // Bytes of payloads, and of chunks in the file, headers included.
   std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0};
-  // CPU time of chunks that were to be compressed, checksums included.
+  // CPU time for chunks that were to be compressed, checksums included.
   std::atomic<uint64_t> cpu_ns{0};
 };
 
-// What becomes of a chunk that is not done.
+// What Front does if the oldest chunk is not done.
 enum class Pending : bool { kLeave, kAwait };
 
 class Compressors {
@@ -65,25 +64,23 @@ class Compressors {
   static constexpr unsigned kMostThreads = 64;
   using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
-  // threads 0: as many as there are processors available. threshold: from 0 to 1, see Submit. create: for
-  // tests.
+  // threads: 0: as many as there are processors. threshold: 0 to 1, see Submit. create: for tests.
   Compressors(unsigned threads, core::Compression policy, double threshold,
               CreateThread create = &pthread_create);
   ~Compressors();
   Compressors(const Compressors&) = delete;
 
-  // The payload is moved; what is left is an empty buffer with the memory of an earlier one. Partial
-  // compression compresses only when fill, of the queue, is above the threshold. Takes the payload even if
-  // full().
+  // Takes the payload, even if full(), and leaves an empty buffer with the memory of an earlier one. fill: how
+  // full the queue is; partial compression compresses only above the threshold.
   void Submit(trace::ChunkType type, trace::ByteBuffer&& payload, uint64_t sequence, double fill);
-  // The oldest chunk, valid until PopFront; nullptr if there is none, or it is not done and left so.
+  // The oldest chunk, valid until PopFront. nullptr: there is none, or it is not done and pending is kLeave.
   const Encoded* Front(Pending pending);
   // Only after Front gave a chunk.
   void PopFront();
 
-  // Submitted, not popped.
+  // Chunks that were submitted and not popped.
   size_t in_flight() const { return in_flight_.size(); }
-  // Pop before the next Submit, or memory grows.
+  // Call PopFront before the next Submit, or memory grows.
   bool full() const { return in_flight() >= most_in_flight_; }
   size_t started_threads() const { return threads_.size(); }
 
@@ -111,7 +108,7 @@ class Compressors {
   const core::Compression policy_;
   const double threshold_;
   const CreateThread create_;
-  size_t most_threads_;  // lower when no more can be started
+  size_t most_threads_;  // lowered when the system refuses to start another one
   const size_t most_in_flight_;
   std::vector<pthread_t> threads_;
   std::deque<std::unique_ptr<Chunk>> in_flight_;  // oldest first
@@ -122,7 +119,7 @@ class Compressors {
   std::condition_variable work_, done_;
   // Guarded by mutex_.
   std::vector<Chunk*> jobs_;  // oldest first; never more than compressors
-  size_t busy_ = 0;           // compressors that have a chunk or are about to
+  size_t busy_ = 0;           // compressors that have a chunk or are about to take one
   bool stop_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors in a process that is somebody else's.
+// File descriptors in a process that is not ours.
 //
 // Thread safety: none needed.
 #pragma once
@@ -9,17 +9,17 @@
 
 namespace anttracks::io {
 
-// Like open() of a file, a new one with mode 0600, with O_CLOEXEC and O_NOCTTY, above the standard streams.
-// Never waits: a FIFO that nobody reads is ENXIO. -1 and errno on errors.
+// Like open() with O_CLOEXEC and O_NOCTTY; new files get mode 0600. The descriptor is above the standard
+// streams. Never waits: a FIFO without a reader gives ENXIO. -1 and errno: an error.
 int Open(const std::string& path, int flags);
 
-// The descriptor, or in the place of 0, 1 or 2 a copy above: where the host has closed its standard streams,
-// what it prints must not go to a file of the agent. Negative ones stay; -1 and errno on errors.
+// Moves a descriptor that is 0, 1 or 2 above these; returns others, and negative ones, unchanged. If the host
+// has closed its standard streams, its output must not go to a file of the agent. -1 and errno: an error.
 int AboveStandardStreams(int fd);
 
-// Closes all descriptors, but the standard streams, of files whose names are the prefix and a number, whatever
-// follows. The prefix is absolute and without links. For a child after a fork: async-signal-safe, no memory is
-// taken.
+// Closes all descriptors, except the standard streams, of files whose paths begin with the prefix and a number.
+// The prefix must be absolute and free of symbolic links. For a child after a fork: async-signal-safe,
+// allocates no memory.
 void CloseNumbered(std::string_view prefix) noexcept;
 
 }  // namespace anttracks::io

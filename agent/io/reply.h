@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files by which the agent answers, and names for traces that begin again.
+// Files for the agent's answers to requests, and free names for further traces.
 //
 // Thread safety: none needed.
 #pragma once
@@ -11,12 +11,13 @@
 
 namespace anttracks::io {
 
-// Into a file that the one who asked has made: regular, empty, and of this process's user; nothing else is
-// written to.
+// Writes the answer into a file that the requesting process has made. Error: it is not an empty regular file of
+// this process's user.
 trace::Status WriteReply(const std::string& path, std::string_view text);
 
-// The path, or if it is taken the next free one: a.trace, a-2.trace, a-3.trace. A trace that rotates takes
-// PATH.0, too. A device or a FIFO is never taken: it can be written again, and beside it is no place for files.
+// The path, or the next free one if it exists: a.trace, a-2.trace, a-3.trace. PATH also counts as existing if
+// PATH.0 does, the first data file of a rotated trace. A device or a FIFO is always free: it can be written to
+// again.
 std::string FreeName(const std::string& path);
 
 }  // namespace anttracks::io

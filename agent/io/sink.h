@@ -12,17 +12,17 @@ namespace anttracks::io {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // All or nothing, as far as the reader is concerned: after an error the file ends where it ended before, if
-  // the system lets it. The error says what to do.
+  // Writes all bytes or, as readers see it, none: after an error the file is cut to its former size, if
+  // possible. Error: the text says what to do.
   virtual trace::Status Write(std::span<const uint8_t> bytes) = 0;
   virtual trace::Status Close() = 0;
-  // Raw bytes that a chunk should have.
+  // How many raw bytes a chunk should have.
   virtual size_t chunk_bytes() const { return 256 << 10; }
-  // An error if what was written is not where it was put any more (deleted by somebody).
+  // Error: the file is no longer at its path, as somebody has deleted or replaced it.
   virtual trace::Status Check() { return {}; }
-  // For a trace that never began: what was made is deleted. Also after Close.
+  // For a trace that never began: deletes its files. Also after Close.
   virtual void Remove() {}
-  // Async-signal-safe, touches descriptors only.
+  // Async-signal-safe; uses descriptors only.
   virtual void CloseInForkedChild() {}
 };
 

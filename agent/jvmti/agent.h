@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent in its JVM: its life, and what a process that attached asks of it.
+// The agent in its JVM: its life cycle, and requests from other processes.
 //
 //     --OnLoad--> loaded --VMInit--> running --VMDeath--> ended
 //     |             |                | ^  `----Unload without VMDeath--> ended, with a LOSS
@@ -8,11 +8,12 @@
 //     `--OnAttach---+------------> stopped      (an attach is a start)
 //                   `--Unload: the JVM never came up--> the empty file is removed
 //
-// Stopped costs nothing: no event, no thread, no buffer is left. Each start is a trace of its own (Recording).
+// When it is stopped it costs nothing: no event, thread or buffer is left. Each start makes a new trace
+// (Recording).
 //
-// Thread safety: all under one mutex; ForkedChild without. A request that makes files may hold it for as long
-// as a disk hangs: the end of the JVM waits for it within its own limit only, and VMDeath ends other waits.
-// Ownership: one Agent a process; what threads of the JVM or the writer may still touch is never freed.
+// Thread safety: one mutex guards everything; ForkedChild does not take it. A request that makes files may hold
+// it while a disk hangs: the end of the JVM waits for it within a limit, and VMDeath ends other waits.
+// Ownership: one Agent per process; what threads of the JVM or the writer may still use is never freed.
 #pragma once
 
 #include <jvmti.h>
@@ -50,15 +51,14 @@ class Agent {
  private:
   enum class State { kStopped, kLoaded, kRunning, kEnded };
   using Notes = std::vector<std::string>;
-  // What a start without options means: all defaults, or the options of the trace before, in files of their
-  // own.
+  // Which options a start without options has: the defaults, or those of the trace before, but with new files.
   enum class NoOptions : bool { kDefaults, kAsBefore };
 
-  // Of an attach that answered a request. Not 0, for which the VM would keep an entry in its list of agents;
-  // that it closes the library instead does no harm (-z nodelete).
+  // The return code of an attach that answered a request. With 0 the VM would add an entry to its list of
+  // agents; with another code it closes the library, which does no harm (-z nodelete).
   static constexpr jint kAnswered = 100;
 
-  // Takes the mutex, unless somebody has it for all that time.
+  // Takes the mutex, unless another thread holds it during the whole time.
   std::unique_lock<std::mutex> LockWithin(std::chrono::milliseconds wait);
   jint Answer(JavaVM* vm, const core::Request& request);
   trace::Status Execute(JavaVM* vm, const core::Request& request, nlohmann::ordered_json* reply);
@@ -74,7 +74,7 @@ class Agent {
   nlohmann::ordered_json StateJson() const;
 
   static void ForkedChild();
-  // The process runs its exit handlers: the JVM did not come up, or native code called exit.
+  // An exit handler: the JVM did not come up, or native code called exit().
   static void ProcessExit() noexcept;
   void ExitedLocked();
 
@@ -82,8 +82,8 @@ class Agent {
   State state_ = State::kStopped;
   std::unique_ptr<Recording> recording_;             // loaded or running
   std::atomic<Recording*> visible_{nullptr};         // the same, for a forked child
-  std::vector<std::unique_ptr<Recording>> retired_;  // ended, but somebody may still be in it
-  // Of the trace before.
+  std::vector<std::unique_ptr<Recording>> retired_;  // ended, but still in use
+  // About the trace before.
   RecordingPlan last_plan_;
   nlohmann::ordered_json last_;
   uint64_t traces_ = 0;  // begun

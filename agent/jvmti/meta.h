@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The META chunk: what is worth knowing about the JVM that is traced.
+// Makes the META chunk's JSON from what JVM TI says about the JVM (trace/meta.h).
 #pragma once
 
 #include <jvmti.h>
@@ -11,7 +11,7 @@
 namespace anttracks::jvmti {
 
 std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options);
-// Of a trace of samples.
+// For a trace of samples.
 std::string SampleMetaJson(jvmtiEnv* env, uint64_t interval, unsigned depth, const char* options);
 
 }  // namespace anttracks::jvmti

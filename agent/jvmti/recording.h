@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trace of this JVM: its files, its writer, its JVM TI environment, and its source, which takes all objects
-// or samples. A process makes one after the other.
+// One trace of this JVM: its files, its writer, its JVM TI environment, and its source of events. A process
+// makes one after the other.
 //
-//     Create --> made --Begin--> running --End--> ended --Settle--> nothing touches it: may be destroyed
+//     Create --> made --Begin--> running --End--> ended --Settle--> unused: may be destroyed
 //                  `--Forget: its files are removed--^
 //
-// Thread safety: one thread at a time, but ForkedChild. Ownership: owns all it makes, the environment, too,
-// which takes its events and tags along. Until Settled what threads of the JVM or the writer may still touch
-// must not be destroyed.
+// Thread safety: one thread at a time, except ForkedChild. Ownership: owns everything it makes, the environment
+// with its events and tags included. Must not be destroyed before Settle has returned true, as threads of the
+// JVM or the writer may use it.
 #pragma once
 
 #include <jvmti.h>
@@ -32,12 +32,12 @@ namespace anttracks::jvmti {
 
 struct RecordingPlan {
   core::Options options;
-  std::string text;  // of the options, as it was given
-  // Absolute paths: the host may change its folder.
-  std::string name;        // file= of options, expanded
-  std::string file;        // the trace: the name, or if that is taken and another will do a free one after it
+  std::string text;  // the options as given
+  // Absolute paths, since the host may change its working directory.
+  std::string name;  // file= of options, expanded
+  std::string file;  // of the trace: name, or the next free name if that exists and another one is allowed
   std::string stats_name;  // stats= of options, expanded; empty: none
-  std::string stats;       // as file
+  std::string stats;       // chosen like file
 };
 
 // At the end of a trace: whether the VM can still be asked.
@@ -45,42 +45,44 @@ enum class VmState : bool { kGone, kAlive };
 
 class Recording {
  public:
-  // The events are enabled, the files exist, nothing is recorded yet.
+  // Makes the files and enables the events; nothing is recorded yet.
   static trace::Result<std::unique_ptr<Recording>> Create(JavaVM* vm, RecordingPlan plan,
                                                           const jvmtiEventCallbacks& callbacks);
   ~Recording();
   Recording(const Recording&) = delete;
 
-  // In the live phase, in a thread of the VM. After an error it has ended, and its files are gone.
+  // In the live phase, by a thread of the VM. After an error the recording has ended, and its files are
+  // deleted.
   trace::Status Begin(trace::SyncReason reason);
-  // What the user should know of how it ended goes to notes. An error: the end of the file could not be
-  // written. Takes about as long as within at most, whatever the disk does; see stream/wait_budget.h.
+  // Adds to notes what the user should know about the end. Error: the end of the file could not be written.
+  // Takes about `within` at most, whatever the disk does; see stream/wait_budget.h.
   trace::Status End(VmState vm, std::string_view reason, std::chrono::milliseconds within,
                     std::vector<std::string>* notes);
-  // After an End without the VM, last before the process goes on exiting; see core::ExitGate.
+  // The last call before the process exits, after an End without the VM; see core::ExitGate.
   void HoldCollections();
-  // In the live phase, after End: waits until no thread of the JVM or the writer is in it, as long as that may
-  // be expected to take. False: try again later.
+  // In the live phase, after End: waits up to `wait` until no thread of the JVM and not the writer uses it.
+  // False: try again later.
   bool Settle(std::chrono::milliseconds wait);
-  // For a trace that never began.
+  // For a trace that never began: deletes its files.
   void Forget();
 
-  // Begins the next data file with a collection, now. cancelled: ends the wait for it.
+  // Has a collection done, with which the next data file begins, and waits for it. cancelled: set to end the
+  // wait.
   trace::Status Rotate(const std::atomic<bool>& cancelled);
-  // What may be changed while it runs; see core::ParseChange.
+  // Changes an option of the running trace; see core::ParseChange.
   trace::Status Set(const std::string& change);
-  // Into the file of stats=, if there is one. Waits for the disk for a while only.
+  // Writes the file of stats=, if there is one. Waits for the disk for a limited time.
   void WriteStats(std::string_view state) noexcept;
   nlohmann::ordered_json Counters(std::string_view state) const;
   // Mode, file, options, size, time, failure and counters.
   nlohmann::ordered_json Describe() const;
-  // What the user should know at the beginning: that samples are taken because the JVM is not patched, old
-  // names of options.
+  // What the user should know at the start: samples are taken because the JVM is not patched; options have old
+  // names.
   std::vector<std::string> StartNotes() const;
 
   const RecordingPlan& plan() const { return plan_; }
   bool failed() const { return source_->events().failure().failed(); }
-  // Only what is async-signal-safe: another thread may have held any lock.
+  // Async-signal-safe: takes no lock, since at the fork another thread may have held any.
   void ForkedChild();
 
  private:
@@ -88,11 +90,11 @@ class Recording {
 
   const core::Options& options() const { return plan_.options; }
   trace::Status Prepare(const jvmtiEventCallbacks& callbacks);
-  // Whether objects are traced or sampled. Samples are what a JVM without the patch is left with.
+  // Chooses between tracing and sampling; a JVM without the patch can only be sampled.
   trace::Status ChooseMode();
   trace::Status OpenFile();
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
-  // Empty: no keep=.
+  // The path of anttracks; empty: provenance is not saved (keep=no).
   trace::Result<std::string> FoldProgram() const;
   std::string FallbackNote() const;
   void NeverBegan(std::string_view why);
@@ -104,12 +106,12 @@ class Recording {
   const AntTracksVM* vm_ = nullptr;  // nullptr: samples are taken
   std::unique_ptr<io::Sink> sink_;
   io::RotatingTrace* rotating_ = nullptr;  // the sink, if the trace rotates
-  std::shared_ptr<io::StatsFile> stats_;   // nullptr: none; a write that hangs shares it
-  io::Aside aside_;                        // writes it
-  bool fallback_ = false;                  // to samples, because the JVM is not patched
+  std::shared_ptr<io::StatsFile> stats_;   // nullptr: none; shared with a write that hangs
+  io::Aside aside_;                        // writes stats_
+  bool fallback_ = false;                  // samples are taken because the JVM is not patched
   std::unique_ptr<Source> source_;
   std::unique_ptr<io::Writer> writer_;
-  uint64_t ended_ns_ = 0;  // of the session's clock; 0: not yet
+  uint64_t ended_ns_ = 0;  // by the session's clock; 0: not ended
 };
 
 }  // namespace anttracks::jvmti

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording takes from the JVM: every object (Tracer) or samples (Sampler). Owns the session that makes
-// segments of it.
+// Takes from the JVM what is recorded: every object (Tracer) or samples (Sampler). Owns the session that writes
+// the segments.
 //
 //     made --Begin--> reports --End--> no events any more, until Idle --Release--> may be destroyed
 //
-// A JVM that is gone already, and a Begin that failed, have no End: then the recording abandons the session.
+// If the JVM is gone already, or Begin failed, End is not called: then the recording abandons the session.
 //
-// Thread safety: one thread at a time. Ownership: borrows the environment.
+// Thread safety: one thread at a time. Ownership: borrows the JVM TI environment.
 #pragma once
 
 #include <jvmti.h>
@@ -26,22 +26,22 @@ class Source {
   virtual ~Source() = default;
 
   virtual core::EventSource& events() = 0;
-  // The same, of a trace that rotates; nullptr: it does not.
+  // The same source if the trace rotates, otherwise nullptr.
   virtual core::SyncPointSource* rotating() { return nullptr; }
 
-  // In the live phase: starts the writer of its session, then reports. options: as they were given. After an
-  // error nothing reports.
+  // In the live phase: starts the writer, then the reports of the JVM. options: as given. After an error
+  // nothing is reported.
   virtual trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
                               const std::string& options) = 0;
-  // jni may be nullptr: then samples that have died since the last look are not told.
+  // jni may be nullptr: then the latest deaths of samples are not recorded.
   virtual void End(JNIEnv* jni, std::string_view reason) = 0;
-  // No thread of the JVM is in it, and none will be.
+  // No thread of the JVM uses it, nor will any.
   virtual bool Idle() const = 0;
-  // Frees its references.
+  // Frees its JNI references.
   virtual void Release(JNIEnv* jni) = 0;
 
   virtual trace::Status Set(const core::Change& change) = 0;
-  // The mode, and what belongs to it.
+  // Adds the mode and its settings.
   virtual void Describe(nlohmann::ordered_json* json) const = 0;
 };
 

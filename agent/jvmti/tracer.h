@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces every object, by the interface of the patched JVM (vmpatch/abi). For a trace that rotates, or is
-// attached, it has a thread of the JVM's, in which sync points are read and collections asked for.
+// Traces every object, through the interface of the patched JVM (vmpatch/abi). For a trace that rotates, or
+// that began with an attach, it starts a Java thread, which lists sync points and asks for collections
+// (full/background.h).
 //
-// Thread safety: one thread at a time; the session says what the JVM's threads do.
+// Thread safety: one thread at a time; session.h says what the JVM's threads do.
 #pragma once
 
 #include "agent/full/session.h"
@@ -15,10 +16,10 @@ namespace anttracks::jvmti {
 class Tracer final : public Source {
  public:
   static bool IsPatched(jvmtiEnv* env);
-  // An error if this JVM is not patched, or cannot be traced.
+  // Error: this JVM is not patched, or cannot be traced.
   static trace::Result<const AntTracksVM*> FindVm(jvmtiEnv* env);
 
-  // trace: nullptr for one that does not rotate.
+  // trace: nullptr if the trace does not rotate.
   Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace);
 
   core::EventSource& events() override { return session_; }

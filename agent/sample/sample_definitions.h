@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions for a sampled trace: names come from who took the sample, as text, and are given numbers here.
+// Definitions for a sampled trace: gives ids to the names that the sampler passes as text.
 //
 // A sample's stack is a site: its innermost frame, whose caller is the site of the frames around it. Frames are
-// known by method handle and bytecode index; everything else by what it is called, so that no class is held or
-// followed: classes of the same name are one, and so are methods of the same class name, name, signature and
-// file.
+// identified by method handle and bytecode index, everything else by name, so that no class must be held or
+// tracked: classes with the same name are one class, and methods with the same class name, name, signature and
+// file are one method.
 //
-// Order: as for Definitions, a record is in here before anybody can use its id.
+// Order: as in Definitions, a record is here before anyone can use its id.
 //
 // Thread safety: full; one mutex, never held while the VM is asked.
 #pragma once
@@ -27,12 +27,12 @@
 namespace anttracks::core {
 
 struct SampleFrame {
-  uint64_t method = 0;  // a handle of the VM's
+  uint64_t method = 0;  // a handle of the VM
   int64_t bci = -1;     // -1: native
   bool operator==(const SampleFrame&) const = default;
 };
 
-// What the VM says of a frame.
+// What the VM says about a frame.
 struct SampleFrameText {
   std::string_view class_signature, name, signature, source_file;
   int64_t line = -1;
@@ -47,17 +47,17 @@ std::string JavaName(std::string_view signature);
 
 class SampleDefinitions {
  public:
-  // most_id: of each sort. What needs more throws std::length_error, which ends the trace.
+  // most_id: the largest id of each sort. If more are needed std::length_error is thrown, which ends the trace.
   explicit SampleDefinitions(uint32_t most_id = trace::kMaxId) : most_id_(most_id) {}
 
-  // The site-class pair of an object of that class, made by that stack (innermost first; empty: by the VM). 0:
-  // the frame with index *unknown is not known; Define it and ask again.
+  // The site-class pair of an object of that class, allocated by that stack (innermost frame first; empty: by
+  // the VM). 0: the frame with index *unknown is not defined; call Define and try again.
   uint32_t SiteClass(std::span<const SampleFrame> stack, std::string_view class_signature, size_t* unknown);
-  // nullptr: the VM does not know it either; stacks are told without it.
+  // text: nullptr: the VM does not know the frame either, and stacks leave it out.
   void Define(const SampleFrame& frame, const SampleFrameText* text);
   uint32_t DefineThread(std::string_view name, uint64_t java_id, uint64_t os_id);
 
-  // The writer's side.
+  // For the writer.
   std::vector<trace::ByteBuffer> Take();
   bool pending() const { return pending_.load(std::memory_order_acquire); }
 
@@ -65,14 +65,15 @@ class SampleDefinitions {
 
  private:
   static constexpr size_t kBlockBytes = 256 << 10;
-  // The VM's handles of methods that are gone stay in here; beyond that many all are asked for again.
+  // Handles of unloaded methods are not removed. Beyond this many frames all are forgotten, and looked up
+  // again.
   static constexpr size_t kMostFrames = 1 << 20;
 
   struct Place {
     uint32_t method = 0;  // 0: not known
     int64_t line = -1;
   };
-  // A frame and the site of those around it.
+  // A frame, and the site of the frames around it.
   struct Step {
     SampleFrame frame;
     uint32_t caller = 0;
@@ -100,7 +101,7 @@ class SampleDefinitions {
   template <class Key>
   using Table = std::unordered_map<Key, uint32_t, Hash, std::equal_to<>>;
 
-  // With mutex_ held.
+  // The following need mutex_ to be held.
   trace::ByteBuffer* Block();
   uint32_t NextId(uint32_t* last) const;
   uint32_t Method(const SampleFrameText& text);
@@ -113,7 +114,7 @@ class SampleDefinitions {
   std::unordered_map<SampleFrame, Place, Hash> places_;
   Table<std::string> methods_, classes_;
   Table<SiteKey> sites_;
-  Table<Step> steps_;             // to sites; what a sample of a stack that was seen before takes
+  Table<Step> steps_;             // to sites; the only lookups for a stack that was seen before
   Table<uint64_t> site_classes_;  // by site and class
   uint32_t last_site_ = trace::kFirstSite - 1;
   uint32_t last_class_ = 0, last_method_ = 0, last_site_class_ = 0, last_thread_ = 0;

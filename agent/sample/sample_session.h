@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sampled trace being recorded: takes samples, their deaths and the VM's pauses, and queues them as segments.
-// Knows neither JVM TI nor files.
+// Records a sampled trace: queues samples, their deaths and the VM's collections as segments. Uses neither JVM
+// TI nor files.
 //
 //     threads --Sample, Died--> open segment --full, collection, or a second old--> queue
 //     VM thread --CollectionBegin, CollectionEnd------------------------------------^
 //
-// Thread safety: full. One mutex gives samples their order; nobody waits for anything while holding it, and
-// nothing of the VM is called, so that the VM may report from within a pause. Threads wait for room in the
-// queue before they take it.
+// Thread safety: full. One mutex orders the samples. A thread that holds it neither waits nor calls the VM, so
+// that the VM may report from within a pause. Threads wait for room in the queue before they take the mutex.
 //
-// Failure: see Failure. What the queue has no room for is dropped and counted; deaths and collections never
-// are.
+// Failure: see Failure. Samples that the queue has no room for are dropped and counted; deaths and collections
+// are never dropped.
 #pragma once
 
 #include <chrono>
@@ -37,18 +36,18 @@ class SampleSession final : public EventSource {
   explicit SampleSession(const SampleConfig& config);
 
   void Begin() { failure_.Activate(); }
-  // interval: bytes, of the sample points of which this is one. The sample's number, by which its death will be
-  // known; 0: tracing is off.
+  // interval: mean distance in bytes between the thread's sample points. Returns the sample's number, for Died;
+  // 0: tracing is off.
   uint64_t Sample(uint64_t interval, uint32_t thread, uint32_t site_class, uint64_t bytes);
   void Died(uint64_t number);
-  // A sample whose death will not be known.
+  // Counts a sample whose death will not be known.
   void Untracked();
-  // Pauses within pauses are one.
+  // Nested pauses count as one collection.
   void CollectionBegin();
   void CollectionEnd();
 
   void Finish(std::string_view reason) noexcept override;
-  // Nothing is lost: threads keep no samples to themselves.
+  // Nothing is lost, as threads hold no samples of their own.
   void Abandon(std::string_view reason) noexcept override { Finish(reason); }
 
   SampleDefinitions& definitions() { return definitions_; }
@@ -60,17 +59,17 @@ class SampleSession final : public EventSource {
 
  private:
   static constexpr size_t kSegmentBytes = 16 << 10;
-  static constexpr uint64_t kMostAge = 1'000'000'000;  // of an open segment, ns
+  static constexpr uint64_t kMostAge = 1'000'000'000;  // ns that a segment may be open
 
   void WaitForRoom();
-  // With mutex_ held.
+  // The following need mutex_ to be held.
   void Flush(ChunkAfter chunk);
   void PushCollection(trace::SegmentKind kind);
 
   const WhenFull when_full_;
   const std::chrono::milliseconds wait_limit_;
   SampleDefinitions definitions_;
-  std::atomic<bool> stalled_{false};  // somebody waited in vain since there was room
+  std::atomic<bool> stalled_{false};  // a thread has waited in vain, and there was no room since
 
   std::atomic<uint64_t> waits_{0}, blocked_ns_{0};
 
@@ -78,11 +77,11 @@ class SampleSession final : public EventSource {
   // Guarded by mutex_.
   trace::SampleEncoder samples_;
   trace::SampleDeathEncoder deaths_;
-  uint64_t interval_ = 0;       // of the samples in them
-  uint64_t pending_since_ = 0;  // of what is in them, if anything is
+  uint64_t interval_ = 0;       // of the samples in samples_
+  uint64_t pending_since_ = 0;  // when the open segments began, if there are any
   uint64_t sample_count_ = 0, sample_bytes_ = 0, death_count_ = 0, untracked_ = 0;
   uint64_t collections_ = 0;  // that have begun
-  unsigned pauses_ = 0;       // that are under way, one within the other
+  unsigned pauses_ = 0;       // how many nested pauses are under way
   bool finished_ = false;
   std::string end_reason_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer writes: a queue of segments, definitions that go ahead of them, and counters. A Session
-// records every object (mode=full), a SampleSession some (mode=sample).
+// Where the writer gets a trace from: a queue of segments, the definitions that precede them, and counters. A
+// Session records every object (mode=full), a SampleSession some (mode=sample).
 //
-// Thread safety: clock, failure, queue and output are full; the virtual functions say who calls them.
-// Ownership: owns queue and counters; outlives the writer.
+// Thread safety: full for clock, failure, queue and output; each virtual function says who calls it.
+// Ownership: owns queue and counters; must outlive the writer.
 #pragma once
 
 #include <atomic>
@@ -21,19 +21,19 @@
 
 namespace anttracks::core {
 
-// Counted by the writer.
+// What the writer counts.
 struct OutputCounts {
   std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
   std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
-  // At the bound of a rotated trace.
+  // At the bound of a rotated trace: dropped events, and collections that were asked for.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
-  // With keep=.
+  // With keep=: data files whose provenance was saved or lost, and the CPU time for that.
   std::atomic<uint64_t> folded_files{0}, unfolded_files{0}, fold_cpu_ns{0};
 };
 
 class EventSource {
  public:
-  // recorded: every object or samples, never both.
+  // recorded: kFull or kSample.
   EventSource(ValidIn recorded, const QueueConfig& config) : recorded_(recorded), queue_(clock_, config) {}
   virtual ~EventSource() = default;
   EventSource(const EventSource&) = delete;
@@ -42,21 +42,22 @@ class EventSource {
   Failure& failure() { return failure_; }
   BufferQueue& queue() { return queue_; }
   OutputCounts& output() { return output_; }
-  // For the VM thread's collections, also when nothing is recorded any more.
+  // The VM thread passes it at each collection, even when nothing is recorded any more.
   ExitGate& exit_gate() { return exit_gate_; }
 
-  // Hands over what is left and closes the queue; Abandon when threads may still run and cannot be asked.
+  // Both close the queue. Finish first queues what is left; Abandon is for when threads may still run and
+  // cannot be stopped.
   virtual void Finish(std::string_view reason) noexcept = 0;
   virtual void Abandon(std::string_view reason) noexcept = 0;
 
-  // The writer's side. Everything defined since the last call, in blocks of records.
+  // For the writer: everything that was defined since the last call, in blocks of records.
   virtual bool definitions_pending() const = 0;
   virtual std::vector<trace::ByteBuffer> TakeDefinitions() = 0;
-  // About ten times a second or more: what has waited for long may be queued.
+  // The writer calls it about ten times a second or more: segments that were open for long may be queued.
   virtual void HandOver() {}
-  // For END: after Finish or Abandon.
+  // The reason in END. After Finish or Abandon.
   virtual std::string end_reason() const = 0;
-  // As they stand. Any thread. Those of threads that run may lag behind each other.
+  // The present values. Any thread. Counts of running threads may be from slightly different moments.
   virtual CounterValues counters() const = 0;
   std::string CountersJson() const { return core::CountersJson(counters(), recorded_); }
   std::vector<std::string> CounterLines(Severity severity) const {
@@ -64,7 +65,7 @@ class EventSource {
   }
 
  protected:
-  // What the writer and the queue have counted.
+  // Fills in what the writer and the queue have counted.
   void CountOutput(CounterValues* values) const;
 
   const ValidIn recorded_;

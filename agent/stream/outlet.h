@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the parts of a session put what they record.
 //
-// Thread safety: as of its members. Ownership: borrows them.
+// Thread safety: that of its members. Ownership: borrows them.
 #pragma once
 
 #include "agent/base/clock.h"
@@ -16,7 +16,8 @@ struct Outlet {
   BufferQueue& queue;
   Failure& failure;
 
-  // What the segments around it make no sense without; nothing may follow one that is missing.
+  // Queues a segment without which the segments around it make no sense, such as GC_BEGIN. If it cannot be
+  // queued tracing fails, as nothing may follow.
   void PushFrame(const trace::ByteBuffer& segment, ChunkAfter chunk = ChunkAfter::kGoesOn) const {
     if (failure.failed()) return;
     if (!queue.PushSegments(segment.span(), PushMode::kForce, chunk)) failure.Fail("out of memory");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way in which a segment is written: into a buffer of the queue's, record by record, until it is
-// closed, which queues the buffer, or staged, which copies it together with other small ones.
+// Writes a segment into a buffer of the queue, record by record. When it is complete it is closed, which queues
+// the buffer, or staged, which copies it together with other small segments.
 //
 //     closed --Open--> open, records at out --Close--> closed, the buffer is queued
-//                                           `-Stage--> closed, the buffer stays or is queued
+//                                           `-Stage--> closed, the buffer is reused or queued
 //
-// Thread safety: none; a stream belongs to one thread at a time. Ownership: a stream owns its buffer until it
-// is queued, and must be released to the queue before it goes.
+// Thread safety: none; a stream belongs to one thread at a time. Ownership: a stream owns its buffer until the
+// buffer is queued; call Release before destroying it.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,18 @@ namespace anttracks::core {
 
 class SegmentStream {
  public:
-  uint8_t* out = nullptr;  // the next record's place, while it is open
+  uint8_t* out = nullptr;  // while it is open: where the next record goes
 
   bool open() const { return open_; }
   size_t used() const { return static_cast<size_t>(out - buffer_->data()); }
-  // Bytes that still fit in.
+  // Bytes that still fit in the buffer.
   size_t room() const { return static_cast<size_t>(limit_ - out); }
 
-  // A segment with room for that many bytes or more. False: out of memory.
+  // Begins a segment with room for at least that many bytes. False: out of memory.
   bool Open(BufferQueue& queue, size_t bytes);
-  // False: its contents were dropped. budget: as in BufferQueue::Push.
+  // Queues the segment. False: it was dropped. budget: as in BufferQueue::Push.
   bool Close(BufferQueue& queue, trace::SegmentKind kind, uint64_t stream, PushMode mode, WaitBudget* budget);
-  // Without its contents.
+  // Gives the buffer back without its contents.
   void Release(BufferQueue& queue);
 
  private:
@@ -42,19 +42,19 @@ class SegmentStream {
   bool small() const { return used() < buffer_->capacity / 4 && used() < kMostSmall; }
   static constexpr size_t kMostSmall = 16 << 10;
 
-  Buffer* buffer_ = nullptr;  // may be there while it is closed
+  Buffer* buffer_ = nullptr;  // a closed stream may have one
   uint8_t* limit_ = nullptr;  // the end of the buffer
   bool open_ = false;
 };
 
-// Small segments that are copied together, so that they do not queue whole buffers.
+// Copies small segments together, so that each does not take a whole buffer in the queue.
 class Staging {
  public:
-  // The stream is closed then. A large segment is queued with its buffer; of a small one the buffer stays with
-  // the stream. The buffer of a stream that was not open, idle since the last time, is given back.
+  // Closes the stream. A large segment is queued with its buffer; a small one is copied, and the stream keeps
+  // the buffer. If the stream was not open since the last call, its buffer is released.
   void Add(BufferQueue& queue, SegmentStream& stream, trace::SegmentKind kind, uint64_t number, PushMode mode,
            WaitBudget* budget);
-  // The segment's bytes go to the end of out if it is small. False: it is not, or not open.
+  // Appends the segment to out if it is small. False: it is large, or not open.
   static bool Copy(SegmentStream& stream, trace::SegmentKind kind, uint64_t number, trace::ByteBuffer* out);
   // Queues what was copied.
   void Push(BufferQueue& queue, PushMode mode);
@@ -64,7 +64,7 @@ class Staging {
   trace::ByteBuffer segments_;
 };
 
-// Of segments that hold runs of objects; see trace/object_runs.h.
+// A stream of segments that hold runs of objects; see trace/object_runs.h.
 class RunStream : public SegmentStream {
  public:
   bool Open(BufferQueue& queue, size_t bytes) {
@@ -74,12 +74,12 @@ class RunStream : public SegmentStream {
   static size_t Bytes(std::span<const uint16_t> ids, std::span<const uint32_t> lengths) {
     return trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
   }
-  // Objects that lie one behind the other in [start, top). There must be room for Bytes().
+  // Writes a run of the objects in the range. There must be room for Bytes().
   void Put(const Stretch& range, trace::How how, std::span<const uint16_t> ids,
            std::span<const uint32_t> lengths) {
     out = trace::PutRun(out, {.distance = Distance(range), .how = how}, ids, lengths);
   }
-  // A range of which only the place is known. There must be room for kMaxRunHeadBytes.
+  // Writes a skipped range. There must be room for kMaxRunHeadBytes.
   void PutSkipped(const Stretch& range) {
     const uint64_t words = (range.top - range.start) / trace::kWordBytes;
     out = trace::PutRunHead(out, {.distance = Distance(range), .how = trace::How::kSkipped, .lengths = words});
@@ -91,16 +91,16 @@ class RunStream : public SegmentStream {
     run_end_ = range.top / trace::kWordBytes;
     return distance;
   }
-  uint64_t run_end_ = 0;  // word behind the last run of the segment
+  uint64_t run_end_ = 0;  // word after the last run of the segment
 };
 
-// Of one GC worker: records that an encoder writes.
+// A stream of one GC worker, with the encoder of its records.
 template <class Encoder, trace::SegmentKind kKind>
 class GcStream {
  public:
   Encoder encoder;
 
-  // For one more record. False: out of memory.
+  // Makes room for one more record, in a new segment if need be. False: out of memory.
   bool Room(BufferQueue& queue, uint32_t worker, WaitBudget* budget) {
     if (stream_.open() && stream_.room() <= 2 * Encoder::kRoom) [[unlikely]] {
       Finish();

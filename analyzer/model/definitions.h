@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trace defines: classes, methods, sites, threads, site-class pairs; and the shapes made of site-class
-// pairs.
+// The definitions in a trace: classes, methods, sites, threads and site-class pairs; and the object shapes that
+// are made from the pairs.
 //
 // Thread safety: none. Ownership: owns everything it hands out references to.
 // Units: bytes, or words of 8 bytes where a name says so.
@@ -27,9 +27,10 @@ using trace::kSiteOverflow;
 using trace::kSiteUnknown;
 using trace::kSiteVm;
 
-// Longer texts are cut to this, and end in "...": a row of a table is a few names whatever the trace holds.
+// Longer texts are cut to this length and end in "...", which bounds the width of tables whatever the trace
+// contains.
 inline constexpr size_t kMaxTextBytes = 1024;
-// Classes above a class. Deeper chains are cut.
+// The most superclasses of a class. Longer chains are cut.
 inline constexpr uint16_t kMaxSuperclasses = 256;
 
 struct FieldInfo {
@@ -49,11 +50,11 @@ struct ClassInfo {
   uint64_t log2_element = 0;
   uint64_t super = 0;  // defined before this class; 0: none
   uint16_t superclasses = 0;
-  uint32_t last_site_class = 0;  // of this class; 0: none. See SiteClass
+  uint32_t last_site_class = 0;  // the last pair of this class that was defined; 0: none. See SiteClass
   uint64_t loader = 0;
   std::string loader_name;
   bool fields_known = false;
-  std::vector<FieldInfo> fields;  // those that the class declares itself; by offset, without overlaps
+  std::vector<FieldInfo> fields;  // those that the class itself declares; by offset, without overlaps
 };
 
 struct MethodInfo {
@@ -82,7 +83,7 @@ struct SiteClass {
   bool defined = false;
   uint32_t site = 0;
   uint32_t class_id = 0;
-  uint32_t site_class_before = 0;  // of the same class; 0: none
+  uint32_t site_class_before = 0;  // the pair of the same class that was defined before; 0: none
 };
 
 // Why there is no shape for a site-class pair and a length.
@@ -92,15 +93,15 @@ class Definitions {
  public:
   explicit Definitions(Problems& problems) : problems_(&problems) {}
 
-  // Bytes; a power of two of at least 8.
+  // Bytes; must be a power of two of at least 8.
   void set_object_alignment(uint64_t bytes) { alignment_ = bytes; }
 
   // Reads the payload of a DEFINITIONS segment.
   void Read(std::span<const uint8_t> payload, const Position& position);
-  // Objects of the class can no longer be made. False if it is not defined or was unloaded before.
+  // No objects of the class are made from now on. False: it is not defined, or was unloaded before.
   bool Unload(uint64_t class_id);
 
-  // The shape with length 0; words of 0: not known yet. Most objects are found here.
+  // The shape of a pair with length 0, which most objects have. words is 0 if it is not known yet.
   struct PlainShape {
     uint32_t shape = 0, words = 0;
   };
@@ -124,7 +125,7 @@ class Definitions {
   const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
   const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
   const ThreadInfo& thread(uint64_t id) const { return Get(threads_, id); }
-  // visit(id, const ClassInfo&) by id, and the same of threads.
+  // Calls visit(id, const ClassInfo&) in the order of ids; the next one does the same for threads.
   template <class Visit>
   void ForEachClass(Visit&& visit) const {
     classes_.ForEach([&](uint64_t id, const ClassInfo& info) {
@@ -159,7 +160,7 @@ class Definitions {
   void Define(const trace::ThreadDefinition& definition, const Position& position);
   void Define(const trace::SiteClassDefinition& definition, const Position& position);
   void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
-  // The place of a definition; nullptr, with a problem, if the id is impossible.
+  // Where a definition is stored; nullptr, with a problem, if the id is impossible.
   template <class T>
   T* Slot(PagedTable<T>& table, std::string_view what, uint64_t id, const Position& position) {
     T* const slot = id == 0 ? nullptr : table.FindOrAdd(id);
@@ -179,7 +180,7 @@ class Definitions {
   PagedTable<ThreadInfo> threads_;
   PagedTable<SiteClass> site_classes_;
   std::vector<PlainShape> plain_ =
-      std::vector<PlainShape>(trace::kSiteClassMask + 1);  // of the ids that columns have
+      std::vector<PlainShape>(trace::kSiteClassMask + 1);  // by the ids that fit in columns
   uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, site_class_count_ = 0;
 };
 

@@ -10,14 +10,14 @@
 
 namespace anttracks::analyzer {
 
-// Bytes that a field of the type takes in an object; 0 if the text is no descriptor.
+// The size of a field of this type in an object, in bytes; 0 if the text is not a descriptor.
 uint64_t FieldBytes(std::string_view descriptor, uint64_t reference_bytes);
 
-// As in Java source, names as Class.getName() has them: "int", "java.lang.String", "long[][]". Text that is no
-// descriptor stays as it is.
+// The type as in Java source, with names as Class.getName() gives them: "int", "java.lang.String", "long[][]".
+// Text that is not a descriptor is returned unchanged.
 std::string JavaType(std::string_view descriptor);
 
-// Whether "int", "boolean", … is a primitive type's name in Java.
+// Whether type is the name of a primitive type in Java: "int", "boolean", …
 bool IsPrimitive(std::string_view type);
 
 }  // namespace anttracks::analyzer

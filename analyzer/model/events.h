@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a trace that are not objects: those of trace/, and what the analyzer makes of them.
+// The events of a trace that are not objects: those of trace/, and the state of sync points.
+//
+// Thread safety: that of any value type.
 #pragma once
 
 #include <cstdint>

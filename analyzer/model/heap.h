@@ -4,7 +4,7 @@
 // Thread safety: none. Ownership: owns its pages; shapes are borrowed and must outlive the heap.
 // Units: words of 8 bytes; addresses are word numbers (address / 8).
 // Invariant: objects do not overlap and lie in the reserved range. A call that would break this changes
-// nothing and says why.
+// nothing, and its result says why.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace anttracks::analyzer {
 
-// What the heap knows of one object.
+// What the heap knows about one object. shape and provenance are numbers in ObjectShapes and ProvenanceTable.
 struct HeapObject {
   uint64_t word = 0;
   uint32_t shape = 0;
@@ -63,8 +63,7 @@ class Heap {
     return InsertSlow(word, words, shape, provenance);
   }
 
-  // Finds the object that starts at the word and marks it as taken away from there; out has its values unless
-  // there is none.
+  // Finds the object that starts at the word, and marks it as moved away. Sets *out unless there is none.
   MoveResult Take(uint64_t word, HeapObject* out) {
     Page* page = FindPage(word);
     const uint32_t in_page = InPage(word);
@@ -84,7 +83,7 @@ class Heap {
     return true;
   }
 
-  // Drops all objects that start in [bottom, top), returns those of them that were not taken.
+  // Removes all objects that start in [bottom, top); returns how many of them were not taken.
   HeapTotals Drop(uint64_t bottom, uint64_t top);
 
   // Calls visit(const HeapObject&, bool taken) for every object that starts in [bottom, top), by address.
@@ -95,7 +94,7 @@ class Heap {
     ForEach(start_, end_, visit);
   }
 
-  // The object with the highest address of those that start in [bottom, top). False if there is none.
+  // The last object that starts in [bottom, top). False if there is none.
   bool FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const;
 
   void Clear();
@@ -104,7 +103,7 @@ class Heap {
   HeapTotals totals() const { return {objects_, words_}; }
   uint64_t start() const { return start_; }
   uint64_t end() const { return end_; }
-  // Memory of the model itself, without shapes.
+  // Memory of the heap model, without the shapes.
   uint64_t MemoryBytes() const;
 
  private:
@@ -126,9 +125,9 @@ class Heap {
   uint64_t start_;
   uint64_t end_;
   uint64_t first_page_;
-  // None for what lies wholly within an object that starts in an earlier page, and none that is empty.
+  // A page that is empty, or lies wholly within an object that starts in an earlier page, does not exist.
   PageTree pages_;
-  uint64_t open_ = PageTree::kNone;  // the page that has more room than it needs, if it is still there
+  uint64_t open_ = PageTree::kNone;  // the page that has room to spare, if it still exists
   uint64_t objects_ = 0;
   uint64_t words_ = 0;
 };

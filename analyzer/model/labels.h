@@ -16,7 +16,8 @@ namespace anttracks::analyzer {
 
 // "java.util.HashMap.newNode(HashMap.java:1797)"; "<unknown>", "<vm>", "<filler>", "<overflow>".
 std::string SiteLabel(const Definitions& definitions, uint32_t site);
-// The inlined callers, innermost first, each as above; what follows a native method's site too.
+// The callers, innermost first, each as above: those that the site's method was inlined into, or that called
+// the native method.
 std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t site);
 // "interpreter", "C1", "C2", "native", "unknown", "-" for reserved sites.
 std::string_view TierLabel(const Definitions& definitions, uint32_t site);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an object of a class lies in memory: header, inherited and own fields, and what is between them.
+// The memory layout of the objects of a class: header, inherited and own fields, and the gaps between them.
 //
 // Thread safety: none. Ownership: parts point into the definitions. Units: bytes.
 #pragma once
@@ -11,13 +11,13 @@
 
 namespace anttracks::analyzer {
 
-// The same for all objects of a VM.
+// What is the same for all objects of a JVM.
 struct ObjectFormat {
   uint64_t header_bytes = 12;  // without an array's length
   uint64_t reference_bytes = 4;
 };
 
-// As the trace's array classes show it; with none, the JVM's default (compressed class pointers and
+// Derived from the trace's array classes; without any, the JVM's default (compressed class pointers and
 // references).
 ObjectFormat FormatOf(const Definitions& definitions);
 
@@ -39,8 +39,8 @@ struct LayoutPart {
 struct ClassLayout {
   std::vector<LayoutPart> parts;  // by offset
   uint64_t gap_bytes = 0;
-  // A class among this one and its superclasses whose fields the trace does not have: gaps may be fields; 0:
-  // none.
+  // The id of a class, this one or a superclass, whose fields are not in the trace, so that gaps may be fields;
+  // 0: none.
   uint64_t incomplete = 0;
 };
 

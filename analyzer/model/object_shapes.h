@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned pairs of site-class pair (allocation site and class) and length, so that an object is one number.
+// The table of object shapes: a site-class pair and a length, so that an object is one number.
 //
-// The hash differs from run to run, so that no trace can be made whose pairs all meet in one place; the numbers
-// do not.
+// The hash function differs from run to run, so that no trace can be made whose shapes all collide; the numbers
+// do not depend on it.
 //
 // Thread safety: none. Units: words of 8 bytes.
 #pragma once
@@ -30,7 +30,7 @@ class ObjectShapes {
   uint32_t words(uint32_t id) const { return shapes_[id].words; }
   uint32_t size() const { return static_cast<uint32_t>(shapes_.size()); }
 
-  // kNone if the pair is new.
+  // The shape's number; kNone: it is not in the table.
   uint32_t Find(uint32_t site_class, uint32_t length) const {
     for (size_t i = Hash(site_class, length);; i++) {
       const uint32_t id = slots_[i & (slots_.size() - 1)];
@@ -39,7 +39,7 @@ class ObjectShapes {
     }
   }
 
-  // The pair must be new.
+  // The shape must not be in the table.
   uint32_t Add(const ObjectShape& shape) {
     const uint32_t id = size();
     shapes_.push_back(shape);
@@ -78,7 +78,7 @@ class ObjectShapes {
   const uint64_t multiplier_ = Random() | 1;
   std::vector<ObjectShape> shapes_;
   std::vector<uint32_t> slots_;
-  int shift_ = 64 - 10;  // of the slots' number
+  int shift_ = 64 - 10;  // 64 - log2 of the number of slots
 };
 
 }  // namespace anttracks::analyzer

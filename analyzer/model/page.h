@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // 4 KiB of the traced heap: which words objects start at, and what each object is.
 //
-// A bitmap holds the starts; the objects' shapes lie in address order in an array, found by rank. The
+// A bitmap has the starts. The objects' shapes are in an array, in address order, found by rank. The
 // objects of a page have few different provenances: while all have the same one, an object costs 4 bytes;
 // otherwise it costs 5, and the page has a palette. Every object has at least two words, so that a page holds
 // at most 256 objects.
 //
-// Thread safety: none. Ownership: owns its arrays, which are of PageMemory, as it is itself. Units: words of 8
-// bytes, counted from the page's start. Invariant: objects neither overlap each other nor the first covered()
-// words, which belong to an object that starts in an earlier page.
+// Thread safety: none. Ownership: owns its arrays; they and the page itself are allocated from PageMemory.
+// Units: words of 8 bytes, counted from the page's start. Invariant: objects overlap neither each other nor the
+// first covered() words, which belong to an object that starts in an earlier page.
 #pragma once
 
 #include <array>
@@ -33,12 +33,12 @@ class Page {
   static void operator delete(void* page, size_t bytes) { PageMemory::Give(page, bytes); }
 
   uint32_t count() const { return count_; }
-  // Of all its objects, with what lies in later pages.
+  // Words of all its objects, including their parts in later pages.
   uint64_t words() const { return words_; }
   uint32_t moved_count() const { return moved_ == nullptr ? 0 : moved_->count; }
   uint64_t moved_words() const { return moved_ == nullptr ? 0 : moved_->words; }
   uint32_t covered() const { return covered_; }
-  // Where the last object ends, at most kPageWords; covered() in a page without objects.
+  // The end of the last object, at most kPageWords; covered() if there is no object.
   uint32_t end() const { return end_; }
 
   bool IsStart(uint32_t word) const { return (starts_[word / 64] >> (word % 64)) & 1; }
@@ -48,7 +48,7 @@ class Page {
     for (uint32_t i = 0; i < word / 64; i++) rank += std::popcount(starts_[i]);
     return rank + std::popcount(starts_[word / 64] & ((uint64_t{1} << (word % 64)) - 1));
   }
-  // The first start at or behind the word, or kPageWords.
+  // The first start at or after the word, or kPageWords if there is none.
   uint32_t NextStart(uint32_t word) const {
     if (word >= kPageWords) return kPageWords;
     uint32_t i = word / 64;
@@ -67,13 +67,13 @@ class Page {
     return palette_ == nullptr ? first_provenance_ : palette_[ProvenanceIndexes()[rank]];
   }
 
-  // All the room that it has is taken; it gets more by itself, but bit by bit.
+  // Its arrays are full. It enlarges them itself, but in small steps.
   bool full() const { return count_ == capacity_ && count_ != 0; }
-  // Gets room for as many objects as it can ever have, and gives back what it did not need.
+  // Open makes room for as many objects as a page can have; Close gives back what was not needed.
   void Open() { Resize(kMaxObjects); }
   void Close();
 
-  // Adds an object at a word at or behind end().
+  // Adds an object at or after end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
     if (count_ < capacity_ && palette_ == nullptr && provenance == first_provenance_ && count_ != 0)
@@ -85,7 +85,7 @@ class Page {
     }
     end_ = static_cast<uint16_t>(words < kPageWords - word ? word + words : kPageWords);
   }
-  // Adds an object before others. The caller has checked that there is room.
+  // Adds an object before others. The caller must have checked that it overlaps none.
   void Insert(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
     AddAt(word, Rank(word), shape, provenance);
@@ -95,7 +95,7 @@ class Page {
     if (end_ < words) end_ = static_cast<uint16_t>(words);
   }
 
-  // Of the object that starts there and has so many words. False if it was marked before.
+  // Marks the object that starts at the word and has that many words. False: it was marked before.
   bool MarkMoved(uint32_t word, uint32_t words);
   bool IsMoved(uint32_t word) const {
     return moved_ != nullptr && (moved_->starts[word / 64] >> (word % 64)) & 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of pages. A young collection frees the pages of a whole eden, and the next objects need as many again:
-// what is given back waits here for that, by size. (malloc and free of so many small blocks took a third of a
-// rebuild's time.)
+// Memory of pages. A young collection frees the pages of a whole eden, and the next objects need as many again,
+// so freed blocks are kept here by size. (malloc and free of so many small blocks took a third of a rebuild's
+// time.)
 //
-// Nothing goes back to the system: there is at most as much here as pages have had at one time. Beside
-// AddressSanitizer every block is the system's own, so that it sees one that is used after it was given back.
+// No memory is returned to the system: at most the memory that pages once had at the same time is kept. With
+// AddressSanitizer every block is allocated separately, so that it detects uses after Give.
 //
-// Thread safety: each thread has its own; a block may be given back by another thread. Units: bytes.
+// Thread safety: each thread has its own blocks; another thread may give a block back. Units: bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class PageMemory {
 
   // At most kMostBytes, aligned to 16. Throws std::bad_alloc.
   static void* Take(size_t bytes);
-  // memory may be nullptr; bytes as they were asked for.
+  // memory may be nullptr; bytes must be those of Take.
   static void Give(void* memory, size_t bytes) noexcept;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of a heap by number: a tree whose nodes have 64 children, so that pages far apart cost a few
-// hundred bytes each and a walk over a range costs what is in it, however large the heap is said to be.
+// The pages of a heap by number: a tree whose nodes have 64 children. Distant pages cost a few hundred bytes
+// each, and the time of a walk over a range depends on the pages in it only, however large a heap the trace
+// claims.
 //
-// Thread safety: none, not even of const calls. Ownership: owns the pages.
+// Thread safety: none, not even for const calls. Ownership: owns the pages.
 // Invariant: every node but the root has a child.
 #pragma once
 
@@ -26,14 +27,14 @@ class PageTree {
   // For pages 0 to count - 1.
   explicit PageTree(uint64_t count) : root_((count + kSpan<Branch> - 1) / kSpan<Branch>) {}
 
-  // nullptr if there is none. Fast while the page is near the one of the call before.
+  // nullptr if there is none. Fast if the page is near that of the call before.
   Page* Find(uint64_t index) const {
     const uint64_t number = index / kWays;
     if (number != near_number_ && !Approach(index)) return nullptr;
     return near_->children[index % kWays].get();
   }
 
-  // The place of a page, for one that is put there at once if it is empty.
+  // The page; made if there is none. A new page must be filled at once, as the tree has no empty pages.
   Page* FindOrAdd(uint64_t index) {
     auto& branch = root_[index / kSpan<Branch>];
     if (!branch) branch = std::make_unique<Branch>();
@@ -57,24 +58,24 @@ class PageTree {
     other.Forget();
   }
 
-  // The first page of [from, end), the last page of it; kNone if there is none.
+  // The first and the last page in [from, end); kNone if there is none.
   uint64_t First(uint64_t from, uint64_t end) const;
   uint64_t Last(uint64_t from, uint64_t end) const;
 
-  // Of pages and nodes.
+  // Memory of pages and nodes.
   uint64_t MemoryBytes() const;
 
  private:
   static constexpr uint64_t kWays = 64;
   template <class T>
   struct Node {
-    uint64_t used = 0;  // a bit a child
+    uint64_t used = 0;  // one bit per child
     std::array<std::unique_ptr<T>, kWays> children;
   };
   using Leaf = Node<Page>;
   using Twig = Node<Leaf>;
   using Branch = Node<Twig>;
-  // Pages of a subtree.
+  // How many page numbers a subtree covers.
   template <class T>
   static constexpr uint64_t kSpan = std::is_same_v<T, Page> ? 1
                                     : std::is_same_v<T, Leaf>
@@ -103,7 +104,7 @@ class PageTree {
   template <class T>
   static uint64_t BytesOf(const Node<T>& node);
 
-  // False if there is no leaf for the index.
+  // Makes the leaf of the index the near one. False: there is none.
   bool Approach(uint64_t index) const {
     const Branch* branch = root_[index / kSpan<Branch>].get();
     const Twig* twig = branch == nullptr ? nullptr : FindChild(*branch, index);
@@ -142,7 +143,7 @@ inline void PageTree::Remove(uint64_t index) {
   Forget();
 }
 
-// Both count from the node's first page.
+// In both, page numbers count from the node's first page.
 template <class T>
 uint64_t PageTree::FirstIn(const Node<T>& node, uint64_t from) {
   const uint64_t first = from / kSpan<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table from dense ids to values that grows by pages. Ids that are far apart, as no agent gives them, are
-// kept one by one, so that memory is bounded by the number of values.
+// A table from dense ids to values that grows by pages. Distant ids, which no agent writes, are stored one by
+// one, so that memory is bounded by the number of values.
 //
 // Thread safety: none. Ownership: owns its values; pointers to values stay valid until the next FindOrAdd.
 // Ids above kMaxId are refused.
@@ -35,7 +35,7 @@ class PagedTable {
     return &(*pages_[page])[id % kPage];
   }
 
-  // nullptr where nothing near the id was ever added; otherwise possibly a default-constructed value.
+  // nullptr: the id was never added. May also return a default-constructed value for an id that was not.
   const T* Find(uint64_t id) const {
     const size_t page = id / kPage;
     if (page < pages_.size() && pages_[page]) [[likely]]
@@ -46,7 +46,7 @@ class PagedTable {
   }
   T* Find(uint64_t id) { return const_cast<T*>(std::as_const(*this).Find(id)); }
 
-  // visit(id, const T&) by id, of all that were added and of values beside them.
+  // Calls visit(id, const T&) in the order of ids: for all ids that were added, and for others on their pages.
   template <class Visit>
   void ForEach(Visit&& visit) const {
     auto next = apart_.begin();
@@ -75,7 +75,7 @@ class PagedTable {
   std::vector<std::unique_ptr<Entries>> pages_;
   size_t used_pages_ = 0;
   uint64_t added_ = 0;           // values outside of pages, and pages
-  std::map<uint64_t, T> apart_;  // none of an id that has a page
+  std::map<uint64_t, T> apart_;  // ids that have no page
 };
 
 }  // namespace anttracks::analyzer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a trace: every problem is counted by kind, the first ones are kept with their place.
+// What is wrong with a trace: every problem is counted by kind; the first ones are stored with their position.
 //
 // Thread safety: none.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace anttracks::analyzer {
 
-// Where in the trace: the file's number in the list of files, where its chunk begins in the file, and the
+// A place in the trace: the file's number in the list of files, the offset of the chunk in the file, and the
 // offset in the chunk's raw payload.
 struct Position {
   uint32_t file = 0;
@@ -75,7 +75,7 @@ class Problems {
   uint64_t total() const { return total_; }
   uint64_t count(ProblemKind kind) const { return counts_[static_cast<size_t>(kind)]; }
   const std::vector<Problem>& kept() const { return kept_; }
-  // Of those that are no loss and no consequence of one, whatever is kept.
+  // The first problem that is neither a loss nor a consequence of one; stored even if kept() has no room.
   const std::optional<Problem>& first() const { return first_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interned pairs of allocating thread and birth, so that an object's provenance is one number.
+// The table of provenances: pairs of allocating thread and birth, so that an object's provenance is one number.
 //
-// Thread safety: none. A birth is the number of collections that had ended before, counted from the first one
-// in the files that are read; negative for what is older than they are.
+// Thread safety: none. Units: a birth is the number of collections that had ended before the allocation,
+// counted from the first one in the files that are read; negative for older objects.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct Provenance {
 
 class ProvenanceTable {
  public:
-  static constexpr uint32_t kBeforeTrace = 0;  // found by a sync point, of which nothing more is known
+  static constexpr uint32_t kBeforeTrace = 0;  // listed by a sync point; thread and birth are unknown
   static constexpr uint32_t kFiller = 1;
 
   ProvenanceTable() : entries_(2) {}
 
   const Provenance& operator[](uint32_t id) const { return entries_[id]; }
 
-  // Fast while the birth is that of the call before.
+  // The number of this provenance. Fast if the birth is that of the call before.
   uint32_t Intern(uint64_t thread, int64_t birth) {
     if (birth != birth_) {
       birth_ = birth;
@@ -35,7 +35,7 @@ class ProvenanceTable {
     if (is_new) entries_.push_back({thread, birth});
     return at->second;
   }
-  // Without looking for an equal one.
+  // Adds a provenance without looking for an equal one.
   uint32_t Add(const Provenance& provenance) {
     entries_.push_back(provenance);
     return static_cast<uint32_t>(entries_.size()) - 1;
@@ -46,7 +46,7 @@ class ProvenanceTable {
  private:
   std::vector<Provenance> entries_;
   int64_t birth_ = 0;
-  std::unordered_map<uint64_t, uint32_t> of_thread_;  // of birth_
+  std::unordered_map<uint64_t, uint32_t> of_thread_;  // for birth_
 };
 
 }  // namespace anttracks::analyzer

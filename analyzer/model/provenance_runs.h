@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who allocated the objects that a sync point lists, and when: what a provenance file holds for the reader
-// whose first data file it belongs to.
+// The contents of a provenance file: who allocated the objects in a sync point, and when.
 //
-// Thread safety: none. Units: words of 8 bytes; ages are collections that had ended since the allocation.
+// Thread safety: none. Units: word numbers; an age is the number of collections that ended since the
+// allocation.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,30 @@ using trace::ProvenanceRun;
 
 class ProvenanceRuns {
  public:
-  // By address. False, and not added: empty, or not behind the one before.
+  // Runs must come in the order of their addresses. False: the run is empty, or overlaps or precedes the one
+  // before; it is not added.
   bool Add(const ProvenanceRun& run);
   void Clear() { *this = ProvenanceRuns(); }
   bool empty() const { return runs_.empty(); }
 
-  // A sync point begins, after that many collections: runs get ids as their objects are found. Borrows table.
+  // A sync point begins, after `epoch` collections. Runs get numbers in the table when their objects are found.
+  // Borrows the table.
   void Begin(int64_t epoch, ProvenanceTable* table);
-  // Of an object that the sync point lists; ProvenanceTable::kBeforeTrace if no run has it.
+  // The provenance of an object that the sync point lists; ProvenanceTable::kBeforeTrace if no run contains it.
   uint32_t Find(uint64_t word, uint32_t words);
-  // Words of the runs in which no object was found since Begin. Not 0: the runs are those of another heap.
+  // How many words of the runs have no object that was found since Begin. If not 0 the runs are of another
+  // heap.
   uint64_t Missing() const { return words_ - found_; }
 
  private:
   struct Id {
-    uint64_t begin = 0;  // the sync point that gave it, as begins_
+    uint64_t begin = 0;  // value of begins_ when it was set
     uint32_t provenance = 0;
   };
   uint32_t IdOf(size_t run);
 
   std::vector<ProvenanceRun> runs_;
-  std::vector<Id> ids_;  // of the runs
+  std::vector<Id> ids_;  // by run
   uint64_t begins_ = 0;
   int64_t epoch_ = 0;
   ProvenanceTable* table_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretches of the heap whose objects were not read, since the last collection.
+// The skipped ranges since the last collection: TLAB stretches whose objects were not read.
 //
-// Thread safety: none. Units: words; ranges are half open.
+// Thread safety: none. Units: word numbers; ranges are [begin, end).
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class SkippedStretches {
     last_ = 0;
   }
 
-  // Before Find, once all are added. False: some overlap, and only the first of those is left.
+  // Must be called after the last Add and before Find. False: some overlap; only the first of these is left.
   bool Sort() {
     std::sort(stretches_.begin(), stretches_.end(),
               [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
@@ -40,8 +40,8 @@ class SkippedStretches {
     return apart;
   }
 
-  // The one that holds the words from there on; nullptr: none does. Fast while it is the one of the call
-  // before.
+  // The range that contains `words` words from `word` on; nullptr: there is none. Fast if it is that of the
+  // call before.
   const Stretch* Find(uint64_t word, uint32_t words) {
     if (last_ < stretches_.size() && Holds(stretches_[last_], word, words)) return &stretches_[last_];
     const auto behind =
@@ -52,7 +52,7 @@ class SkippedStretches {
     return Holds(stretches_[last_], word, words) ? &stretches_[last_] : nullptr;
   }
 
-  // An object that was found there. False: it overlaps one that was found before.
+  // An object was found in a range. False: it overlaps an object that was found before.
   bool Take(uint64_t word, uint32_t words) {
     const auto behind = taken_.lower_bound(word);
     if (behind != taken_.end() && behind->first < word + words) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of the heap in bytes. Inside, sizes and addresses are words; people, JSON and CSV get bytes.
+// Converts words of the heap to bytes. The analyzer computes in words; texts, JSON and CSV have bytes.
 //
 // Thread safety: full.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace anttracks::analyzer {
 
-// A size, or the address of a word.
+// words: a size, or a word number.
 constexpr uint64_t InBytes(uint64_t words) { return words * trace::kWordBytes; }
 
 }  // namespace anttracks::analyzer

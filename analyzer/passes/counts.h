@@ -18,9 +18,9 @@
 
 namespace anttracks::analyzer {
 
-// What was allocated. Where nothing was skipped all is known, and the estimates are the same.
+// What was allocated. If nothing was skipped all objects are known, and the estimates are equal to them.
 struct Allocated {
-  HeapTotals known;  // read, or found by a collection
+  HeapTotals known;  // objects that were read, or found by a collection
   Estimated objects, words;
 
   void Add(const Allocated& other) {
@@ -37,7 +37,7 @@ struct Allocated {
   }
 };
 
-// Objects by shape, over the whole trace; what sync points found is not allocated and not counted.
+// Counts allocated objects by shape, over the whole trace. Objects that only sync points list are not counted.
 class CountByShape : public SinkBase {
  public:
   explicit CountByShape(const Definitions& definitions) : definitions_(&definitions) {}
@@ -64,12 +64,12 @@ class CountByShape : public SinkBase {
     return true;
   }
 
-  // By site-class pair id, of all site-class pairs of which something is known.
+  // By id, for all site-class pairs with known objects.
   std::map<uint32_t, Allocated> BySiteClass();
   // Whether those are estimates.
   bool estimates() const { return skipped_words() != 0; }
   uint64_t skipped_words() const { return estimator_.skipped_words(); }
-  // In stretches that were chosen by chance.
+  // Words in stretches that were chosen at random.
   uint64_t read_words() const { return estimator_.read_words(); }
 
  private:
@@ -88,8 +88,8 @@ class CountByShape : public SinkBase {
 
   const Definitions* definitions_;
   uint32_t share_ = trace::kWholeShare;
-  bool chosen_ = false;                    // the run's stretch, by chance
-  std::vector<uint64_t> objects_, exact_;  // by shape: all that are known, those that stand for themselves only
+  bool chosen_ = false;                    // the current run is of a stretch that was chosen at random
+  std::vector<uint64_t> objects_, exact_;  // by shape: all known objects; those that do not stand for others
   std::vector<ShareEstimator::Group> groups_;  // by shape
   std::unordered_map<uint32_t, ShareEstimator::Group> group_of_site_class_;
   ShareEstimator estimator_;
@@ -116,15 +116,15 @@ inline std::map<uint32_t, Allocated> CountByShape::BySiteClass() {
   return by_site_class;
 }
 
-// Objects and words by thread, inside and outside of TLABs.
+// Counts allocated objects and words by thread, in and outside TLABs.
 class CountByThread : public SinkBase {
  public:
   struct Row {
-    HeapTotals tlab, outside;  // that were read
-    HeapTotals exact;          // of these, what stands for itself only
+    HeapTotals tlab, outside;  // objects that were read
+    HeapTotals exact;          // of these, the objects that do not stand for others
     ShareEstimator chosen;
 
-    // Of all that it allocated.
+    // All words that the thread allocated.
     uint64_t words() const { return tlab.words + outside.words + chosen.skipped_words(); }
     Estimated objects() const {
       static constexpr ShareEstimator::Group kAll = 0;
@@ -158,7 +158,7 @@ class CountByThread : public SinkBase {
     row_->chosen.Skipped(words);
     skipped_words_ += words;
   }
-  // When all was decoded.
+  // Only after the whole trace was decoded.
   const std::map<uint64_t, Row>& rows() {
     EndRun();
     return rows_;
@@ -187,7 +187,7 @@ struct FileOverview {
     HeapTotals objects;
   };
   bool read = false;  // false: reading ended before it, or it holds no events
-  uint64_t gcs = 0;   // that ended in it
+  uint64_t gcs = 0;   // collections that ended in it
   uint64_t first_gc = 0, last_gc = 0;
   std::vector<Sync> syncs;
 };
@@ -239,18 +239,18 @@ class Overview : public SinkBase {
   const HeapTotals& outside() const { return outside_; }
   const HeapTotals& sync() const { return sync_; }
   const HeapTotals& fillers() const { return fillers_; }
-  // What was not read, and what collections found of it.
+  // Skipped words, and the objects that collections found there.
   uint64_t skipped_words() const { return skipped_words_; }
   const HeapTotals& found() const { return found_; }
   const ShareOverTime& shares() const { return shares_; }
   uint64_t gcs(GcKind kind) const { return gcs_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns(GcKind kind) const { return gc_ns_[static_cast<size_t>(kind)]; }
   uint64_t gc_ns() const { return std::accumulate(std::begin(gc_ns_), std::end(gc_ns_), uint64_t{0}); }
-  // Sync points that ended like this, kNone: all.
+  // How many sync points ended in this state; kNone: all of them.
   uint64_t syncs(SyncState state) const {
     return state == SyncState::kNone ? syncs_[1] + syncs_[2] + syncs_[3] : syncs_[static_cast<size_t>(state)];
   }
-  // By number in the reader's list of files, possibly shorter; a definitions file's is empty.
+  // By number in the reader's list of files; may be shorter. Empty for a definitions file.
   const std::vector<FileOverview>& files() const { return files_; }
   const std::vector<LossEvent>& losses() const { return losses_; }
   const EndEvent& end() const { return end_; }
@@ -280,7 +280,7 @@ class Overview : public SinkBase {
   EndEvent end_;
 };
 
-// The number of collections that ended, and the place of each id among them.
+// The ids of the collections that ended, in order.
 class ListGcs : public SinkBase {
  public:
   void GcEnd(const GcEvent& event) override { ids_.push_back(event.id); }

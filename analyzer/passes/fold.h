@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data file knows and its successor's sync point does not: who allocated the objects that are live
-// there, and when. A pass over the two files; the runs that it finds make the successor's provenance file, and
-// the older file can be deleted without a loss for any live object.
+// Extracts from a data file what its successor's sync point does not have: the provenance of the live objects.
+// It is a pass over the two files. Its runs are written as the successor's provenance file; then the older file
+// can be deleted without losing anything about live objects.
 //
 // Most live objects are old, and no collection of the file moves them: the file's own provenance file
-// says who allocated them, and the parts of the sync points that list them need not be decoded. With
-// Effort::kLittle that is taken for granted; a collection that may move old objects, and whatever else does not
-// fit, means that it takes Effort::kAll, another pass.
+// says who allocated them, and the parts of the sync points that list them need not be decoded. Effort::kLittle
+// assumes this. If a collection may have moved old objects, or anything else does not fit, another pass with
+// Effort::kAll is needed.
 //
 // Thread safety: none. Ownership: definitions and problems are borrowed.
 #pragma once
@@ -50,43 +50,44 @@ class Fold : public Rebuild {
   }
   bool done() const override { return done_ || takes_all_ || refused() != nullptr; }
 
-  // It cannot be had with little effort; there is nothing to be known from this pass.
+  // Effort::kLittle was not enough; this pass has no result.
   bool takes_all() const { return takes_all_; }
-  // The successor's first sync point that is complete was reached, and the heap was known there.
+  // The successor's first complete sync point was reached, and the heap was known there.
   bool known() const { return done_ && known_; }
-  // Of that sync point, by address.
+  // The provenance of the objects in that sync point, by address.
   const std::vector<ProvenanceRun>& runs() const { return runs_; }
-  // What that sync point says of itself.
+  // The bytes of its objects, as that sync point says.
   uint64_t listed_bytes() const { return listed_bytes_; }
 
  private:
-  // Nothing but a full or a mixed collection moves or frees what lies there.
+  // Only full and mixed collections move or free objects there.
   static bool IsOld(const Space& space) { return !trace::YoungMayTake(space.kind); }
-  // Dead objects of the space are listed as well.
+  // Whether the sync point lists dead objects of the space, too.
   static bool ListsAll(const Space& space) { return space.collected != trace::Collected::kOptional; }
 
-  // The provenance of a listed object: what a sync point leaves out is dead, and would be missed.
+  // Adds the provenance of a listed object. An object that a sync point leaves out is dead; its run would be
+  // missing there.
   void Collect(uint64_t space, uint64_t word, uint32_t shape);
-  // Of all that lies in the space, listed or not.
+  // Adds the provenance of all objects in the space, listed or not.
   void CollectSpace(const Space& space);
   void Add(const HeapObject& object);
-  // A run of saved_, or a part of one.
+  // Adds [begin, end) of a run of saved_.
   void AddSaved(uint64_t begin, uint64_t end, const ProvenanceRun& saved);
   void Append(const ProvenanceRun& run);
   // Leaves in saved_ only what lies in old spaces of the sync point that it belongs to.
   void KeepOldSpaces();
-  // The first run of saved_ that ends behind the word; its index, or how many there are.
+  // The index of the first run of saved_ that ends after the word; saved_.size() if there is none.
   size_t FindSaved(uint64_t word);
-  // False: runs overlap, so that they are not those of one heap.
+  // Sorts and merges the runs. False: some overlap, so they are not of one heap.
   bool Join();
 
   const uint32_t next_;
   const Effort effort_;
   bool in_next_ = false, known_ = false, done_ = false, takes_all_ = false;
-  int64_t epoch_ = 0;                 // of the sync point
-  int64_t saved_epoch_ = 0;           // of the file's own, to which the ages of saved_ belong
-  std::vector<ProvenanceRun> saved_;  // with little effort: what is known of the file's own sync point
-  size_t last_saved_ = 0;             // that FindSaved found
+  int64_t epoch_ = 0;                 // at the sync point
+  int64_t saved_epoch_ = 0;           // at the older file's own sync point, to which the ages of saved_ refer
+  std::vector<ProvenanceRun> saved_;  // with kLittle: the provenance file of the older file
+  size_t last_saved_ = 0;             // the last result of FindSaved
   std::vector<ProvenanceRun> runs_;
   uint64_t listed_bytes_ = 0;
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap at one moment, in one pass if possible: a sink for Decoder.
 //
-// Which collection is the last one is known only at the end of the trace. What was allocated since then is left
-// out of what is visited, as each object knows after how many collections it was allocated. Whatever else
-// changed the heap since (a collection that never ended, a sync point, a loss, an event that contradicts it)
-// cannot be undone: overrun() is true then, and only another pass, which stops at that collection, shows the
-// heap.
+// Only the end of the trace shows which collection was the last one. Objects that were allocated since are left
+// out, as each object has its birth. Other changes since (a collection that never ended, a sync point, a loss,
+// a contradiction) cannot be undone: then overrun() is true, and another pass that stops at that collection is
+// needed.
 //
 // Thread safety: none. Ownership: as Rebuild.
 #pragma once
@@ -20,9 +19,9 @@ class HeapAt : public Rebuild {
  public:
   struct Moment {
     enum class Kind {
-      kLastGc,  // or the end, if no collection ended
-      kGc,      // the first one of this id
-      kGcs,     // after so many collections
+      kLastGc,  // after the last collection; the end if no collection ended
+      kGc,      // after the first collection with this id
+      kGcs,     // after that many collections
       kEnd,
     };
     Kind kind = Kind::kLastGc;
@@ -61,9 +60,9 @@ class HeapAt : public Rebuild {
   }
   bool done() const override { return found_ || Rebuild::done(); }
 
-  // The collection of kGc was there.
+  // With kGc: the collection was found.
   bool found() const { return found_; }
-  // Of kLastGc: see above.
+  // With kLastGc: see above.
   bool overrun() const {
     return after_last_gc() && (changed_ || state() != state_then_ || problems_->total() != problems_then_);
   }
@@ -76,7 +75,7 @@ class HeapAt : public Rebuild {
       if (!after_last_gc() || !IsLater(object.provenance)) visit(object);
     });
   }
-  // Then; see Rebuild::unknown_words.
+  // Rebuild::unknown_words at that moment.
   uint64_t words_not_known() const { return after_last_gc() ? unknown_then_ : Rebuild::unknown_words(); }
 
  private:

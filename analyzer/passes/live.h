@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects live at one moment, beside what was allocated over the whole trace: a sink for Decoder.
+// The live objects at one moment, and the allocated objects of the whole trace, in one pass: a sink for
+// Decoder.
 //
 // Thread safety: none. Ownership: as Rebuild.
 #pragma once
@@ -14,18 +15,17 @@
 
 namespace anttracks::analyzer {
 
-// Objects of the heap by shape id, fillers among them.
+// How many objects the heap has, by shape; fillers included.
 inline std::vector<uint64_t> LiveByShape(const Rebuild& rebuild) {
   std::vector<uint64_t> objects(rebuild.definitions().shapes().size());
   rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
   return objects;
 }
 
-// Overrides what it counts and hands it on. It goes on behind the moment, so that one pass gives both.
+// The pass goes on after the moment, to count all allocations.
 class LiveAndAllocated : public Rebuild {
  public:
-  // gc: the id of the collection after which objects are counted; none: only what is live() at the end is
-  // wanted.
+  // gc: the id of the collection after which live objects are counted; none: at the end of the trace.
   LiveAndAllocated(Definitions& definitions, Problems& problems, std::optional<uint64_t> gc)
       : Rebuild(definitions, problems, {}), gc_(gc), allocated_(definitions) {}
 
@@ -58,12 +58,12 @@ class LiveAndAllocated : public Rebuild {
   CountByShape& allocated() { return allocated_; }
   // The collection, once it was seen.
   const std::optional<GcRecord>& found() const { return found_; }
-  // By shape id, possibly shorter than the number of shapes: after the collection, or now if there is none.
-  // Only behind META.
+  // Live objects by shape, after the collection, or now if gc was none; may be shorter than the number of
+  // shapes. Only after META was read.
   std::vector<uint64_t> live() const { return found_ ? live_ : LiveByShape(*this); }
-  // What was known of the heap at the moment of live().
+  // The heap's state at the moment of live().
   HeapState live_state() const { return found_ ? state_then_ : state(); }
-  // Then, too.
+  // Rebuild::unknown_words at the moment of live().
   uint64_t live_unknown_words() const { return found_ ? unknown_then_ : unknown_words(); }
 
  private:

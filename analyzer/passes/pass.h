@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
 //
-// Of a rotated trace all definitions are read first, then the data files; the END that the definitions file
-// holds is handed out behind them.
+// In a rotated trace the definitions file is read first, then the data files; the END in the definitions file
+// is passed on after them.
 //
-// Thread safety: none. Ownership: reader, definitions, problems and sink are borrowed and outlive the pass.
+// Thread safety: none. Ownership: borrows reader, definitions, problems and sink, which must outlive the pass.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ using trace::Meta;
 
 struct SegmentCount {
   uint64_t segments = 0;
-  uint64_t bytes = 0;  // raw, with the segment's head
+  uint64_t bytes = 0;  // raw, heads of segments included
 };
 
 struct PassOptions {
@@ -45,12 +45,12 @@ struct PassSummary {
   uint64_t stored_bytes = 0, raw_bytes = 0;                      // of DATA chunks
   std::array<SegmentCount, trace::kSegments.size()> segments{};  // as trace::kSegments
   uint64_t duration_ns = 0;
-  bool ended = false;                // cleanly: there is an END
+  bool ended = false;                // there is an END: the trace ended normally
   bool damaged = false;              // a chunk was damaged or missing
-  std::string damage;                // the first one, with its place
+  std::string damage;                // the first damage, with its position
   bool definitions_damaged = false;  // damage in a definitions or provenance file: no events are missing
   uint64_t truncated_bytes = 0;
-  // Not a problem of the data: the trace must not or cannot be read on.
+  // Why the trace must not or cannot be read any further; ok: it was read.
   trace::Status fatal;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Information quality: of how many live objects everything is known, after a sync point and after each
+// Information quality: for how many live objects all information is known, after a sync point and after each
 // collection.
 //
 // Definition: Lengauer, Bitto, Moessenboeck, "Efficient and Viable Handling of Large Object Traces", ICPE 2016,
 // section 4.3 and figure 18: the share of the live objects with complete information, 0 to 1. An object's
-// information is its class, size, allocation site, allocating thread and allocation time. What a sync point
-// lists has no thread and no time; the site is in the object's header unless it is 0 (not known) or 3 (no id
-// was left). "Live" are the objects that the heap holds after the collection, without fillers.
+// information is its class, size, allocation site, allocating thread and allocation time. An object
+// that only a sync point lists has no thread and no time. Its site is known unless it is 0 (unknown) or 3 (no
+// id was left). "Live" are the objects in the heap after the collection, without fillers.
 //
-// Thread safety: none. Ownership: definitions and problems are borrowed.
+// Thread safety: none. Ownership: borrows definitions and problems.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 namespace anttracks::analyzer {
 
 struct QualityRow {
-  bool is_sync = false;  // a sync point whose objects were taken; otherwise a collection
-  uint64_t gc = 0;       // its id, of a collection
+  bool is_sync = false;  // after a sync point whose objects became the heap; false: after a collection
+  uint64_t gc = 0;       // the collection's id
   GcKind kind = GcKind::kYoung;
-  uint64_t time_ns = 0;  // of a sync point: its begin
-  bool known = false;    // false: the heap is not complete, the counts below are 0
+  uint64_t time_ns = 0;  // for a sync point: when it began
+  bool known = false;    // false: the heap is incomplete, and the counts below are 0
   uint64_t objects = 0;
-  // Of these objects, those of which this is known.
+  // How many of these objects have this information.
   uint64_t complete = 0, with_class = 0, with_size = 0, with_site = 0, with_thread = 0, with_time = 0;
 };
 

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rebuilds the heap from the events of a trace: a sink for Decoder.
 //
-// A young collection's copies go into the same heap: their destinations are free. A full collection's slides
-// go into a second heap, as destinations overlap sources that other workers have yet to report; it takes the
-// place of the first at the collection's end. What lies in a collected space by then and was neither moved
-// nor stays is dead. G1's remark pause is a collection that moves nothing; which of the optional spaces were
-// collected is known at the end.
+// The copies of a young collection go into the same heap, since their destinations are free. The slides of a
+// full collection go into a second heap, since destinations overlap sources that other workers have yet to
+// report; it replaces the first heap at the collection's end. An object in a collected space that was neither
+// moved nor left in place is dead. G1's remark pause is a collection that moves nothing; its end says which of
+// the optional spaces were collected.
 //
-// A sync point gives the heap to a reader that does not know it: the first one of the files, or behind a loss.
-// To one that knows it, a rotation's sync point is a check (sync_check.h).
+// If the heap is not known, at the start or after a loss, the next sync point gives it. If it is known, a
+// rotation's sync point is a check (sync_check.h).
 //
 //   kStart --SYNC_BEGIN--> kFilling --SYNC_END--> kExact --SYNC_BEGIN (rotation), SYNC_END: checked--> kExact
 //                          kFilling --SYNC_ABANDONED--> kUnknown --SYNC_BEGIN--> kFilling
 //   any --LOSS, gap--> kLost --SYNC_BEGIN--> kFilling
 //
-// Stretches that were skipped hold objects that nobody knows, until a young collection finds those of them that
-// live. What it does not find is dead; how many objects that were is not known, but how many bytes.
+// The objects in skipped ranges are unknown until a young collection finds the live ones. Those that it does
+// not find are dead; their bytes are known, but not their number.
 //
-// Walks over the whole heap (a few bytes can ask for one) are counted: beyond kWalksPerRecord objects for each
-// record of the trace, the trace is refused.
+// A few bytes of a trace can cause a walk over the whole heap. So walks are counted: a trace is refused if they
+// visit more than kWalksPerRecord objects per record of the trace.
 //
-// Thread safety: none. Ownership: owns the heap; definitions and problems are borrowed.
+// Thread safety: none. Ownership: owns the heap; borrows definitions and problems.
 // Units: words of 8 bytes unless a name says otherwise.
 #pragma once
 
@@ -46,14 +46,14 @@ enum class HeapState {
   kStart,    // before the first sync point
   kFilling,  // within a sync point: objects of the old space may be missing, events can be checked
   kExact,    // every object is known
-  kUnknown,  // behind a sync point that was abandoned: much of the old space is missing, nothing is checked
-  kLost,     // events are missing: contradictions are counted, but apart
+  kUnknown,  // after an abandoned sync point: much of the old space is missing, nothing is checked
+  kLost,     // events are missing: contradictions are counted separately
 };
 
-// Sync points by what became of them.
+// Numbers of sync points, by what became of them.
 struct SyncCounts {
-  uint64_t taken = 0;    // their objects were taken as the heap
-  uint64_t checked = 0;  // compared with the heap
+  uint64_t taken = 0;    // their objects became the heap
+  uint64_t checked = 0;  // they were compared with the heap
   uint64_t abandoned = 0;
 };
 
@@ -62,10 +62,10 @@ struct GcRecord {
   GcKind kind = GcKind::kYoung;
   std::string cause;
   uint64_t begin_ns = 0, end_ns = 0;
-  uint64_t used_before = 0, used_after = 0;  // of all spaces, as the VM sees it: bytes
+  uint64_t used_before = 0, used_after = 0;  // bytes in all spaces, as the VM reports them
   HeapTotals moved, stayed, died, fillers, live;
-  // Of the stretches that were skipped since the collection before, and of what it found in them; the latter is
-  // also in moved or stayed.
+  // The skipped ranges since the collection before, and the objects that were found in them, which are also in
+  // moved or stayed. (stayed: objects left in place, by a full collection or self-forwarded.)
   uint64_t skipped_words = 0;
   HeapTotals found;
   bool exact = false;                 // every object was known when it ended
@@ -75,10 +75,9 @@ struct GcRecord {
 class Rebuild : public SinkBase {
  public:
   struct Options {
-    bool check_syncs = true;    // compare sync points with a heap that is known
-    bool whole_syncs = true;    // false: not all spaces of a sync point are wanted, so that neither its totals
-                                // nor provenance is compared
-    bool check_spaces = false;  // that every object lies in a space, before and after each collection
+    bool check_syncs = true;  // compare sync points with a heap that is known
+    bool whole_syncs = true;  // false: WantsSpace refuses spaces, so neither totals nor provenance is compared
+    bool check_spaces = false;         // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };
 
@@ -105,7 +104,7 @@ class Rebuild : public SinkBase {
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override;
   void SyncEnd(uint64_t objects, uint64_t bytes) override;
   void SyncAbandoned(const std::string& reason) override;
-  // Used by the first sync point that is complete.
+  // Used by the first complete sync point.
   bool SavedProvenance(const ProvenanceRun& run) override { return saved_provenance_.Add(run); }
   void ClassUnload(uint64_t) override { unloaded_in_gc_ = true; }
   void Loss(const LossEvent& event) override;
@@ -126,24 +125,24 @@ class Rebuild : public SinkBase {
     for (const GcRecord& gc : gcs_) ids.push_back(gc.id);
     return ids;
   }
-  // As of the last collection or sync point.
+  // At the last collection or sync point.
   const std::vector<Space>& spaces() const { return spaces_; }
   HeapState state() const { return state_; }
-  // Of stretches that were skipped since the last collection: what lies there is not in the heap.
+  // Words of the skipped ranges since the last collection: the objects there are not in the heap.
   uint64_t unknown_words() const { return skipped_.words(); }
   // False after a loss, and until a sync point has given all objects.
   bool exact() const { return state_ == HeapState::kExact; }
   const SyncCounts& syncs() const { return syncs_; }
-  // Collections that ended so far: the birth of what is allocated now.
+  // How many collections have ended: the birth of objects that are allocated now.
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
   uint64_t MemoryBytes() const;
 
  protected:
-  // All objects of the heap are about to be looked at; false: the trace is refused for that.
+  // Must be called before a walk over all objects. False: the trace is refused.
   bool MayWalk() { return Walk(heap_->totals().objects); }
-  // So many objects, or what takes as long.
+  // The same for work that takes as long as a walk over that many objects.
   bool Walk(uint64_t objects);
-  // Of the last sync point, in its order.
+  // The spaces of the last sync point, in its order.
   const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
 
  private:
@@ -157,7 +156,7 @@ class Rebuild : public SinkBase {
                    std::forward<Args>(args)...);
   }
   const std::string& ClassName(uint32_t shape) const;
-  // overlap: what it is that the heap already has something there.
+  // Reports that an object could not be inserted. overlap: the problem's kind if the place is taken.
   void Refused(uint64_t word, uint32_t shape, ProblemKind overlap = ProblemKind::kOverlap);
   bool Take(uint64_t from, HeapObject* object, bool* again);
   void CheckCollected(uint64_t from);
@@ -174,18 +173,18 @@ class Rebuild : public SinkBase {
   Problems* problems_;
   Options options_;
   std::unique_ptr<Heap> heap_;
-  std::unique_ptr<Heap> next_;  // of a full collection
+  std::unique_ptr<Heap> next_;  // filled by a full collection
   ProvenanceTable provenance_table_;
-  ProvenanceRuns saved_provenance_;  // until they are used
+  ProvenanceRuns saved_provenance_;  // until a sync point has used it
   uint32_t provenance_ = 0;
   Position position_;
   std::vector<Space> spaces_;
-  std::vector<Space> collected_;  // of the collection that is under way, by address
+  std::vector<Space> collected_;  // collected by the current collection; by address
   size_t last_collected_ = 0;
   std::vector<HeapObject> self_forwarded_;  // in a young collection
   SkippedStretches skipped_;                // since the last collection that moved objects
   GcRecord gc_;
-  HeapTotals before_;    // the collection that is under way
+  HeapTotals before_;    // the heap before the current collection
   bool counts_ = false;  // the heap was known before it, and all its events could be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;

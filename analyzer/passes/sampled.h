@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace of samples: what was sampled, what of it lived when, and what that stands for. A sink for Decoder.
+// A trace of samples: what was sampled, how long it lived, and how many objects it stands for. A sink for
+// Decoder.
 //
-// With one sample per interval bytes, an object of s bytes is sampled with the probability p = 1 - exp(-s /
-// interval) (the JVM puts sample points at exponential distances into the bytes that a thread allocates), so
-// that a sample stands for 1 / p objects: sums of these are unbiased estimates. The interval may change; each
+// With one sample per interval bytes, an object of s bytes is sampled with probability p = 1 - exp(-s /
+// interval), as the JVM draws exponential distances between sample points in the bytes that a thread allocates.
+// So a sample stands for 1 / p objects, and sums of these are unbiased estimates. The interval may change; each
 // sample has its own.
 //
 // Thread safety: none. Units: words of 8 bytes, ns.
@@ -18,7 +19,7 @@
 
 namespace anttracks::analyzer {
 
-// What some samples stand for.
+// How many objects and bytes some samples stand for.
 struct Estimate {
   uint64_t samples = 0;
   double objects = 0, bytes = 0;
@@ -30,18 +31,18 @@ struct Estimate {
   }
 };
 
-// Of one sample.
+// The estimate from one sample. Units: bytes.
 Estimate EstimateOf(uint64_t bytes, uint64_t interval);
 
 struct SampledObject {
   static constexpr uint32_t kAlive = UINT32_MAX;
   uint64_t number = 0;
   uint32_t interval = 0, thread = 0, site_class = 0, words = 0;
-  uint32_t born = 0;       // collections that had begun
-  uint32_t died = kAlive;  // collections that had begun when its death was told
+  uint32_t born = 0;       // how many collections had begun when it was allocated
+  uint32_t died = kAlive;  // how many had begun when its death was recorded
 
-  // Sampled before the collection began, and not known to be dead when the next one began. Without an id: at
-  // the end.
+  // Whether it was sampled before the collection began, and not known to be dead when the next one began.
+  // Without an id: whether it lives at the end.
   bool LivesAfter(std::optional<uint64_t> gc) const {
     return gc ? born <= *gc && died > *gc + 1 : died == kAlive;
   }
@@ -53,7 +54,7 @@ class Sampled : public SinkBase {
     uint64_t id = 0, begin_ns = 0, end_ns = 0;
   };
 
-  // interval: the first one.
+  // interval: at the start of the trace.
   Sampled(const Definitions& definitions, Problems& problems, uint64_t interval)
       : definitions_(&definitions),
         problems_(&problems),
@@ -71,18 +72,18 @@ class Sampled : public SinkBase {
   void Gap() override { lost_ = true; }
 
   const std::vector<SampledObject>& samples() const { return samples_; }
-  // Those that ended.
+  // The collections that ended.
   const std::vector<Gc>& gcs() const { return gcs_; }
   const Definitions& definitions() const { return *definitions_; }
   uint64_t interval() const { return interval_; }
-  // Of the first one and those of all samples.
+  // The least and the largest of the intervals at the start and of all samples.
   uint64_t least_interval() const { return least_interval_; }
   uint64_t most_interval() const { return most_interval_; }
-  // Samples or deaths are missing: what lives is not known from here on.
+  // Samples or deaths are missing: from there on it is not known which objects live.
   bool lost() const { return lost_; }
 
   static Estimate Of(const SampledObject& sample) { return EstimateOf(InBytes(sample.words), sample.interval); }
-  // Estimates by a number that key gives for each sample, of samples that want says to count.
+  // Estimates from the samples for which want(sample) is true, grouped by key(sample).
   template <class Key, class Want>
   std::map<uint64_t, Estimate> By(Key&& key, Want&& want) const {
     std::map<uint64_t, Estimate> sums;
@@ -100,7 +101,7 @@ class Sampled : public SinkBase {
   Position position_;
   std::vector<SampledObject> samples_;  // by number
   std::vector<Gc> gcs_;
-  uint64_t begun_ = 0;  // collections
+  uint64_t begun_ = 0;  // collections that have begun
   uint64_t begin_ns_ = 0;
   uint64_t last_number_ = 0;
   bool lost_ = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much was allocated where only a share of the TLAB stretches was read: estimates with 95 % intervals.
+// Estimates how much was allocated if only a share of the TLAB stretches was read, with 95 % intervals.
 //
-// Stretches are a sample of clusters: each was read with a probability p that does not depend on what is in it
-// (Poisson sampling). The bytes of all stretches are known, so that the estimate is a ratio: what the read ones
-// have per byte, each weighted with 1 / p, times all bytes (Hajek's estimator; Saerndal, Swensson, Wretman,
-// "Model Assisted Survey Sampling", 1992, sections 5.6 and 5.7). Its variance is that of the residuals, with
-// Student's quantile for as many stretches as the weighted ones are worth (Kish). What only few stretches have
-// gets at least the interval of a Poisson count (Wilson and Hilferty's approximation); and as many stretches as
-// may have escaped (three in so many as were read, the rule of three) may be quite unlike those that were read.
+// Stretches are a sample of clusters: each was read with a probability p that does not depend on its contents
+// (Poisson sampling). The bytes of all stretches are known, so the estimate is a ratio: objects per byte in the
+// stretches that were read, each weighted with 1 / p, times all bytes (Hajek's estimator; Saerndal, Swensson,
+// Wretman, "Model Assisted Survey Sampling", 1992, sections 5.6 and 5.7). Its variance is that of the
+// residuals, with Student's quantile for the effective number of stretches (Kish). Objects in only few
+// stretches get at least the interval of a Poisson count (Wilson and Hilferty's approximation). And up to 3 / n
+// of the stretches, n being those that were read, may be quite different (the rule of three).
 //
 // Thread safety: none. Units: words of 8 bytes.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace anttracks::analyzer {
 
-// An estimate, and where the true number lies in 95 of 100 cases.
+// An estimate, and its 95 % interval [low, high].
 struct Estimated {
   double value = 0, low = 0, high = 0;
 };
@@ -31,10 +31,10 @@ struct EstimatedTotals {
 
 class ShareEstimator {
  public:
-  // Of objects, by a number that the caller gives; 0, 1, 2 and so on.
+  // A group of objects, numbered by the caller: 0, 1, 2 and so on.
   using Group = uint32_t;
 
-  // A stretch that was read, in a segment of that share.
+  // A stretch begins that was read with that share.
   void Begin(uint32_t share) {
     End();
     share_ = share;
@@ -42,19 +42,19 @@ class ShareEstimator {
   void Object(Group group, uint64_t words);
   void End();
   void Skipped(uint64_t words) { skipped_words_ += words; }
-  // Of what was skipped, known all the same.
+  // An object in a skipped range that a collection found.
   void Found(Group group, uint64_t words);
 
   uint64_t read_words() const { return read_words_; }
   uint64_t skipped_words() const { return skipped_words_; }
-  // All that these groups have in stretches that were chosen or skipped. Their errors are added up as if they
-  // always went the same way, so that the interval of several groups is rather too wide than too narrow.
+  // The total of these groups in all stretches, read or skipped. Their errors are added as if all had the same
+  // sign, so that the interval of several groups is too wide rather than too narrow.
   EstimatedTotals Of(std::span<const Group> groups) const;
 
  private:
   struct Sums {
-    double weighted = 0, weighted_squares = 0;  // n / p, and its square
-    double square = 0, cross = 0;               // of n and n, n and the stretch's words, by (1 - p) / p^2
+    double weighted = 0, weighted_squares = 0;  // sums of n / p, and of its square
+    double square = 0, cross = 0;  // sums of n * n and of n * (the stretch's words), each times (1 - p) / p^2
     void Add(double n, double words, double weight, double variance) {
       weighted += weight * n;
       weighted_squares += weight * n * weight * n;
@@ -64,7 +64,7 @@ class ShareEstimator {
   };
   struct OfGroup {
     Sums objects, words;
-    uint64_t clusters = 0;                        // stretches that have some
+    uint64_t clusters = 0;                        // stretches with objects of the group
     uint64_t known_objects = 0, known_words = 0;  // read or found
     uint64_t current_objects = 0, current_words = 0;
   };
@@ -75,7 +75,7 @@ class ShareEstimator {
   Estimated Interval(const OfGroup& group, const Sums& sums, uint64_t known) const;
 
   std::vector<OfGroup> groups_;
-  std::vector<Group> touched_;  // by the stretch that is being read
+  std::vector<Group> touched_;  // groups in the current stretch
   uint64_t cluster_words_ = 0;
   uint32_t share_ = trace::kWholeShare;
   uint64_t clusters_ = 0;

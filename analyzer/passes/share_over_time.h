@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The share of the stretches that were read, over the time of a trace.
+// The share of the TLAB stretches that were read, over the time of a trace.
 //
 // Thread safety: none. Units: ns since the start of the trace.
 #pragma once
@@ -22,7 +22,7 @@ class ShareOverTime {
     double mean() const { return segments == 0 ? 0 : shares / static_cast<double>(segments); }
   };
 
-  // Of a segment that was begun at that time: from 0 to 1.
+  // Adds a segment that was begun at that time. share: 0 to 1.
   void Add(uint64_t time, double share) {
     while (time / period_ns_ >= kMost) Widen();
     const size_t at = time / period_ns_;
@@ -31,7 +31,7 @@ class ShareOverTime {
     periods_[at].shares += share;
   }
 
-  // One behind the other from 0 on, each as long as this; some have no segments.
+  // Consecutive periods from time 0 on, each of period_ns(); some have no segments.
   const std::vector<Period>& periods() const { return periods_; }
   uint64_t period_ns() const { return period_ns_; }
 

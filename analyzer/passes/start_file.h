@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where to begin to read a rotated trace for the heap after one collection: each data file begins with a sync
-// point, so the file with the collection is enough, unless its sync point is complete only later.
+// Finds the data file of a rotated trace from which the heap after one collection can be rebuilt. Each data
+// file begins with a sync point, so the file with the collection is enough, unless that sync point is complete
+// only later.
 //
-// What older files know beyond the heap (which thread allocated an object, and when) is not known then.
+// The provenance in older files is then not known.
 //
 // Thread safety: none.
 #pragma once
@@ -17,11 +18,10 @@ namespace anttracks::analyzer {
 
 struct StartFile {
   std::vector<bool> files;   // of the reader's files, which to read: definitions and one data file
-  uint64_t collections = 0;  // that end there until the wanted one has
+  uint64_t collections = 0;  // how many end in that file up to the wanted one, which is included
 };
 
-// Reads the beginnings of the data files, and the one that it finds up to the collection. Nothing: only all
-// files tell.
+// Reads the start of each data file, and the right one up to the collection. nullopt: all files must be read.
 std::optional<StartFile> FindStartFile(trace::ChunkSource& reader, uint64_t gc);
 
 }  // namespace anttracks::analyzer

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the objects that a sync point lists with a heap that is known: address for address, and class,
-// length and site of each. Kinds may differ as long as they stand for the same site and class.
+// Compares the objects that a sync point lists with a known heap: address, class, length and site of each. The
+// ids of site-class pairs may differ if site and class are the same.
 //
-// The objects below the tops of SYNC_BEGIN are counted when the check begins; young collections that come
-// before SYNC_END may then change the heap elsewhere, and free humongous objects.
+// The objects below the tops in SYNC_BEGIN are counted when the check begins. Young collections before SYNC_END
+// may change the heap elsewhere, and free humongous objects.
 //
-// Thread safety: none. Ownership: heap and definitions are borrowed. Units: words of 8 bytes.
-// Memory: a bit a word of each 4 KiB page of the heap in which an object was listed.
+// Thread safety: none. Ownership: borrows heap and definitions. Units: words of 8 bytes; ranges are [first,
+// end). Memory: one bit per word of each 4 KiB page of the heap with a listed object.
 #pragma once
 
 #include <array>
@@ -26,16 +26,17 @@ class SyncCheck {
   // The spaces of SYNC_BEGIN, in its order.
   SyncCheck(const Heap& heap, const Definitions& definitions, const std::vector<Space>& spaces);
 
-  // One listed object; space is an index of spaces. Empty if the heap has the same, otherwise what disagrees.
+  // Checks a listed object; space is an index into spaces. Returns what disagrees with the heap; empty:
+  // nothing.
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
-  // A young collection freed what lay in [bottom, end): what is there now was not there at SYNC_BEGIN.
+  // A young collection has freed [bottom, end): the objects there now were not there at SYNC_BEGIN.
   void Freed(uint64_t bottom, uint64_t end) { freed_.push_back({bottom, end}); }
-  // Everything was listed: a sentence for each space of which objects were left out that should not be.
+  // After the last object: a sentence for each space with objects that are missing in the list.
   std::vector<std::string> Missing() const;
   struct Range {
     uint64_t first = 0, end = 0;
   };
-  // What was left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges [first, end), by
+  // The objects that were left out as dead, in spaces that are Collected::kOptional in SYNC_BEGIN: ranges by
   // address, from the first to the last object of each run.
   std::vector<Range> Dead() const;
 
