@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes back from a process that was asked: the JVM's answer at its socket, and the agent's in a file.
-// Both are the process' own words, so size, depth and types are checked here, once.
+// The answers to a request: the JVM's, from its socket, and the agent's, from a file. The process may be
+// hostile, so size, depth and types of both are checked here, once.
 //
 // Thread safety: full. Units: bytes.
 #pragma once
@@ -15,19 +15,18 @@
 
 namespace anttracks::analyzer {
 
-inline constexpr size_t kMostAnswer = 1 << 20;  // what is read, of each of the two
+inline constexpr size_t kMostAnswer = 1 << 20;  // the most that is read of each of the two
 
 struct Answer {
-  int code = 0;  // 0: it was done
+  int code = 0;  // 0: success
   std::string text;
 };
 
 // "code, line feed, text".
 trace::Result<Answer> ParseAnswer(std::string_view bytes);
 
-// *reply: what the agent said, also when it refused; an object whose members have the types that the agent
-// gives them, as far as they are there. What a request of that name must answer is there unless there is an
-// obstacle.
+// Sets *reply to the agent's reply, even if it refused: an object whose members, if they exist, have the types
+// that the agent uses. If there is no obstacle it has all members that a reply to this request must have.
 Obstacle ParseReply(std::string_view request, const Answer& answer, std::string_view file,
                     nlohmann::ordered_json* reply);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// HotSpot's attach protocol, version 1: a request over the JVM's socket in its /tmp, which it opens when it
-// finds a file of ours and gets a SIGQUIT. A JVM that does not expect that prints a thread dump instead, or
-// dies: Wake makes sure.
+// HotSpot's attach protocol, version 1: a request over a socket in the JVM's /tmp. The JVM opens the socket
+// when it gets a SIGQUIT and finds a certain file. A JVM that does not expect that prints a thread dump, or
+// dies, so Wake checks first.
 //
 //     1 NUL load NUL path NUL true NUL options NUL  -->
 //                                                   <--  code, line feed, text, end
 //
-// Thread safety: full. Waits are bounded; a JVM that is stopped or in a long pause answers late.
+// Thread safety: full. All waits are bounded; a JVM that is stopped or in a long pause may not answer in time.
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,15 @@
 
 namespace anttracks::analyzer {
 
-// The JVM takes no longer text in one argument.
+// The JVM accepts no longer argument.
 inline constexpr size_t kMostArgument = 1024;
 
-// After this the JVM listens at its socket, or there is an obstacle.
+// Makes the JVM listen at its socket, or returns why it does not.
 Obstacle Wake(const Target& target, std::chrono::milliseconds wait);
 
-// command and at most three arguments. An error says what the socket did. Only the process itself must have
-// opened it: where a /tmp is shared, another one may have the same number within its namespace.
+// words: the command and at most three arguments. Error: the text says what failed at the socket. Also checks
+// that the target has opened the socket: with a shared /tmp another process may have the same number in its
+// namespace.
 trace::Result<Answer> Execute(const Target& target, const std::vector<std::string>& words,
                               std::chrono::milliseconds wait);
 

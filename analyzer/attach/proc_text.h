@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the texts in /proc/PID say about a process. Parts of them are the process' own words.
+// Parses the files in /proc/PID. The process controls parts of their contents.
 //
 // Thread safety: full.
 #pragma once
@@ -12,16 +12,17 @@
 
 namespace anttracks::analyzer {
 
-// Of /proc/PID/status: users, groups, numbers, state, signals.
+// From /proc/PID/status: users, groups, process numbers, state, signals.
 void ReadStatus(std::string_view status, Target* target);
 
-// A line of /proc/PID/maps: the JVM and the agent, if it is a file's of that name.
+// From a line of /proc/PID/maps: the path of the JVM's or the agent's library, if it is mapped there.
 void ReadMapsLine(std::string_view line, Target* target);
 
-// The strings that NULs end, without empty ones: a string takes many times the byte that an empty one is.
+// The NUL-terminated strings in the text. Empty ones are left out, as each would take many times its byte in
+// memory.
 std::vector<std::string> Strings(std::string_view text);
 
-// Of /proc/PID/environ: the variables that hold options for a JVM.
+// From /proc/PID/environ: the variables with options for a JVM.
 void ReadEnvironment(std::string_view environment, Target* target);
 
 }  // namespace anttracks::analyzer

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a process that may be hostile to who looks at it, root above all. It owns names in its tree and
-// changes them at any moment; there may be devices, FIFOs, links to anywhere, files without end. So names are
-// looked up one by one from a descriptor, links are followed by hand and within the tree only, nothing but
-// regular files is read, and never more than is asked for.
+// Reads files of a process that may be hostile, in particular if root looks at it. The process can change names
+// in its file tree at any time; there may be devices, FIFOs, links to anywhere, and endless files. So names are
+// looked up one by one from a descriptor, links are followed by this code and within the tree only, only
+// regular files are read, and never more than a given number of bytes.
 //
 // Thread safety: full. Errors: an empty Descriptor, errno says why. Units: bytes.
 #pragma once
@@ -32,24 +32,24 @@ class Descriptor {
 
 enum class Links { kRefused, kWithinRoot };
 
-// What has that path in the tree under root, only to be named (O_PATH): nothing is opened yet. What ".." and
-// absolute links lead to is in the tree, too.
+// Finds the path in the tree under root. The descriptor only names the file (O_PATH): nothing is opened yet.
+// ".." and absolute links do not lead out of the tree.
 Descriptor Find(int root, std::string_view path, Links links);
 
-// The same for reading, if it is a regular file. A lease does not make us wait.
+// Opens the found file for reading, if it is a regular file. Does not wait for a lease.
 Descriptor OpenFile(const Descriptor& found);
 
-// How another call names the descriptor's file, which it is whatever happens to its path.
+// A path that names the descriptor's file for other system calls, whatever happens to its own path.
 std::string NameOf(const Descriptor& found);
 
-// Two folders of one mount: none was mounted over the other's child in between.
+// Whether both folders are of the same mount, so that nothing was mounted between them.
 bool SameMount(const Descriptor& one, const Descriptor& other);
 
-// From where the descriptor stands to the end, but no more than that; "" if it cannot be read.
+// Reads from the descriptor's position to the end, at most that many bytes; "" if it cannot be read.
 std::string ReadAtMost(const Descriptor& file, size_t most);
 
-// The lines without their ends. Those longer than most_line are left out; after most bytes there are no more.
-// False if nothing could be read.
+// Calls take for each line, without its end. Lines longer than most_line are left out, and so is everything
+// after `most` bytes. False: nothing could be read.
 bool EachLine(const Descriptor& file, size_t most_line, size_t most,
               const std::function<void(std::string_view)>& take);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name that must not stay behind when a signal ends the program: SIGINT, SIGTERM and SIGHUP, unless they are
-// ignored.
+// Removes a file or folder if a signal ends the program: SIGINT, SIGTERM or SIGHUP, unless it is ignored.
 //
-// Thread safety: none but that of the signal's handler. A few at a time; removed are the youngest first.
+// Thread safety: none, except with the signal handler. Only a few at a time; the newest is removed first.
 #pragma once
 
 #include <csignal>
@@ -10,7 +9,7 @@
 
 namespace anttracks::analyzer {
 
-// Holds these signals back as long as it lives: between the making of a name and Remember none may come.
+// Blocks these signals during its lifetime: none may arrive between the creation of a file and Remember.
 class SignalsHeld {
  public:
   SignalsHeld();
@@ -27,9 +26,9 @@ class RemovedOnSignal {
   ~RemovedOnSignal() { Forget(); }
   RemovedOnSignal(const RemovedOnSignal&) = delete;
 
-  // From now on. flags: of unlinkat. folder must stay open until Forget.
+  // Removes the name on a signal from now on. flags: for unlinkat. folder must be open until Forget.
   void Remember(int folder, const std::string& name, int flags);
-  // The name is gone, or may stay.
+  // The name was removed, or is to be kept.
   void Forget();
 
  private:

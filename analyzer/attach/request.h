@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the agent in a JVM for something: has the JVM load the library, once more if need be, with options that
-// name a request and a file for the answer (agent: request=NAME,reply=PATH,OPTIONS).
+// Sends a request to the agent in a JVM: has the JVM load the agent's library, again if need be, with options
+// that name the request and a file for the reply (request=NAME,reply=PATH,OPTIONS).
 //
-// Thread safety: none. The file is in a folder of its own in the /tmp that the JVM sees, which only the JVM's
-// user can write; both are removed.
+// Thread safety: none. The file is in a new folder in the JVM's /tmp, which only the JVM's user can write to;
+// both are removed afterwards.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,12 +20,12 @@ struct Question {
   std::string library;  // as the process names it
 };
 
-// Everything that is wrong with a process is told before it is touched. *reply: what the agent said, also when
-// it refused.
+// Reports every obstacle that can be found before it does anything to the process. Sets *reply to the agent's
+// reply, even if it refused.
 Obstacle Ask(const Target& target, const Question& question, nlohmann::ordered_json* reply);
 
-// The options with file= and stats= made absolute, relative to the folder. default_file: file= is added if it
-// is not there. folder is empty when the process names files differently.
+// Makes the paths of file= and stats= absolute, as seen from folder. default_file: adds file= if it is missing.
+// folder must be empty if the process sees other file names than we do.
 std::string WithAbsolutePaths(std::string_view options, const std::string& folder, bool default_file);
 
 }  // namespace anttracks::analyzer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that may be attached to, as /proc shows it, and why it cannot be. Looking does not touch the
-// process, and is safe for root whatever the process puts in its way.
+// What /proc shows about a process to attach to, and the reasons why that is not possible. Looking does not
+// affect the process, and is safe for root even if the process is hostile.
 //
 // Thread safety: none. Ownership: values, and two descriptors that all copies share.
 #pragma once
@@ -31,7 +31,7 @@ enum AttachExit : int {
   kExitNotLoaded = 13,
 };
 
-// Why something cannot be done, with what to do; code 0: it can.
+// Why something cannot be done, and what to do about it. code 0: it can be done.
 struct Obstacle {
   int code = 0;
   std::string message;
@@ -46,56 +46,57 @@ struct Target {
   std::vector<gid_t> groups;  // supplementary ones
   char state = '?';           // of /proc/PID/stat
   bool catches_quit = false;  // SIGQUIT does not end it
-  // /proc/PID: of this process for ever, also when another one gets its number.
+  // /proc/PID: refers to this process even if another one gets its number.
   std::shared_ptr<const Descriptor> process;
-  std::shared_ptr<const Descriptor> root;  // /proc/PID/root; nothing if not readable
-  bool readable = false;                   // root and maps may be looked into
-  bool ending = false;                     // if not: it has no memory any more
+  std::shared_ptr<const Descriptor> root;  // /proc/PID/root; nullptr if not readable
+  bool readable = false;                   // root and maps can be read
+  bool ending = false;                     // not readable because the process is ending and has no memory
   bool same_mounts = true, same_pids = true;
   // Files in memory, as the process names them.
   std::string libjvm, agent;
   bool agent_deleted = false;
-  std::optional<bool> patched;              // nothing: its libjvm.so cannot be read
+  std::optional<bool> patched;              // nullopt: its libjvm.so cannot be read
   std::vector<std::string> arguments;       // of the command
   std::string option_variables;             // JAVA_TOOL_OPTIONS and the like
-  std::map<std::string, std::string> perf;  // empty: it keeps none
+  std::map<std::string, std::string> perf;  // texts of hsperfdata; empty: the JVM has none
 
-  // In its /tmp.
+  // The name of the JVM's socket in its /tmp.
   std::string socket() const { return ".java_pid" + std::to_string(inner_pid); }
-  // The collector's usual name, "unknown" if nothing says it.
+  // The collector's usual name; "unknown" if nothing shows it.
   std::string Collector() const;
 };
 
-// nullopt: there is no such process. proc: where /proc is.
+// Looks at a process. nullopt: it does not exist. proc: the path of /proc.
 std::optional<Target> Look(pid_t pid, const std::string& proc = "/proc");
 
-// It has ended since it was looked at, or become another program that is no JVM.
+// Whether the process has ended since, or has become a program that is not a JVM.
 bool HasEnded(const Target& target);
 
-// Sends the signal, to no other process; 0 only looks whether it is there. 0, or -1 and errno: ESRCH if it is
-// gone.
+// Sends the signal to this process and no other; signal 0 only checks whether it exists. Returns 0, or -1 with
+// errno: ESRCH if it has ended.
 int Signal(const Target& target, int signal);
 
-// Its /tmp, for reading its names and making files: never by a path. Empty, and errno, also if root asks and
-// the process could not write there itself: it may have mounted another folder of the system at that place.
+// Opens the process's /tmp, to list names and make files there without using paths. Empty, with errno: an
+// error; also if root asks and the process itself could not write there, as it may have mounted another folder
+// of the system at that place.
 Descriptor OpenTmp(const Target& target);
 
-// Whether attaching is forbidden; nothing: nobody can say without trying.
+// Whether attaching is forbidden; nullopt: only trying can show it.
 std::optional<bool> Forbidden(const Target& target);
 
-// The user that asks.
+// The user who asks.
 struct Caller {
   uid_t uid = 0;
   gid_t gid = 0;
 };
 
-// What keeps the caller from attaching, whatever it is for.
+// What prevents the caller from attaching to the process for any purpose.
 Obstacle CheckProcess(const std::optional<Target>& target, pid_t pid, const Caller& caller);
-// The file of that name, as the process would name it: a descriptor only to name it (O_PATH).
+// Finds a library by the name that the process would use; the descriptor only names the file (O_PATH).
 Descriptor FindLibrary(const Target& target, const std::string& library);
-// What keeps the process from loading that library, given as it would name it.
+// What prevents the process from loading the library, given by the name that the process would use.
 Obstacle CheckLibrary(const Target& target, const std::string& library);
-// What keeps it from being traced with these options.
+// What prevents the process from being traced with these options.
 Obstacle CheckMode(const Target& target, std::string_view options);
 
 }  // namespace anttracks::analyzer

@@ -21,7 +21,7 @@ namespace anttracks::analyzer {
 enum class Basis {
   kExact,  // every object was seen
   kSamples,
-  kChosen,  // of what was skipped only the bytes are known; see ShareEstimator
+  kChosen,  // estimated, as only a share of the TLAB stretches was read; see ShareEstimator
 };
 
 class Amount {
@@ -38,7 +38,7 @@ class Amount {
   // "12 objects, 304 B"; "~1,234 objects (1,200 to 1,270), ~1.50 MiB"
   std::string Text(Basis basis) const;
   uint64_t samples() const { return samples_; }
-  // As AmountColumns says.
+  // Adds the cells of AmountColumns.
   void AddCells(Row* row, Basis basis) const;
 
  private:
@@ -47,19 +47,19 @@ class Amount {
   uint64_t samples_ = 0;
 };
 
-// objects, bytes, and samples if there are any; in the table with their shares.
+// Columns objects and bytes, in the table with their shares, and with kSamples samples.
 std::vector<Column> AmountColumns(Basis basis);
-// live_objects, live_bytes, and live_samples if there are any.
+// Columns live_objects and live_bytes, and with kSamples live_samples.
 std::vector<Column> LiveColumns(Basis basis);
-// For the head of JSON, with the keys of AmountColumns.
+// Adds an amount to the head of the JSON, with the keys of AmountColumns.
 void AddAmount(nlohmann::ordered_json* json, const Amount& amount, Basis basis);
-// The same from samples, but for their number.
+// The same for an estimate from samples, without the number of samples.
 void AddEstimate(nlohmann::ordered_json* json, const Amount& amount);
 
 Basis BasisOf(const CountByShape& counts);
-// What the numbers are, in a sentence; empty where they are exact.
+// A sentence that says what the numbers are; empty if they are exact.
 std::string NoteOf(const CountByShape& counts);
-// Adds estimated, and how much was skipped, where something was.
+// If something was skipped, adds "estimated" and how much was skipped.
 void AddNote(nlohmann::ordered_json* json, const CountByShape& counts);
 
 }  // namespace anttracks::analyzer

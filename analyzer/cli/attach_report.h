@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attach and ctl print. What another process said goes to the terminal without its control characters.
+// Output of attach and ctl. Text from another process is printed without its control characters.
 //
 // Thread safety: none.
 #pragma once
@@ -12,13 +12,14 @@
 
 namespace anttracks::analyzer {
 
-// Prints why it cannot be done; the exit code.
+// Prints why it cannot be done; returns the exit code.
 int Refuse(Session& session, const Obstacle& obstacle);
 
-// Prints it with escapes for all that is not ASCII, as a terminal may act on more than control characters.
+// Prints JSON with escapes for all characters that are not ASCII, as terminals do not act on control characters
+// only.
 void PrintJson(Session& session, const nlohmann::ordered_json& json);
 
-// Prints what the agent answered to the request of that name, as ParseReply lets it through; the exit code.
+// Prints the agent's reply to the request, which ParseReply must have checked; returns the exit code.
 int Report(Session& session, const std::string& request, const Target& target, nlohmann::ordered_json reply);
 
 }  // namespace anttracks::analyzer

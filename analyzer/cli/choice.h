@@ -43,7 +43,7 @@ std::string_view NameOf(std::span<const Choice<Enum>> choices, Enum value) {
   return found == choices.end() ? std::string_view() : found->name;
 }
 
-// The value of the name; none: *why says what is wrong and which names there are.
+// The value with this name; nullopt: *why says what is wrong and which names exist.
 template <class Enum>
 std::optional<Enum> Choose(std::span<const Choice<Enum>> choices, std::string_view name, std::string* why) {
   for (const Choice<Enum>& choice : choices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How reports show the parts of an object of a class.
+// How reports show the memory layout of a class.
 //
 // Thread safety: none. Ownership: definitions are borrowed.
 #pragma once
@@ -23,7 +23,7 @@ std::string SizeLabel(const ClassInfo& info);
 // A row per part, by offset.
 std::vector<Column> LayoutColumns();
 std::vector<Row> LayoutRows(const Definitions& definitions, const ClassLayout& layout, uint64_t class_id);
-// Those as a table, and what it does not show.
+// The rows as a table, with a note about what it cannot show.
 std::string LayoutText(const Definitions& definitions, const ClassLayout& layout, uint64_t class_id);
 nlohmann::ordered_json LayoutJson(const Definitions& definitions, const ClassLayout& layout, uint64_t class_id);
 

@@ -19,7 +19,7 @@ namespace anttracks::analyzer {
 enum class Group { kFirstSteps, kMore, kTraceFiles, kRunningJvm };
 std::string_view GroupTitle(Group group);
 
-// Who opens the trace that a command reads.
+// Who opens the trace that a command reads: the caller of run, or the command.
 enum class Opens { kCaller, kItself };
 
 struct Command {
@@ -32,7 +32,8 @@ struct Command {
   Opens opens = Opens::kCaller;
   void (*add_options)(CLI::App& app, Session& session, Arguments& arguments);
   int (*run)(Session& session, const Arguments& arguments);  // on a trace of every object
-  // Of one whose trace the caller opens. nullptr: it cannot, and the sentence says why.
+  // The same on a trace of samples, for commands with Opens::kCaller. nullptr: not possible; the sentence says
+  // why.
   int (*run_on_samples)(Session& session, const Arguments& arguments) = nullptr;
   const char* why_not_samples = "";
 };
@@ -43,13 +44,13 @@ std::span<const Command> Commands();
 const Command* FindCommand(std::string_view name);
 std::vector<std::string_view> CommandNames();
 
-// What words on the command line ask for.
+// What the words on the command line ask for.
 struct Parsed {
-  const Command* command = nullptr;  // nullptr: nothing is to be run, as help or an error has been printed
-  int exit = kExitFine;              // then
+  const Command* command = nullptr;  // nullptr: nothing is to be run, as help or an error was printed
+  int exit = kExitFine;              // the exit code in that case
 };
 
-// Parses the words behind the program's name into session and arguments.
+// Parses the words after the program's name into session and arguments.
 Parsed ParseWords(const std::vector<std::string>& words, Session& session, Arguments& arguments);
 
 }  // namespace anttracks::analyzer

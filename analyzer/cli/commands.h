@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands, one file each, and their arguments. Each prints to the session's streams and returns the exit
-// code. One that reads a trace finds it open; command_table.h says which answer from a trace of every object,
-// which from samples.
+// code. The trace is open, unless command_table.h says that the command opens it; that table also says which
+// commands work on samples.
 //
 // Thread safety: none.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace anttracks::analyzer {
 
-// What the rows of a table of the heap are.
+// What a row of a table of the heap stands for.
 enum class GroupBy { kClass, kSite, kThread, kSpace, kAge };
 inline constexpr Choice<GroupBy> kGroupings[] = {{GroupBy::kClass, "class"},
                                                  {GroupBy::kSite, "site"},
@@ -44,7 +44,7 @@ struct ClassesArguments {
 };
 
 struct FoldArguments {
-  uint64_t max_bytes = 0;     // of the file that is written; 0: any
+  uint64_t max_bytes = 0;     // the largest file to write; 0: no limit
   bool force = false;         // replace it if it exists
   uint64_t memory_bytes = 0;  // see child.h
 };
@@ -53,7 +53,7 @@ struct VerifyArguments {
   size_t max_errors = 20;
 };
 
-// What ctl asks the agent for; the names are those of the requests.
+// The requests of ctl, with the names that the agent knows.
 enum class CtlAction { kStop, kStart, kRotate, kSet, kStatus, kDumpStats };
 inline constexpr Choice<CtlAction> kCtlActions[] = {
     {CtlAction::kStop, "stop"}, {CtlAction::kStart, "start"},   {CtlAction::kRotate, "rotate"},
@@ -63,10 +63,10 @@ struct AttachArguments {
   int pid = 0;
   CtlAction action = CtlAction::kStatus;  // of ctl
   std::string options;                    // of the agent
-  std::string library;                    // empty: the one that the process has, or the one beside this program
+  std::string library;                    // empty: the loaded one, or the one beside this program
 };
 
-// Those of the command that is run; the others have their defaults.
+// The arguments of all commands; only those of the command that runs are set.
 struct Arguments {
   HeapArguments heap;
   SitesArguments sites;

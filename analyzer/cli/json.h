@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON output: two blanks a level, keys in the order given, invalid UTF-8 replaced, and what a terminal would
-// act on escaped.
+// JSON output: indented by two blanks per level, keys in the given order, invalid UTF-8 replaced, and
+// characters that a terminal would act on escaped.
 //
 // Thread safety: full.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moments of a trace in words.
+// Texts for moments of a trace.
 //
 // Thread safety: full.
 #pragma once
@@ -23,7 +23,7 @@ inline std::string AtEnd(uint64_t end_ns) {
   return fmt::format("at the end of the trace, {}", Duration(end_ns));
 }
 
-// Why the heap of that state is not the program's, or empty. unknown_words: see Rebuild.
+// Why a heap in that state is not exact; empty if it is. unknown_words: see Rebuild.
 inline std::string Caveat(HeapState state, uint64_t unknown_words = 0) {
   switch (state) {
     case HeapState::kStart:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody who mistyped a word may have meant.
+// Finds the word that was probably meant by a mistyped one.
 //
 // Thread safety: full.
 #pragma once
@@ -10,11 +10,12 @@
 
 namespace anttracks::analyzer {
 
-// Letters to insert, delete, replace, or swap with their neighbour, to make one word of the other.
+// The number of letters to insert, delete, replace, or swap with their neighbour, to turn one word into the
+// other.
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// The nearest of the known words, the first one of several; "" if none is near: more than a third of the
-// letters would have to change, and more than one.
+// The nearest of the known words; the first one if several are equally near. "" if none is near: more than one
+// letter, and more than a third of them, would have to change.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> known);
 
 // "; did you mean 'sites'?", or "".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream that hands what is written to another one, through PrintableLines: the last gate before the terminal
-// for whatever no table cell has cleaned: paths, error messages, texts of other processes.
+// A stream that passes text on to another stream through PrintableLines. It makes all text safe for the
+// terminal that was not made so as a table cell: paths, error messages, texts of other processes.
 //
-// Thread safety: none. Ownership: the other stream is borrowed; failures to write are set in it.
+// Thread safety: none. Ownership: borrows the other stream, which gets the error state if a write fails.
 #pragma once
 
 #include <ostream>
@@ -16,7 +16,7 @@ namespace anttracks::analyzer {
 class PrintableBuffer : public std::streambuf {
  public:
   explicit PrintableBuffer(std::ostream& to) : to_(&to) {}
-  // A character that was never finished comes out as '?'.
+  // An incomplete character at the end is written as '?'.
   ~PrintableBuffer() override { Put(rest_); }
   PrintableBuffer(const PrintableBuffer&) = delete;
   PrintableBuffer& operator=(const PrintableBuffer&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar on stderr for work that takes longer than a second; gone without a trace when done.
+// A progress bar on stderr for work that takes longer than a second; erased when done.
 //
 // Thread safety: none.
 #pragma once

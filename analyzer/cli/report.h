@@ -29,7 +29,7 @@ namespace anttracks::analyzer {
 
 enum class Unit {
   kText,
-  kTexts,  // several; in a table lines of their own under the row, each with an arrow
+  kTexts,  // several texts; in a table each is on a line of its own under the row, after an arrow
   kFlag,   // true or false
   kId,     // a number without thousands separators
   kCount,
@@ -45,16 +45,16 @@ enum class Accuracy { kExact, kEstimate, kInterval };
 enum class Where { kEverywhere, kInText, kInData };
 
 struct Column {
-  std::string key;         // in JSON and CSV; of "moved.bytes" JSON makes an object
-  std::string title = {};  // in the table; "Est. " comes before that of an estimate
+  std::string key;         // in JSON and CSV; JSON makes "moved.bytes" a member of an object
+  std::string title = {};  // in the table; an estimate's is preceded by "Est. "
   Unit unit = Unit::kText;
   Accuracy accuracy = Accuracy::kExact;
   Where where = Where::kEverywhere;
-  bool with_share = false;     // a column with the share of the sum of all rows follows it in the table
-  bool right_aligned = false;  // also if it is text
+  bool with_share = false;     // in the table a column with the share of the sum of all rows follows
+  bool right_aligned = false;  // even if it is text
 };
 
-// monostate: there is none, and no key in JSON; nullptr: null.
+// monostate: no value, and no key in JSON; nullptr: null in JSON.
 using Value = std::variant<std::monostate, std::nullptr_t, bool, uint64_t, double, Estimated, std::string,
                            std::vector<std::string>>;
 
@@ -85,21 +85,21 @@ struct Report {
   std::string sum_label;  // in the last column of a line with the sums of counts and bytes; "": no such line
 };
 
-// Prints it as the session wants it, the first rows only if it wants so.
+// Prints the report in the session's output format, with at most session.top rows.
 void Print(Session& session, const Report& report);
 
 // Adds the row's cells under their keys.
 void AddCells(nlohmann::ordered_json* json, const std::vector<Column>& columns, const Row& row);
-// Its rows only; top: how many, 0 all.
+// The rows only. top: at most so many rows; 0: all.
 std::string TableText(const Report& report, size_t top);
 std::string CsvText(const Report& report, size_t top);
 nlohmann::ordered_json ReportJson(const Report& report, size_t top);
 
-// A field of CSV: in quotes if it must be.
+// A field of CSV, quoted if necessary.
 std::string CsvField(std::string_view text);
 void PrintNotes(Session& session, const std::vector<std::string>& notes);
 
-// The nearest whole number. What 64 bits do not hold (estimates from impossible intervals) becomes the largest.
+// The nearest integer; the largest one if 64 bits are too few, as for estimates from impossible intervals.
 uint64_t Rounded(double number);
 // "~1,234", "~1.50 MiB", "~12.3 %", "1,200 to 1,270"
 std::string AboutCount(double number);

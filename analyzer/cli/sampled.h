@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reports on a trace of samples say: that their numbers are estimates, from how many samples, and of which
-// interval.
+// What reports on a trace of samples have in common: notes that their numbers are estimates, from how many
+// samples, with which interval.
 //
 // Thread safety: none.
 #pragma once
@@ -29,9 +29,9 @@ struct SampledTrace {
   SampledTrace(const SampledTrace&) = delete;
   SampledTrace& operator=(const SampledTrace&) = delete;
 
-  // Of the collections that ended.
+  // The ids of the collections that ended.
   std::vector<uint64_t> GcIds() const;
-  // What qualifies the reports of the heap, or "".
+  // A note for reports of the heap if events were lost, else "".
   std::string Caveat() const { return sampled.lost() ? " (events were lost before)" : ""; }
 };
 
@@ -39,7 +39,7 @@ struct SampledTrace {
 std::string IntervalText(uint64_t least, uint64_t most);
 // "estimates from 1,234 samples, one per 512 KiB on average"
 std::string EstimatesNote(const Sampled& sampled);
-// With estimated, the intervals and samples.
+// The members "estimated", intervals and samples of the JSON.
 nlohmann::ordered_json EstimatesJson(const Sampled& sampled);
 
 }  // namespace anttracks::analyzer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands share: the trace that is read, where output goes, exit codes, warnings at the end.
+// What all commands share: the trace, the output streams, exit codes, and warnings at the end.
 //
 // Thread safety: none.
 #pragma once
@@ -39,18 +39,18 @@ struct Session {
   Output output = Output::kText;
   size_t top = 0;  // rows of a table; 0: all
   std::unique_ptr<trace::ChunkSource> reader = nullptr;
-  std::optional<SampledMeta> sampled = {};  // by Open
-  bool read_ahead = true;  // in a thread of its own; not by who runs beside a program that others wait for
+  std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: a trace of every object
+  bool read_ahead = true;                   // read in a thread of its own; not for a child of a traced program
 
-  // False, with a message, if the files are no trace. True if they are open already.
+  // Opens the files. False, with a message: they are not a trace. True if they are open already.
   bool Open();
   // Prints why the trace cannot be read.
   int Unreadable(const trace::Status& status);
-  // Prints that a trace of samples does not have what that takes.
+  // Prints that `what` is not possible with a trace of samples.
   int NotInSamples(std::string_view what);
-  // Prints that there is no collection of the id among these.
+  // Prints that no collection has this id; ids: those that exist.
   int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
-  // Prints what the results do not cover; the exit code.
+  // Prints what the results do not cover; returns the exit code.
   int Finish(const PassSummary& summary, const Problems& problems);
 
   template <class Sink>

@@ -21,16 +21,16 @@ std::string Percent(uint64_t part, uint64_t whole);
 std::string Duration(uint64_t nanoseconds);
 // Noun with its number: "1 object", "2 objects"
 std::string Plural(uint64_t count, std::string_view noun);
-// Text of a trace, a path or a process so that it cannot drive the terminal, hide or reorder what stands beside
-// it, or break a table: each control character (C0, C1, DEL), line separator, bidirectional control, zero-width
-// character, and each byte that is not UTF-8 (overlong forms and surrogates are not) becomes '?'. All other
-// text stays as it is.
+// Makes text of a trace, a path or a process safe: it cannot control the terminal, hide or reorder its
+// neighbours, or break a table. Each control character (C0, C1, DEL), line separator, bidirectional control,
+// zero-width character, and each byte that is not UTF-8 (overlong forms and surrogates are not) becomes '?'.
+// All other text is unchanged.
 std::string Printable(std::string_view text);
-// The same, but line feeds and tabs stay.
+// The same, but keeps line feeds and tabs.
 std::string PrintableLines(std::string_view text);
-// JSON text (valid UTF-8): what Printable would replace is escaped instead (\u202e), line feeds stay.
+// For JSON text (valid UTF-8): escapes what Printable would replace (\u202e), and keeps line feeds.
 std::string EscapedJson(std::string_view json);
-// The bytes of an unfinished UTF-8 sequence at the end, 0 to 3.
+// How many bytes at the end are an incomplete UTF-8 sequence, 0 to 3.
 size_t UnfinishedBytes(std::string_view text);
 
 // How many of the rows a table shows; top 0: all.
@@ -47,7 +47,7 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // One cell a column.
+  // One cell per column.
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // A line under the rows so far, for totals.
   void AddRule() { rules_.push_back(rows_.size()); }
