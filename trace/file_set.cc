@@ -266,7 +266,7 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
   AddProvenance(&set);
-  // Of a running program: what defines a definition was written before what uses it, so the definitions file's
+  // For a running program: definitions are written before the events that use them, so the definitions file's
   // size is taken after those of the data files.
   FileInfo& first = set.files[0].info;
   if (first.is_definitions() && !set.files[0].file->Size(&first.bytes)) {

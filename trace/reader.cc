@@ -110,7 +110,7 @@ std::span<const uint8_t> TraceReader::SearchBlock(uint64_t offset) {
   return std::span(search_).subspan(offset - search_offset_);
 }
 
-// The offset of the first chunk header at or behind the offset, or the end of the file.
+// The offset of the first chunk header from `offset` on, or the end of the file.
 uint64_t TraceReader::FindHeader(uint64_t offset) {
   const uint64_t size = files_[current_].bytes;
   while (offset + kChunkHeaderBytes <= size) {

@@ -15,7 +15,7 @@
 namespace anttracks::trace {
 
 struct SampleEvent {
-  uint64_t interval = 0;  // mean distance in bytes between the sample points that were drawn when it was taken
+  uint64_t interval = 0;  // the sampling interval that was in effect for it
   uint64_t number = 0, time = 0, thread = 0, site_class = 0, words = 0;
 };
 

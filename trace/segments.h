@@ -117,7 +117,7 @@ class SegmentReader {
   // False: at the end, or at a segment that is longer than the rest of the payload; then malformed() is true.
   bool Next(Segment* segment);
   bool malformed() const { return malformed_; }
-  // Of the end of the segment that Next returned last, in the payload.
+  // Where the segment that Next returned last ends in the payload.
   size_t offset() const { return offset_; }
 
  private:

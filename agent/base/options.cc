@@ -70,7 +70,7 @@ Status CheckMode(const Options& options, const std::vector<Given>& given) {
   return {};
 }
 
-// Of a data file: what is kept for last words, and the chunks that are under way, must be a small part of it.
+// A data file must be large compared with the reserve for its end and the chunks in flight.
 constexpr double kLeastFileBytes = 16 << 10;
 
 Status CheckTogether(const Options& options, const std::vector<Given>& given) {

@@ -20,7 +20,7 @@ constexpr Known kKnown[] = {
     {"dump-stats", Command::kDumpStats},
 };
 
-// What stands before the next comma; text begins behind it then.
+// Removes and returns the text before the next comma, and the comma.
 std::string_view Take(std::string_view* text) {
   const size_t comma = text->find(',');
   const std::string_view word = text->substr(0, comma);

@@ -6,7 +6,7 @@
 namespace anttracks::core {
 namespace {
 
-// Of the sums, from one step to the next: what was long ago counts less.
+// The factor by which the sums shrink at each step, so that old costs count less.
 constexpr double kMemory = 0.8;
 // The part of what was overspent that each step tries to save.
 constexpr double kPayBack = 0.2;

@@ -99,7 +99,7 @@ bool GcEvents::Found(uint32_t number, const AntTracksSlide& move, trace::Destina
   return true;
 }
 
-// Until the collection's end the mark words of self-forwarded objects hold forwarding pointers.
+// At the collection's end: until then the headers of self-forwarded objects hold other things.
 void GcEvents::FoundInPlace() {
   for (uint32_t number = 0; number < workers_.size(); number++) {
     std::vector<AntTracksSlide>& self_forwarded = workers_[number].self_forwarded;

@@ -89,7 +89,7 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
   collection.spaces = spaces;
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
-  // What a killed process leaves behind is complete up to the last collection.
+  // So that the trace of a killed process is complete up to the last collection.
   outlet_.PushFrame(segment, kind == trace::SegmentKind::kGcEnd ? ChunkAfter::kEnds : ChunkAfter::kGoesOn);
 }
 

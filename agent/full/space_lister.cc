@@ -43,7 +43,7 @@ bool SpaceLister::Close() {
   return stream_.Close(outlet_.queue, trace::SegmentKind::kSyncObjects, space_, mode_, &wait_);
 }
 
-// Objects that lie one behind the other in the range.
+// Writes the run of objects that fill the range.
 bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
                            std::span<const uint32_t> lengths) {
   const size_t bytes = RunStream::Bytes(ids, lengths);
@@ -60,7 +60,7 @@ bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const
   return true;
 }
 
-// What was listed one by one and lies one behind the other.
+// Writes the adjacent objects that were listed one by one.
 bool SpaceLister::WriteListed(uint32_t space) {
   if (listed_.ids.empty()) return true;
   const bool written = WriteRun(space, listed_.range, listed_.ids, listed_.lengths);

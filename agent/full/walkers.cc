@@ -55,7 +55,7 @@ void Walkers::Run() {
     work_.wait(lock, [this] { return stop_ || !list_.empty(); });
     if (stop_) return;
     if (!ready_()) {
-      // Threads that find the walkers behind read by themselves, and wait for room.
+      // If the walkers have too much to read, threads read for themselves and wait for room.
       work_.wait_for(lock, kPause, [this] { return stop_; });
       continue;
     }
@@ -93,7 +93,7 @@ void Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
   queue.listed = false;
   queue.claimed = true;
   reading_++;
-  // Stays where it is: what is given meanwhile goes behind it.
+  // A reference stays valid: batches that are given meanwhile are appended.
   const auto batch = queue.given.begin() + static_cast<ptrdiff_t>(queue.refused);
   const Batch& first = *batch;
   lock.unlock();

@@ -23,7 +23,7 @@ void Add(std::vector<bool>* set, uint32_t id) {
 
 std::string_view Text(const char* text) { return text == nullptr ? std::string_view() : text; }
 
-// What a visit of fields leaves behind.
+// What a visit of fields has collected.
 struct FieldList {
   struct Field {
     std::string name, signature;

@@ -17,13 +17,13 @@ namespace {
 using core::Compression;
 using trace::Status;
 
-// Chunks that may wait behind those that are being compressed.
+// Chunks that may wait for those that are being compressed.
 constexpr size_t kSpareChunks = 4;
 
 // The writer compresses, too, while the queue is no fuller than this.
 constexpr double kFillForCaller = 0.5;
 
-// Those that this process may run on.
+// The number of processors that this process may run on.
 unsigned Processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));

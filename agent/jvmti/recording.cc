@@ -31,7 +31,7 @@ uint64_t RandomId() {
   return uint64_t{device()} << 32 | device();
 }
 
-// Of this thread; nullptr: the VM does not know it.
+// The JNI environment of this thread; nullptr: the VM does not know the thread.
 JNIEnv* Jni(JavaVM* vm) {
   JNIEnv* jni = nullptr;
   return vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_10) == JNI_OK ? jni : nullptr;
@@ -105,7 +105,7 @@ Status Recording::ChooseMode() {
     vm_ = *vm;
     return {};
   }
-  // Of the options that are ignored: one file, and nothing to keep.
+  // These options are ignored: a trace of samples is one file, without provenance.
   plan_.options.max_bytes = 0;
   plan_.options.keep_provenance = false;
   return Sampler::Prepare(env_, options());

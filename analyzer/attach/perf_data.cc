@@ -6,7 +6,7 @@
 namespace anttracks::analyzer {
 namespace {
 
-// Of the header and of an entry: offsets in bytes.
+// Byte offsets in the header and in an entry.
 constexpr size_t kMajor = 5, kEntryOffset = 24, kEntries = 28, kHeaderBytes = 32;
 constexpr size_t kNameOffset = 4, kVectorLength = 8, kType = 12, kDataOffset = 16, kEntryBytes = 20;
 constexpr uint8_t kMagic[] = {0xca, 0xfe, 0xc0, 0xc0};

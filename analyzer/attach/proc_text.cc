@@ -20,7 +20,7 @@ std::string_view TakeWord(std::string_view* text) {
   return word;
 }
 
-// The line's words behind its name.
+// The words of the line after its name.
 std::vector<std::string_view> Words(std::string_view status, std::string_view name) {
   const std::string key = "\n" + std::string(name) + ":";
   const size_t line = status.find(key);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr GcKind kTracedKinds[] = {GcKind::kYoung, GcKind::kMixed, GcKind::kFull, GcKind::kRemark};
 
-// Of a trace of samples: the same, and what they stand for.
+// For a trace of samples: the same, and the estimates.
 class SampledOverview : public Overview {
  public:
   SampledOverview(const Definitions& definitions, Problems& problems, uint64_t interval)
@@ -111,7 +111,7 @@ nlohmann::ordered_json Totals(const HeapTotals& totals) {
   return {{"objects", totals.objects}, {"bytes", totals.bytes()}};
 }
 
-// Of a file that reading did not reach: empty.
+// Empty for a file that was not read.
 FileOverview OverviewOf(const Overview& overview, size_t file) {
   return file < overview.files().size() ? overview.files()[file] : FileOverview{};
 }
@@ -310,7 +310,7 @@ void AddFiles(Lines* lines, const trace::ChunkSource& reader, const Overview& ov
   }
 }
 
-// Of a rotated trace: what the data files that are left cover.
+// For a rotated trace: what the remaining data files cover.
 void AddPeriod(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                const Overview& overview) {
   const size_t first_file = reader.files()[1].is_provenance() ? 2 : 1;
@@ -395,7 +395,7 @@ std::string SharesText(const ShareOverTime& shares) {
   return text + fmt::format("(each {})", Duration(each * shares.period_ns()));
 }
 
-// Of a trace with a budget or a share.
+// For a trace with a budget or a fixed share.
 void AddSkipped(Lines* lines, const Overview& overview) {
   const uint64_t all = overview.tlab().words + overview.skipped_words();
   lines->Add("allocated", Bytes(InBytes(all + overview.outside().words)) + ", read or not");

@@ -18,7 +18,7 @@ size_t Width(std::string_view text) {
 
 constexpr char32_t kInvalid = 0xFFFFFFFF;
 
-// Of a sequence that begins with the byte; 1 for what begins none.
+// The length of a UTF-8 sequence that begins with the byte; 1 if none does.
 size_t SequenceBytes(uint8_t first) {
   return first < 0xC2 || first > 0xF4 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }

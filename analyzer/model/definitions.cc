@@ -17,10 +17,10 @@ using trace::kClassVariableSize;
 constexpr uint64_t kMaxArrayLength = 0x7FFFFFFF;
 // The largest object: 2^32 - 1 words.
 constexpr uint64_t kMaxWords = UINT32_MAX;
-// Of a reference; it can be 8.
+// The least size of a reference in bytes; it can be 8.
 constexpr uint64_t kLeastReferenceBytes = 4;
 
-// That the fields lie behind the mark word, one behind the other, within an instance.
+// Whether the fields lie within an instance, after the mark word, without overlaps.
 bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
   if ((info.flags & kClassArray) != 0) return false;
   const uint64_t limit = (info.flags & kClassVariableSize) != 0 ? InBytes(kMaxWords) : info.bytes;

@@ -74,7 +74,7 @@ bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
   return false;
 }
 
-// Of a data file that is not the first one of its trace: only a LOSS may precede the sync point.
+// In a data file that is not the first one of its trace, only a LOSS may precede the sync point.
 template <class Sink>
 void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
   if (!segment.info().is_event()) return;
@@ -154,7 +154,7 @@ void Decoder<Sink>::Runs(trace::WireReader& in, Begin begin, Emit emit) {
   }
 }
 
-// False: it is not known where the objects behind it lie.
+// False: the places of the following objects are not known.
 template <class Sink>
 template <class Emit>
 bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit) {

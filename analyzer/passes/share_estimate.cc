@@ -16,7 +16,7 @@ double Student(double freedom) {
   return z + (z * z * z + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 
-// Of a Poisson count of n: the bounds of its mean.
+// The bounds of the mean of a Poisson distribution, given a count of n.
 double PoissonHigh(double n) {
   return (n + 1) * std::pow(1 - 1 / (9 * (n + 1)) + k95 / (3 * std::sqrt(n + 1)), 3);
 }
