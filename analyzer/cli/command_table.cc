@@ -54,8 +54,9 @@ void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
       ->excludes(gc);
   AddTop(app, session, kTopText);
-  app.add_flag("--objects", heap.objects,
-               "Print every object by address: address, class, bytes, site, separated by tabs; or as CSV");
+  app.add_flag(
+      "--objects", heap.objects,
+      "Print every object by address: address, class, bytes, site, separated by tabs; or as JSON or CSV");
 }
 
 void AddSites(CLI::App& app, Session& session, Arguments& arguments) {

@@ -11,6 +11,7 @@
 #include "analyzer/cli/amount.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/moment.h"
+#include "analyzer/cli/object_lines.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/heap_at.h"
@@ -159,21 +160,36 @@ Report TableOf(const std::vector<HeapRow>& rows, GroupBy by, Basis basis) {
   return report;
 }
 
-Report ReportOf(const HeapAt& heap, GroupBy by, uint64_t end_ns) {
-  const std::vector<HeapRow> rows = RowsBy(heap, by);
-  const Amount all = Sum(rows);
-  Report report = TableOf(rows, by, Basis::kExact);
-  nlohmann::ordered_json& head = report.head;
+// Of JSON: the moment, what is known of it, and the sum.
+nlohmann::ordered_json HeadOf(const HeapAt& heap, const Amount& all) {
+  nlohmann::ordered_json head;
   head["gc"] = heap.at_end() ? nlohmann::ordered_json() : nlohmann::ordered_json(heap.gcs().back().id);
   head["exact"] = heap.exact() && heap.words_not_known() == 0;
   if (heap.words_not_known() != 0) head["unknown_bytes"] = InBytes(heap.words_not_known());
   head["complete"] = heap.state() != HeapState::kFilling && heap.state() != HeapState::kUnknown;
   AddAmount(&head, all, Basis::kExact);
-  head["by"] = NameOf<GroupBy>(kGroupings, by);
+  return head;
+}
+
+std::string MomentOf(const HeapAt& heap, uint64_t end_ns) {
+  return heap.at_end() ? AtEnd(end_ns) : AfterGc(heap.gcs().back());
+}
+
+std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
   const std::string caveat = Caveat(heap.state(), heap.words_not_known());
-  const std::string moment = heap.at_end() ? AtEnd(end_ns) : AfterGc(heap.gcs().back());
-  report.heading = fmt::format("heap {}: {}{}\n\n", moment, all.Text(Basis::kExact), caveat);
-  if (!caveat.empty()) report.notes.push_back("heap " + moment + caveat);
+  if (caveat.empty()) return {};
+  return {"heap " + MomentOf(heap, end_ns) + caveat};
+}
+
+Report ReportOf(const HeapAt& heap, GroupBy by, uint64_t end_ns) {
+  const std::vector<HeapRow> rows = RowsBy(heap, by);
+  const Amount all = Sum(rows);
+  Report report = TableOf(rows, by, Basis::kExact);
+  report.head = HeadOf(heap, all);
+  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  report.heading = fmt::format("heap {}: {}{}\n\n", MomentOf(heap, end_ns), all.Text(Basis::kExact),
+                               Caveat(heap.state(), heap.words_not_known()));
+  report.notes = NotesOf(heap, end_ns);
   return report;
 }
 
@@ -203,32 +219,14 @@ Report ReportOf(const SampledTrace& trace, GroupBy by, std::optional<uint64_t> g
   return report;
 }
 
-// One object per line, by address; not through a Report, as there may be a hundred million.
-void PrintObjects(const HeapAt& heap, Session& session) {
-  const Definitions& definitions = heap.definitions();
-  const bool csv = session.output == Output::kCsv;
-  const auto field = [csv](const std::string& text) { return csv ? CsvField(text) : Printable(text); };
-  const char between = csv ? ',' : '\t';
-  std::unordered_map<uint32_t, std::pair<std::string, std::string>> names;  // class and site by site-class pair
-  fmt::memory_buffer buffer;
-  if (csv) fmt::format_to(std::back_inserter(buffer), "address,class,bytes,site\n");
-  const auto flush = [&] {
-    session.out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    buffer.clear();
-  };
-  heap.ForEach([&](const HeapObject& object) {
-    const ObjectShape& shape = definitions.shapes()[object.shape];
-    auto& [class_name, site] = names[shape.site_class];
-    if (site.empty()) {
-      const SiteClass& pair = definitions.site_class(shape.site_class);
-      class_name = field(definitions.class_info(pair.class_id).name);
-      site = field(SiteLabel(definitions, pair.site));
-    }
-    fmt::format_to(std::back_inserter(buffer), "{:#x}{}{}{}{}{}{}\n", InBytes(object.word), between, class_name,
-                   between, InBytes(shape.words), between, site);
-    if (buffer.size() > 1 << 20) flush();
-  });
-  flush();
+// By address.
+void PrintObjects(const HeapAt& heap, uint64_t end_ns, Session& session) {
+  ObjectLines lines(session, heap.definitions());
+  const bool json = session.output == Output::kJson;
+  lines.Begin(json ? HeadOf(heap, Sum(RowsBy(heap, GroupBy::kClass))) : nlohmann::ordered_json());
+  heap.ForEach([&](const HeapObject& object) { lines.Add(InBytes(object.word), object.shape); });
+  lines.End();
+  if (session.output == Output::kCsv) PrintNotes(session, NotesOf(heap, end_ns));
 }
 
 // What is to be read, and where to stop.
@@ -286,7 +284,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
     return session.NoSuchGc(*arguments.gc, heap.GcIds());
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (arguments.objects) {
-    PrintObjects(heap, session);
+    PrintObjects(heap, summary.duration_ns, session);
   } else {
     Print(session, ReportOf(heap, arguments.by, summary.duration_ns));
   }

@@ -12,6 +12,11 @@
 
 namespace anttracks::analyzer {
 
+// In one line, without its end.
+inline std::string JsonLine(const nlohmann::ordered_json& json) {
+  return EscapedJson(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 inline std::string JsonText(const nlohmann::ordered_json& json) {
   return EscapedJson(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }

@@ -45,6 +45,7 @@ const Words kReports[] = {
     {"threads", "--csv"},
     {"quality", "--csv"},
     {"verify", "--csv"},
+    {"heap", "--end", "--objects", "--json"},
 };
 
 }  // namespace

@@ -163,6 +163,38 @@ TEST_CASE("heap --objects lists objects by address, separated by tabs") {
 )out");
 }
 
+TEST_CASE("heap --objects --json has the moment, totals, and one object per line") {
+  CheckOutput({"heap", "--objects", "--json", "--gc", "0"}, R"out(
+{
+  "gc": 0,
+  "exact": true,
+  "complete": true,
+  "objects": 6,
+  "bytes": 264,
+  "rows": [
+    {"address": "0x10180000", "class": "app.Node", "bytes": 24, "site": "app.List.add(List.java:12)"},
+    {"address": "0x10180018", "class": "java.lang.Object", "bytes": 16, "site": "java.lang.Object.clone(Native Method)"},
+    {"address": "0x10180028", "class": "int[]", "bytes": 32, "site": "<filler>"},
+    {"address": "0x10200000", "class": "java.lang.Class", "bytes": 112, "site": "<unknown>"},
+    {"address": "0x10200070", "class": "app.Node", "bytes": 24, "site": "app.List.add(List.java:12)"},
+    {"address": "0x10200088", "class": "int[]", "bytes": 56, "site": "app.Main.run(Main.java:30)"}
+  ]
+}
+)out");
+}
+
+TEST_CASE("heap --objects --csv has a line of keys and one line per object") {
+  CheckOutput({"heap", "--objects", "--csv", "--gc", "0"}, R"out(
+address,class,bytes,site
+0x10180000,app.Node,24,app.List.add(List.java:12)
+0x10180018,java.lang.Object,16,java.lang.Object.clone(Native Method)
+0x10180028,int[],32,<filler>
+0x10200000,java.lang.Class,112,<unknown>
+0x10200070,app.Node,24,app.List.add(List.java:12)
+0x10200088,int[],56,app.Main.run(Main.java:30)
+)out");
+}
+
 TEST_CASE("gcs has a line for each collection") {
   CheckOutput({"gcs"}, R"out(
   GC  Kind   Cause                 Start  Duration  Before  After  Moved  Stayed  Died  Live

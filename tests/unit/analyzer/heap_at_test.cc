@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "analyzer/passes/pass.h"
 #include "tests/unit/analyzer/small_trace.h"
 #include "trace/reader.h"
@@ -94,6 +97,22 @@ TEST_CASE("the heap after the last collection is the one after that collection b
       CHECK(by_id.code == 0);
     }
   }
+}
+
+TEST_CASE("heap --objects prints each object once, however many there are") {
+  constexpr size_t kObjects = 40'000;  // more than are written at once
+  TraceBuilder b = SmallStart();
+  Objects objects = Objects().Head(2000).Tlab(kEden);
+  for (size_t i = 0; i < kObjects; i++) objects.Fixed(1);
+  const std::string trace = b.Segment(SegmentKind::kAlloc, 1, objects).Flush().file();
+  const auto lines = [](const std::string& text) {
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  CHECK(lines(Anttracks(trace, {"heap", "--objects"}).out) == kObjects + 2);
+  CHECK(lines(Anttracks(trace, {"heap", "--objects", "--csv"}).out) == kObjects + 3);
+  const auto json = nlohmann::json::parse(Anttracks(trace, {"heap", "--objects", "--json"}).out);
+  CHECK(json["objects"] == kObjects + 2);
+  CHECK(json["rows"].size() == kObjects + 2);
 }
 
 TEST_CASE("the second pass tells of damage that the first one met") {

@@ -299,6 +299,10 @@ TEST_CASE("the heap before the end of its sync point is said to be not complete"
   CHECK(Has(cold.out, "(not complete yet: the sync point that lists the old space has not ended here)"));
   CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--json"}).out, "\"complete\": false"));
   CHECK(!Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "3"}).out, "not complete"));
+  CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--objects", "--json"}).out,
+            "\"complete\": false"));
+  CHECK(Has(folder.Run("heap", {"app.trace.2"}, {"--gc", "2", "--objects", "--csv"}).err,
+            "note: heap after GC 2 (young, Allocation Failure), at 15.0 us (not complete yet: "));
   CHECK(Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "2"}).out,
             "(not complete yet: the sync point"));
   CHECK(!Has(folder.Run("sites", {"app.trace.2"}, {"--live", "--gc", "3"}).out, "not complete"));
