@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <system_error>
 #include <vector>
+
+#include "trace/nearest.h"
 
 namespace anttracks::core {
 namespace {
@@ -266,22 +267,6 @@ std::string Default(const PercentOption& percent) {
 }
 std::string Default(const PathOption& path) { return Options().*path.member; }
 
-// Letters to insert, delete or replace until one is the other.
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::span<const Option> OptionRows() { return kOptions; }
@@ -295,17 +280,12 @@ const Option* FindOption(std::string_view name) {
 }
 
 const Option* NearestOption(std::string_view name) {
-  const Option* nearest = nullptr;
-  size_t least = std::min<size_t>(name.size() / 2, 3) + 1;
-  if (name.size() > 32) return nullptr;
+  std::vector<std::string_view> names;
   for (const Option& option : kOptions) {
-    const size_t now = Distance(name, option.name);
-    const size_t before = option.old_name.empty() ? now : Distance(name, option.old_name);
-    if (std::min(now, before) >= least) continue;
-    least = std::min(now, before);
-    nearest = &option;
+    names.push_back(option.name);
+    if (!option.old_name.empty()) names.push_back(option.old_name);
   }
-  return nearest;
+  return FindOption(trace::Nearest(name, names));
 }
 
 bool SetOption(const Option& option, std::string_view value, Options* options) {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/cli/nearest.h"
+#include "trace/nearest.h"
 
 namespace anttracks::analyzer {
 
@@ -50,7 +50,7 @@ std::optional<Enum> Choose(std::span<const Choice<Enum>> choices, std::string_vi
     if (choice.name == name) return choice.value;
   }
   const std::vector<std::string_view> names = NamesOf(choices);
-  const std::string meant = DidYouMean(name, names);
+  const std::string meant = trace::DidYouMean(name, names);
   *why = "no '" + std::string(name) + "'" + (meant.empty() ? "; it is one of " + Joined(names) : meant);
   return std::nullopt;
 }

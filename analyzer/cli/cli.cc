@@ -8,8 +8,8 @@
 #include <ostream>
 
 #include "analyzer/cli/command_table.h"
-#include "analyzer/cli/nearest.h"
 #include "analyzer/cli/printable_stream.h"
+#include "trace/nearest.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -74,7 +74,7 @@ std::string UnknownOption(const CLI::App& command, const std::string& word) {
     }
   }
   return "no option '" + name + "'" +
-         DidYouMean(name, std::vector<std::string_view>(known.begin(), known.end()));
+         trace::DidYouMean(name, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
 // What is wrong with the words, in a sentence.
@@ -87,7 +87,8 @@ std::string WhatIsWrong(CLI::App& app, const std::vector<std::string>& words, co
     return known ? *before + " stands before the command: options follow " + *word : wrong;
   }
   if (word == words.end()) return error.what();
-  if (FindCommand(*word) == nullptr) return "no command '" + *word + "'" + DidYouMean(*word, CommandNames());
+  if (FindCommand(*word) == nullptr)
+    return "no command '" + *word + "'" + trace::DidYouMean(*word, CommandNames());
   for (auto after = word + 1; after != words.end() && *after != "--"; ++after) {
     const std::string wrong = UnknownOption(*app.get_subcommand(*word), *after);
     if (!wrong.empty()) return wrong;

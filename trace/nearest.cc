@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/cli/nearest.h"
+#include "trace/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace anttracks::analyzer {
+namespace anttracks::trace {
 
 size_t EditDistance(std::string_view a, std::string_view b) {
   // Distances of the beginnings of a from those of b; the three last rows of the table.
@@ -28,10 +28,11 @@ std::string_view Nearest(std::string_view word, std::span<const std::string_view
   constexpr size_t kLongest = 64;  // nobody mistypes more
   if (word.size() > kLongest) return "";
   std::string_view nearest;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  size_t least = kLongest;
   for (const std::string_view candidate : known) {
     const size_t distance = EditDistance(word, candidate);
-    if (distance >= least) continue;
+    const size_t most = std::max<size_t>(1, std::max(word.size(), candidate.size()) / 3);
+    if (distance > most || distance >= least) continue;
     least = distance;
     nearest = candidate;
   }
@@ -43,4 +44,4 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?";
 }
 
-}  // namespace anttracks::analyzer
+}  // namespace anttracks::trace

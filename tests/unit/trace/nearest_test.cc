@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What somebody who mistyped a word may have meant.
-#include "analyzer/cli/nearest.h"
+#include "trace/nearest.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-namespace anttracks::testing {
+namespace anttracks::trace {
 namespace {
-
-using analyzer::DidYouMean;
-using analyzer::EditDistance;
-using analyzer::Nearest;
 
 const std::vector<std::string_view> kWords{"info", "sites", "heap", "gcs", "classes", "threads"};
 
@@ -34,6 +30,7 @@ TEST_CASE("a word with a mistake or two is taken for the nearest known one") {
   CHECK(Nearest("thraeds", kWords) == "threads");
   CHECK(Nearest("clases", kWords) == "classes");
   CHECK(Nearest("gc", kWords) == "gcs");
+  CHECK(Nearest("overflow", std::vector<std::string_view>{"on-overflow"}) == "on-overflow");
 }
 
 TEST_CASE("a word that is like no known one is not taken for any") {
@@ -48,4 +45,4 @@ TEST_CASE("the question names the word, or is not asked") {
 }
 
 }  // namespace
-}  // namespace anttracks::testing
+}  // namespace anttracks::trace
