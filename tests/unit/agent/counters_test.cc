@@ -64,6 +64,23 @@ TEST_CASE("a loss is reported once, with what to do") {
   CHECK(CounterLines(values, ValidIn::kSample, Severity::kNotice).size() == 2);
 }
 
+TEST_CASE("each value is under its own key") {
+  CounterValues values;
+  values.moves = 1;
+  values.slides = 2;
+  values.waits = 3;
+  values.blocked_ns = 4;
+  values.lost_segments = 5;
+  values.dropped_chunks = 6;
+  const std::string json = CountersJson(values, ValidIn::kFull);
+  for (const char* pair : {"\"moves\":1,", "\"slides\":2,", "\"waits\":3,", "\"blocked_ns\":4,",
+                           "\"lost_segments\":5,", "\"dropped_chunks\":6,"}) {
+    CAPTURE(pair);
+    CHECK(json.find(pair) != std::string::npos);
+  }
+  CHECK(CounterLines(values, ValidIn::kFull, Severity::kLoss).size() == 2);
+}
+
 TEST_CASE("whatever is more than information says what to do, or belongs to the row before") {
   Severity before = Severity::kInformation;
   for (const CounterRow& row : CounterRows()) {

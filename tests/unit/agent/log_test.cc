@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -40,6 +41,39 @@ TEST_CASE("a stderr that nobody reads costs the message, not the application") {
   dup2(before, STDERR_FILENO);
   for (const int fd : {before, ends[0], ends[1]}) close(fd);
   CHECK(took < std::chrono::seconds(10));
+}
+
+// What the call writes to stderr.
+template <class Call>
+std::string Stderr(Call&& call) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  const int before = dup(STDERR_FILENO);
+  REQUIRE(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+  call();
+  dup2(before, STDERR_FILENO);
+  char text[4096];
+  const ssize_t size = read(ends[0], text, sizeof text);
+  for (const int fd : {before, ends[0], ends[1]}) close(fd);
+  return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
+}
+
+TEST_CASE("a message has the project's name and its level, and is left out below the level that was chosen") {
+  const auto all = [] {
+    LogError("a");
+    LogWarn("b");
+    LogInfo("c");
+    LogDebug("d");
+  };
+  const std::string lines[] = {"[anttracks] error: a\n", "[anttracks] warning: b\n", "[anttracks] info: c\n",
+                               "[anttracks] debug: d\n"};
+  std::string expected;
+  for (int level = 0; level < 4; level++) {
+    SetLogLevel(static_cast<LogLevel>(level));
+    expected += lines[level];
+    CHECK(Stderr(all) == expected);
+  }
+  SetLogLevel(LogLevel::kWarn);
 }
 
 }  // namespace

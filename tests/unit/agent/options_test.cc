@@ -212,6 +212,13 @@ TEST_CASE("sizes may end in K, M or G of either case") {
   CHECK(ParseOptions("queue=4G")->queue_bytes == size_t{4} << 30);
 }
 
+TEST_CASE("limits themselves are valid") {
+  CHECK(ParseOptions("maxsize=8589934591G")->max_bytes == (uint64_t{8589934591} << 30));
+  CHECK(ParseOptions("buffer=16K,queue=64K")->queue_bytes == 64 << 10);
+  CHECK(ParseOptions("maxsize=256K,dev=0.0625")->deviation == 0.0625);
+  CHECK(ParseOptions("compressors=64")->compressors == 64);
+}
+
 TEST_CASE("a bound of the trace is 0, for none, or at least 256K") {
   CHECK(ParseOptions("maxsize=0")->max_bytes == 0);
   CHECK(ParseOptions("maxsize=256K")->max_bytes == 256 << 10);
@@ -342,6 +349,7 @@ TEST_CASE("of a trace that runs only the budget can be changed, or the interval"
 TEST_CASE("the file name may contain the process id and percent signs") {
   CHECK(ExpandFile("a-%p.trace", 42) == "a-42.trace");
   CHECK(ExpandFile("100%%-%p%p", 7) == "100%-77");
+  CHECK(ExpandFile("a-%p", 42) == "a-42");
 }
 
 TEST_CASE("a path stays that of the same file when the folder changes") {
@@ -370,6 +378,14 @@ TEST_CASE("help has every option, default and range, in columns") {
     CHECK(text.find(word) != std::string::npos);
   }
   CHECK(text.find('`') == std::string::npos);
+  // What an option needs stands in the line below it.
+  const auto meaning = [&](const std::string& option) {
+    const size_t line = text.find('\n', text.find("\n  " + option + "= ") + 1) + 1;
+    return text.substr(line, text.find('\n', line) - line);
+  };
+  CHECK(meaning("dev").ends_with("; only with maxsize; not with mode=sample"));
+  CHECK(meaning("depth").ends_with("; not with mode=full"));
+  CHECK(meaning("queue").find("mode=") == std::string::npos);
 }
 
 }  // namespace

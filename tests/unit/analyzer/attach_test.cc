@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "analyzer/attach/connection.h"
 #include "analyzer/attach/perf_data.h"
+#include "analyzer/attach/removed_on_signal.h"
 #include "analyzer/attach/request.h"
 #include "analyzer/attach/target.h"
 #include "tests/unit/analyzer/attach_fakes.h"
@@ -39,6 +41,11 @@ TEST_CASE("performance data: texts are found among numbers, and damage ends the 
     CHECK(Parse(damaged).size() <= 4);
   }
   CHECK(Parse("").empty());
+  for (const size_t at : {0u, 5u}) {  // the file's mark, the version
+    std::string other = file;
+    other[at]++;
+    CHECK(Parse(other).empty());
+  }
 }
 
 TEST_CASE("performance data: numbers are no texts, and an entry shorter than its head ends the list") {
@@ -80,6 +87,7 @@ TEST_CASE("a process is looked at through /proc") {
   CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "G1 young collection pauses"}}))
             .Looked()
             .Collector() == "G1");
+  CHECK(FakeProc("", PerfFile({{"sun.gc.collector.0.name", "PSScavenge"}})).Looked().Collector() == "Parallel");
   CHECK_FALSE(Look(78, proc.folder().path()).has_value());
 }
 
@@ -116,8 +124,10 @@ TEST_CASE("each obstacle has its own code and says what to do") {
   Target zombie = fine, stopped = fine, sleep = fine, hidden = fine;
   zombie.state = 'Z';
   CHECK(code(zombie, root) == kExitNoProcess);
-  stopped.state = 'T';
-  CHECK(code(stopped, root) == kExitNoAnswer);
+  for (const char state : {'T', 't'}) {  // by a signal, by a debugger
+    stopped.state = state;
+    CHECK(code(stopped, root) == kExitNoAnswer);
+  }
   sleep.libjvm.clear();
   CHECK(code(sleep, root) == kExitNotJava);
   hidden.readable = false;
@@ -255,6 +265,59 @@ TEST_CASE("a JVM that forbids attaching, or would die of the signal, gets none")
   target = FakeProc().Own();
   target.catches_quit = false;
   CHECK(Wake(target, milliseconds(1)).code == kExitForbidden);
+}
+
+TEST_CASE("the collector is told by the flags where there is no performance data") {
+  Target target = FakeProc("", "").Looked();
+  CHECK(target.Collector() == "unknown");
+  target.arguments = {"java", "-XX:+UseParallelGC", "Main"};
+  CHECK(target.Collector() == "Parallel");
+  target.option_variables = " -XX:-UseParallelGC -XX:+UseZGC";
+  CHECK(target.Collector() == "Z");
+}
+
+TEST_CASE("options for a JVM are read from each variable that a JVM reads") {
+  const FakeProc proc;
+  proc.folder().Write("77/environ",
+                      std::string("_JAVA_OPTIONS=-Da\0JDK_JAVA_OPTIONS=-Db\0MY_JAVA_OPTIONS=-Dc\0", 59));
+  CHECK(proc.Looked().option_variables == " -Da -Db");
+}
+
+TEST_CASE("who has waited for a JVM in vain leaves nothing behind") {
+  const FakeProc proc;
+  const pid_t waiting = fork();
+  if (waiting == 0) {
+    std::signal(SIGQUIT, SIG_IGN);
+    _exit(Wake(proc.Own(), milliseconds(1)).code);  // it has no socket there, ever
+  }
+  int status = 0;
+  REQUIRE(waitpid(waiting, &status, 0) == waiting);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == kExitNoAnswer);
+  CHECK_FALSE(fs::exists(proc.folder().path() + "/77/root/tmp/.attach_pid7"));
+}
+
+TEST_CASE("at a signal files and folders go that were to be removed, youngest first, and none that may stay") {
+  const Folder folder;
+  for (const char* name : {"stays", "goes/reply"}) folder.Write(name, "text");
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGTERM, SIG_DFL);
+    const Descriptor outer(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Descriptor inner(open((folder.path() + "/goes").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    RemovedOnSignal stays, goes, reply;
+    stays.Remember(outer.get(), "stays", 0);
+    stays.Forget();
+    goes.Remember(outer.get(), "goes", AT_REMOVEDIR);
+    reply.Remember(inner.get(), "reply", 0);
+    raise(SIGTERM);
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(fs::exists(folder.path() + "/stays"));
+  CHECK_FALSE(fs::exists(folder.path() + "/goes"));
 }
 
 std::atomic<int> quits{0};

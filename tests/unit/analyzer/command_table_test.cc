@@ -140,9 +140,9 @@ TEST_CASE("a mistyped word is answered with the nearest one and the help that ha
 }
 
 TEST_CASE("other wrong usage is told in two lines as well") {
-  for (const char* words :
-       {"sites", "heap a.trace --gc x", "heap a.trace --gc 1 --end", "heap a.trace --by",
-        "sites a.trace --gc 1", "heap a.trace --json --csv", "ctl x status", "fold a.1 b.2", "heap -x"}) {
+  for (const char* words : {"sites", "heap a.trace --gc x", "heap a.trace --gc 1 --end", "heap a.trace --by",
+                            "sites a.trace --gc 1", "heap a.trace --json --csv", "ctl x status", "ctl 0 status",
+                            "attach 0", "fold a.1 b.2", "heap -x"}) {
     CAPTURE(words);
     const CommandResult result = Typed(words);
     CHECK(result.code == 2);
@@ -151,6 +151,16 @@ TEST_CASE("other wrong usage is told in two lines as well") {
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 2);
     CHECK(result.err.find("\ntry: anttracks " + Words(words)[0] + " --help\n") != std::string::npos);
   }
+}
+
+TEST_CASE("options of ctl stand with the actions that take them, and set needs one") {
+  for (const char* words : {"ctl 1 stop budget=3%", "ctl 1 status log=info", "ctl 1 rotate x"}) {
+    CAPTURE(words);
+    CHECK(Typed(words).code == 2);
+    CHECK(Typed(words).err == "anttracks: only start and set take options\n");
+  }
+  CHECK(Typed("ctl 1 set").code == 2);
+  CHECK(Typed("ctl 1 set").err.find("anttracks: set what? Give budget=3%") == 0);
 }
 
 TEST_CASE("tables have thirty rows for people, and all of them in JSON and CSV") {

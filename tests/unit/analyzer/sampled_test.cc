@@ -206,6 +206,7 @@ TEST_CASE("gcs of samples agrees with the heap after each collection") {
     CHECK(gc["live"]["bytes"] == heap["bytes"]);
   }
   CHECK(gcs[1]["died"]["samples"] == 2);
+  CHECK(gcs[1]["died"]["objects"] == 43692);
 }
 
 TEST_CASE("a sample that is recorded while the collection that frees it runs never lived") {
@@ -248,6 +249,10 @@ TEST_CASE("with interval=0 each sample stands for itself") {
   const auto result = Anttracks(b.file(), {"classes"});
   CHECK(result.out.find("estimates from 2 samples, every object that the JVM reported\n") == 0);
   CHECK(result.out.find("allocated: ~2 objects, ~48 B\n") != std::string::npos);
+  b.Segment(SegmentKind::kSamples, 0, Samples(3, 7000, {{0, 1, 1, 3}})).Flush();
+  CHECK(Anttracks(b.file(), {"classes"})
+            .out.find("estimates from 3 samples, every object that the JVM reported to one per 512 KiB on "
+                      "average\n") == 0);
 }
 
 TEST_CASE("verify of samples counts what it checked") {

@@ -45,6 +45,35 @@ TEST_CASE("what a collection finds in skipped stretches is in the heap, with the
   CHECK(gcs[1]["live"]["objects"] == 3);
 }
 
+TEST_CASE("what was skipped and read is told in bytes") {
+  const std::string trace = SkippedTrace().file();
+  const auto sites = nlohmann::json::parse(Anttracks(trace, {"sites", "--json"}).out);
+  CHECK(sites["estimated"] == true);
+  CHECK(sites["skipped_bytes"] == 160);
+  CHECK(sites["chosen_bytes"] == 168);
+  uint64_t low = 0;
+  for (const auto& row : sites["sites"]) low += row["objects_low"].get<uint64_t>();
+  CHECK(low > 0);
+  CHECK(sites["objects_low"] == low);
+  const CommandResult csv = Anttracks(trace, {"gcs", "--csv"});
+  CHECK(csv.err == "note: where bytes were skipped, more objects died than are counted\n");
+  CHECK(nlohmann::json::parse(Anttracks(trace, {"gcs", "--json"}).out)["gcs"][0]["skipped_bytes"] == 160);
+  const std::string info = Anttracks(trace, {"info"}).out;
+  CHECK(info.find("\n  skipped       160 B, ") != std::string::npos);
+}
+
+TEST_CASE("what was not read since the last collection is told in bytes, and makes the end not exact") {
+  const std::string trace = SkippedStart().Flush().file();
+  const CommandResult heap = Anttracks(trace, {"heap", "--end"});
+  CHECK(heap.out.find(" (without 160 B that were allocated since the last collection and not read)\n") !=
+        std::string::npos);
+  const auto json = nlohmann::json::parse(Anttracks(trace, {"heap", "--end", "--json"}).out);
+  CHECK(json["exact"] == false);
+  CHECK(json["unknown_bytes"] == 160);
+  const auto sites = nlohmann::json::parse(Anttracks(trace, {"sites", "--live", "--json"}).out);
+  CHECK(sites["live"]["exact"] == false);
+}
+
 TEST_CASE("an object found where nothing was skipped is an error") {
   CheckOnly(WithFound({{{kEden + 26, kTo + 3, 0, 3}, 1, 0}}, 3, 17),
             "move from an address that holds no object");

@@ -435,6 +435,10 @@ TEST_CASE("verify prints the place, kind and text of what it finds") {
   CHECK(result.out.find("TRACE: chunk at " + std::to_string(chunk) + ", byte ") == 0);
   CHECK(result.out.find(": overlapping objects: java.lang.Object at 0x10000008 with 16 bytes overlaps another "
                         "object\n") != std::string::npos);
+  const auto first = nlohmann::json::parse(Anttracks(b.file(), {"verify", "--json"}).out)["first"][0];
+  CHECK(first["chunk_offset"] == chunk);
+  CHECK(first["payload_offset"] > 0);
+  CHECK(first["payload_offset"] != chunk);
 }
 
 TEST_CASE("verify --max-errors limits what is printed, not what is counted") {
