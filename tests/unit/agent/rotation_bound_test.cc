@@ -76,24 +76,6 @@ TEST_CASE("definitions do not take the file that has the heap while the one of t
   CHECK(trace.BytesOnDisk() <= trace.limits().bound());
 }
 
-TEST_CASE("definitions that waited at the bound have room when the next file begins, whatever they take") {
-  for (const int more : {0, 2, 4, 6}) {
-    CAPTURE(more);
-    Bounded trace;
-    for (int i = 0; i < 2000 && trace.session().output().stored_bytes < 100 << 10; i++) trace.Allocate(80);
-    trace.NextFile();
-    for (int i = 0; i < 2000 && trace.session().output().dropped_chunks == 0; i++) trace.Allocate(1 << 20);
-    REQUIRE(trace.session().output().dropped_chunks > 0);
-    for (int i = 0; i < more; i++) trace.Allocate(1 << 20);
-    trace.NextFile();
-    trace.End();
-    CHECK(trace.session().failure().reason() == "");
-    CHECK_FALSE(fs::exists(trace.path(0)));
-    CHECK(fs::exists(trace.path(2)));
-    CHECK(trace.BytesOnDisk() <= trace.limits().bound());
-  }
-}
-
 TEST_CASE("the last words have the room that is kept for them, and take no file") {
   const std::string path = TemporaryPath();
   const io::RotationLimits limits{256 << 10, 0.25};
