@@ -83,6 +83,13 @@ class Heap {
     return true;
   }
 
+  // Sets the provenance of the object that starts at the word, if there is one.
+  void SetProvenance(uint64_t word, uint32_t provenance) {
+    Page* page = FindPage(word);
+    if (page == nullptr || !page->IsStart(InPage(word))) return;
+    page->SetProvenance(page->Rank(InPage(word)), provenance);
+  }
+
   // Removes all objects that start in [bottom, top); returns how many of them were not taken.
   HeapTotals Drop(uint64_t bottom, uint64_t top);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/model/page.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -49,6 +50,25 @@ void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenan
   }
   starts_[word / 64] |= uint64_t{1} << (word % 64);
   count_++;
+}
+
+void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
+  if (palette_ == nullptr) {
+    if (provenance == first_provenance_) return;
+    if (count_ == 1) {
+      first_provenance_ = provenance;
+      return;
+    }
+    MakePalette();
+  }
+  uint8_t* const indexes = ProvenanceIndexes();
+  const uint8_t before = indexes[rank];
+  // Each entry stays in use, so that there are never more of them than objects.
+  if (std::count(indexes, indexes + count_, before) == 1) {
+    palette_[before] = provenance;
+  } else {
+    indexes[rank] = PaletteIndex(provenance);
+  }
 }
 
 void Page::Resize(uint32_t capacity) {

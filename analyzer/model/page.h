@@ -90,6 +90,7 @@ class Page {
     words_ += words;
     AddAt(word, Rank(word), shape, provenance);
   }
+  void SetProvenance(uint32_t rank, uint32_t provenance);
   void Cover(uint32_t words) {
     covered_ = static_cast<uint16_t>(words);
     if (end_ < words) end_ = static_cast<uint16_t>(words);

@@ -67,6 +67,14 @@ TEST_CASE("the heap agrees with a plain map") {
       REQUIRE(heap.Insert(word, shape, provenance) == expected);
       if (i % 500 != 499) continue;
       CheckSame(heap, reference, shapes);
+      for (int change = 0; change < 50; change++) {
+        const auto at = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
+        if (at == reference.objects.end()) continue;
+        at->second.provenance = random() % 300;
+        heap.SetProvenance(at->first, at->second.provenance);
+      }
+      heap.SetProvenance(kEnd - 1, 7);  // nothing starts there
+      CheckSame(heap, reference, shapes);
       // Ranges of whole objects, as spaces are.
       auto first = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
       auto last = reference.objects.lower_bound(kStart + random() % (kEnd - kStart));
@@ -131,6 +139,8 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with its ow
     count++;
   });
   CHECK(count == 256);
+  for (uint32_t i = 0; i < 256; i++) heap.SetProvenance(2 * i, 5000 + i);
+  heap.ForEach([&](const HeapObject& object, bool) { CHECK(object.provenance == 5000 + object.word / 2); });
 }
 
 TEST_CASE(
