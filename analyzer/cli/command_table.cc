@@ -70,6 +70,14 @@ void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
 }
 
+void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
+                         "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
+                             " (default site: of each site and class)");
+  AddTop(app, session, kTopText);
+}
+
 void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
@@ -179,6 +187,15 @@ constexpr Command kCommands[] = {
      .add_options = AddClasses,
      .run = RunWith<RunClasses, &Arguments::classes>,
      .run_on_samples = RunWith<RunSampledClasses, &Arguments::classes>},
+    {.name = "lifetimes",
+     .summary = "How long objects of each site live, and what copying them costs",
+     .group = Group::kMore,
+     .example = "lifetimes app.trace --top 10",
+     .answers = "which objects the collector copies, and in vain",
+     .rows = kRows,
+     .add_options = AddLifetimes,
+     .run = RunWith<RunLifetimes, &Arguments::lifetimes>,
+     .why_not_samples = "lifetimes follow every object from its allocation to its death"},
     {.name = "threads",
      .summary = "What each thread allocated over the whole trace",
      .group = Group::kMore,

@@ -38,6 +38,15 @@ struct SitesArguments {
   std::optional<uint64_t> gc;  // with live: after this collection; none: at the end of the trace
 };
 
+// What the rows of a table of lifetimes are. kSite: of a site and a class.
+enum class LifetimesBy { kSite, kClass };
+inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite, "site"},
+                                                             {LifetimesBy::kClass, "class"}};
+
+struct LifetimesArguments {
+  LifetimesBy by = LifetimesBy::kSite;
+};
+
 struct ClassesArguments {
   std::string name;  // only classes with this in their name
   bool layout = false;
@@ -70,6 +79,7 @@ struct AttachArguments {
 struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
+  LifetimesArguments lifetimes;
   ClassesArguments classes;
   FoldArguments fold;
   VerifyArguments verify;
@@ -84,6 +94,7 @@ int RunGcs(Session& session);
 int RunSampledGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
 int RunSampledSites(Session& session, const SitesArguments& arguments);
+int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);

@@ -52,21 +52,19 @@ void Rebuild::Refused(uint64_t word, uint32_t shape, ProblemKind overlap) {
 }
 
 void Rebuild::CheckCollected(uint64_t from) {
-  const auto contains = [&](size_t i) {
-    return i < collected_.size() && from >= collected_[i].bottom && from < collected_[i].top;
-  };
-  if (contains(last_collected_)) return;
+  if (Collects(last_collected_, from)) return;
   const auto behind = std::upper_bound(collected_.begin(), collected_.end(), from,
                                        [](uint64_t word, const Space& space) { return word < space.bottom; });
   if (behind != collected_.begin()) {
     last_collected_ = static_cast<size_t>(behind - collected_.begin()) - 1;
-    if (contains(last_collected_)) return;
+    if (Collects(last_collected_, from)) return;
   }
   counts_ = false;
   Report(ProblemKind::kOutsideSpace, "object at {:#x} is moved but is in no collected space", InBytes(from));
 }
 
 bool Rebuild::Take(uint64_t from, HeapObject* object, bool* again) {
+  has_taken_ = false;
   const MoveResult result = heap_->Take(from, object);
   *again = result == MoveResult::kMovedTwice;
   if (result == MoveResult::kNoObject) {
@@ -78,6 +76,8 @@ bool Rebuild::Take(uint64_t from, HeapObject* object, bool* again) {
            InBytes(from));
   } else {
     CheckCollected(from);
+    taken_ = *object;
+    has_taken_ = true;
   }
   return true;
 }
@@ -207,10 +207,13 @@ void Rebuild::GcEnd(const GcEvent& event) {
 
 void Rebuild::DropYoung() {
   for (const Space& space : collected_) {
-    if (space.collected == Collected::kYes) gc_.died.Add(heap_->Drop(space.bottom, space.top));
+    if (space.collected != Collected::kYes) continue;
+    BeforeDrop(space.bottom, space.top, trace::IsYoung(space.kind));
+    gc_.died.Add(heap_->Drop(space.bottom, space.top));
   }
   for (const Space& space : spaces_) {
     if (space.collected != Collected::kOptional) continue;
+    BeforeDrop(space.bottom, space.end, false);
     gc_.died.Add(heap_->Drop(space.bottom, space.end));
     if (check_) check_->Freed(space.bottom, space.end);
   }
@@ -229,7 +232,10 @@ bool Rebuild::Walk(uint64_t objects) {
 }
 
 void Rebuild::SwapFull() {
-  for (const Space& space : collected_) gc_.died.Add(heap_->Drop(space.bottom, space.top));
+  for (const Space& space : collected_) {
+    BeforeDrop(space.bottom, space.top, trace::IsYoung(space.kind));
+    gc_.died.Add(heap_->Drop(space.bottom, space.top));
+  }
   // What is left lies in spaces that were not collected.
   if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool taken) {
@@ -316,6 +322,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
     if (options_.check_syncs && MayWalk()) check_.emplace(*heap_, *definitions_, sync_spaces_);
     return;
   }
+  BeforeClear();
   heap_->Clear();
   next_->Clear();
   self_forwarded_.clear();
@@ -360,6 +367,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
     for (const SyncCheck::Range& dead : check_->Dead()) {
+      BeforeDrop(dead.first, dead.end, false);
       heap_->Drop(dead.first, dead.end);
       counts_ = false;  // of a collection that has begun
     }

@@ -145,6 +145,26 @@ class Rebuild : public SinkBase {
   // The spaces of the last sync point, in its order.
   const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
 
+  // For a pass that follows each object from its allocation to its death.
+  //
+  // Called before objects are dropped: those that start in [bottom, top) and were not taken are dead. young:
+  // they lie in a young space.
+  virtual void BeforeDrop(uint64_t /*bottom*/, uint64_t /*top*/, bool /*young*/) {}
+  // Called before a sync point replaces the heap: what became of the objects in it is not known.
+  virtual void BeforeClear() {}
+  // What the last Move or Slide took from its place; nullptr if nothing, or for the second time.
+  const HeapObject* taken() const { return has_taken_ ? &taken_ : nullptr; }
+  // Whether it lay in a young space of the collection.
+  bool taken_from_young() const { return Collects(last_collected_, taken_.word) && InYoung(last_collected_); }
+  // The current collection, or the last one.
+  const GcRecord& gc() const { return gc_; }
+  // Sets the provenance of what is allocated from here on.
+  void set_provenance(uint64_t thread) { provenance_ = provenance_table_.Intern(thread, epoch()); }
+  // Sets that of the object that starts at the word, which was allocated since the last collection.
+  void ChangeProvenance(uint64_t word, uint64_t thread) {
+    heap_->SetProvenance(word, provenance_table_.Intern(thread, epoch()));
+  }
+
  private:
   static constexpr uint64_t kWalksPerRecord = 1024, kWalksAlways = uint64_t{1} << 26;
 
@@ -159,6 +179,10 @@ class Rebuild : public SinkBase {
   // Reports that an object could not be inserted. overlap: the problem's kind if the place is taken.
   void Refused(uint64_t word, uint32_t shape, ProblemKind overlap = ProblemKind::kOverlap);
   bool Take(uint64_t from, HeapObject* object, bool* again);
+  bool Collects(size_t space, uint64_t word) const {
+    return space < collected_.size() && word >= collected_[space].bottom && word < collected_[space].top;
+  }
+  bool InYoung(size_t space) const { return trace::IsYoung(collected_[space].kind); }
   void CheckCollected(uint64_t from);
   void DropYoung();
   void SwapFull();
@@ -181,6 +205,8 @@ class Rebuild : public SinkBase {
   std::vector<Space> spaces_;
   std::vector<Space> collected_;  // collected by the current collection; by address
   size_t last_collected_ = 0;
+  HeapObject taken_;
+  bool has_taken_ = false;
   std::vector<HeapObject> self_forwarded_;  // in a young collection
   SkippedStretches skipped_;                // since the last collection that moved objects
   GcRecord gc_;

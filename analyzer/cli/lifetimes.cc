@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/lifetimes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/cli/amount.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/moment.h"
+#include "analyzer/cli/report.h"
+#include "analyzer/model/labels.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+// A site is worth it if of the bytes that were promoted or died young this share was promoted.
+constexpr double kPretenureShare = 0.8;
+
+// What the rows have that are no sites.
+constexpr const char* kBeforeTrace = "<before trace>";
+constexpr const char* kFiller = "<filler>";
+
+struct LifeRow {
+  std::string site, class_name;
+  bool program = true;  // its whole life was seen; otherwise a row of coverage
+  LifeSums sums;
+  Allocated allocated;     // as sums.born, estimated where a share was read
+  HeapTotals saved;        // copies that pretenuring would save
+  bool pretenure = false;  // it is worth it
+
+  void Add(const LifeRow& other) {
+    sums.Add(other.sums);
+    allocated.Add(other.allocated);
+    saved.Add(other.saved);
+    pretenure = pretenure || other.pretenure;
+  }
+  // What is not known of it died young.
+  Allocated DiedYoung() const {
+    const auto rest = [](const Estimated& all, uint64_t known, uint64_t died) {
+      const double others = static_cast<double>(known - died), least = static_cast<double>(died);
+      return Estimated{std::max(least, all.value - others), std::max(least, all.low - others),
+                       std::max(least, all.high - others)};
+    };
+    return {sums.died_young, rest(allocated.objects, sums.born.objects, sums.died_young.objects),
+            rest(allocated.words, sums.born.words, sums.died_young.words)};
+  }
+};
+
+using RowKey = std::pair<std::string, std::string>;
+
+Allocated Exactly(const HeapTotals& totals) {
+  const auto point = [](uint64_t number) {
+    const auto value = static_cast<double>(number);
+    return Estimated{value, value, value};
+  };
+  return {totals, point(totals.objects), point(totals.words)};
+}
+
+// What was born in stretches that were all read is exact; the rest is as CountByShape estimates it.
+Allocated AllocatedOf(const HeapTotals& born, const Allocated* chosen) {
+  if (chosen == nullptr) return Exactly(born);
+  Allocated all = Exactly({born.objects - chosen->known.objects, born.words - chosen->known.words});
+  all.Add(*chosen);
+  return all;
+}
+
+void Advise(LifeRow* row) {
+  const auto promoted = static_cast<double>(row->sums.promoted.words);
+  if (!row->program || promoted == 0 || row->sums.copied_young.words == 0) return;
+  if (promoted < kPretenureShare * (promoted + row->DiedYoung().words.value)) return;
+  row->pretenure = true;
+  row->saved = row->sums.copied_young;
+}
+
+std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes) {
+  const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
+  std::map<RowKey, LifeRow> rows;
+  const auto add = [&](RowKey key, bool program, const LifeSums& sums, const Allocated& allocated) {
+    if (sums.born.objects == 0 && allocated.known.objects == 0) return;
+    LifeRow row{key.first, key.second, program, sums, allocated, {}, false};
+    const auto [at, is_new] = rows.try_emplace(std::move(key), row);
+    if (!is_new) at->second.Add(row);
+  };
+  for (const auto& [id, traced, present] : lifetimes.BySiteClass()) {
+    const SiteClass& pair = definitions.site_class(id);
+    add({kBeforeTrace, ""}, false, present, Exactly(present.born));
+    if (pair.site == kSiteFiller) {
+      add({kFiller, ""}, false, traced, Exactly(traced.born));
+      continue;
+    }
+    const auto estimate = chosen.find(id);
+    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, true, traced,
+        AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
+  }
+  std::vector<LifeRow> list;
+  for (auto& [key, row] : rows) {
+    Advise(&row);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+// Rows of the same class become one; coverage has no class and keeps its name.
+std::vector<LifeRow> ByClass(const std::vector<LifeRow>& rows) {
+  std::map<std::string, LifeRow> by_class;
+  for (const LifeRow& row : rows) {
+    const std::string name = row.program ? row.class_name : row.site;
+    const auto [at, is_new] = by_class.try_emplace(name, row);
+    if (!is_new) at->second.Add(row);
+    at->second.class_name = name;
+  }
+  std::vector<LifeRow> list;
+  for (auto& [name, row] : by_class) list.push_back(std::move(row));
+  return list;
+}
+
+void Sort(std::vector<LifeRow>* rows) {
+  std::stable_sort(rows->begin(), rows->end(), [](const LifeRow& a, const LifeRow& b) {
+    return std::tie(a.sums.copied.words, a.allocated.words.value) >
+           std::tie(b.sums.copied.words, b.allocated.words.value);
+  });
+}
+
+// NAME.objects and NAME.bytes, both in the table.
+void AddPair(std::vector<Column>* columns, const std::string& name, const std::string& title,
+             Accuracy accuracy = Accuracy::kExact) {
+  columns->push_back({.key = name + ".objects", .title = title, .unit = Unit::kCount, .accuracy = accuracy});
+  columns->push_back(
+      {.key = name + ".bytes", .title = "Bytes", .unit = Unit::kRoundedBytes, .accuracy = accuracy});
+}
+
+// In the table NAME.bytes only.
+void AddBytes(std::vector<Column>* columns, const std::string& name, const std::string& title) {
+  columns->push_back({.key = name + ".objects", .unit = Unit::kCount, .where = Where::kInData});
+  columns->push_back({.key = name + ".bytes", .title = title, .unit = Unit::kRoundedBytes});
+}
+
+constexpr const char* kAgeNames[LifeSums::kAges] = {"0", "1", "2_to_3", "4_to_7", "8_to_15", "16_or_more"};
+
+std::vector<Column> ColumnsFor(LifetimesBy by, Basis basis, bool any_lost) {
+  const Accuracy accuracy = basis == Basis::kExact ? Accuracy::kExact : Accuracy::kInterval;
+  std::vector<Column> columns;
+  if (by == LifetimesBy::kSite) columns.push_back({.key = "site", .title = "Site"});
+  columns.push_back({.key = "class", .title = "Class"});
+  for (Column& column : AmountColumns(basis)) columns.push_back(std::move(column));
+  AddPair(&columns, "died_young", "Died young", accuracy);
+  AddPair(&columns, "died_old", "Died old");
+  AddPair(&columns, "live", "Live");
+  if (any_lost) AddPair(&columns, "lost", "Lost");
+  columns.push_back({.key = "survived.mean", .title = "Survived", .unit = Unit::kCount});
+  for (const char* age : kAgeNames) {
+    columns.push_back({.key = fmt::format("survived.{}", age), .unit = Unit::kCount, .where = Where::kInData});
+  }
+  AddBytes(&columns, "copied", "Copied");
+  AddBytes(&columns, "promoted", "Promoted");
+  AddBytes(&columns, "promoted_then_dead", "Promoted, dead");
+  columns.push_back({.key = "byte_seconds", .title = "Held", .unit = Unit::kCount});
+  AddBytes(&columns, "pretenuring_saves", "Pretenuring saves");
+  return columns;
+}
+
+void AddCells(Row* cells, const HeapTotals& totals) {
+  cells->insert(cells->end(), {totals.objects, totals.bytes()});
+}
+
+Cell Mean(const LifeRow& row) {
+  if (!row.program) return {nullptr, " "};
+  const double mean = static_cast<double>(row.sums.survived) / std::max(1.0, row.allocated.objects.value);
+  return {mean, fmt::format("{:.1f}", mean)};
+}
+
+// at_least: objects that nobody saw were held, too.
+Cell Held(const LifeRow& row, bool at_least) {
+  const double held = row.sums.held.byte_seconds();
+  return {held, fmt::format("{}{} s", at_least ? ">= " : "", Bytes(Rounded(held)))};
+}
+
+Row CellsOf(const LifeRow& row, LifetimesBy by, Basis basis, bool any_lost) {
+  Row cells;
+  if (by == LifetimesBy::kSite) cells.emplace_back(row.site);
+  cells.emplace_back(row.class_name);
+  Amount(row.allocated).AddCells(&cells, basis);
+  Amount(row.DiedYoung()).AddCells(&cells, basis);
+  AddCells(&cells, row.sums.died_old);
+  AddCells(&cells, row.sums.live);
+  if (any_lost) AddCells(&cells, row.sums.lost);
+  cells.push_back(Mean(row));
+  for (const uint64_t died : row.sums.died_by_age) cells.push_back(row.program ? Cell(died) : Cell(nullptr));
+  AddCells(&cells, row.sums.copied);
+  if (row.program) {
+    AddCells(&cells, row.sums.promoted);
+    AddCells(&cells, row.sums.promoted_dead);
+  } else {
+    cells.insert(cells.end(), 4, Cell(nullptr, " "));
+  }
+  cells.push_back(row.site == kFiller ? Cell(nullptr, " ") : Held(row, basis != Basis::kExact));
+  if (row.pretenure) {
+    AddCells(&cells, row.saved);
+  } else {
+    cells.insert(cells.end(), 2, Cell(nullptr, " "));
+  }
+  return cells;
+}
+
+struct Summary {
+  LifeRow program, before;  // all rows of the program's objects, and the one of those before the trace
+  HeapTotals saved;
+  uint64_t advised = 0;
+};
+
+Summary SummaryOf(const std::vector<LifeRow>& rows) {
+  Summary all;
+  for (const LifeRow& row : rows) {
+    if (row.program) {
+      all.program.Add(row);
+      all.saved.Add(row.saved);
+      all.advised += row.pretenure;
+    } else if (row.site == kBeforeTrace) {
+      all.before.Add(row);
+    }
+  }
+  return all;
+}
+
+std::string TotalsText(const HeapTotals& totals) { return Amount(totals).Text(Basis::kExact); }
+
+std::string ImbalanceText(const Definitions& definitions, const Imbalance& line) {
+  const SiteClass& pair = definitions.site_class(line.site_class);
+  const auto four = [&](uint64_t before, uint64_t allocated, uint64_t after, uint64_t died) {
+    return fmt::format("{} + {} != {} + {}", Count(before), Count(allocated), Count(after), Count(died));
+  };
+  return fmt::format(
+      "ledger: {} of {} {}: live before + allocated != live after + died: {} objects, {} bytes\n",
+      ClassLabel(definitions, pair.class_id), SiteLabel(definitions, pair.site),
+      line.at_end ? std::string("at the end") : fmt::format("at collection {}", line.gc),
+      four(line.before.objects, line.allocated.objects, line.after.objects, line.died.objects),
+      four(line.before.bytes(), line.allocated.bytes(), line.after.bytes(), line.died.bytes()));
+}
+
+std::string LedgerText(const Definitions& definitions, const Ledger& ledger) {
+  if (ledger.balances()) {
+    const std::string unchecked =
+        ledger.unchecked == 0
+            ? ""
+            : fmt::format(", but not checked {} because events are missing", Plural(ledger.unchecked, "time"));
+    return fmt::format("ledger: balances ({} of every site and class{})\n", Plural(ledger.checked, "check"),
+                       unchecked);
+  }
+  std::string text;
+  for (const Imbalance& line : ledger.first) text += ImbalanceText(definitions, line);
+  return text + fmt::format("ledger: does not balance in {}\n", Plural(ledger.imbalances, "place"));
+}
+
+nlohmann::ordered_json TotalsJson(const HeapTotals& totals) {
+  return {{"objects", totals.objects}, {"bytes", totals.bytes()}};
+}
+
+nlohmann::ordered_json LedgerJson(const Definitions& definitions, const Ledger& ledger) {
+  nlohmann::ordered_json json{{"balances", ledger.balances()},
+                              {"checked", ledger.checked},
+                              {"unchecked", ledger.unchecked},
+                              {"imbalances", ledger.imbalances},
+                              {"first", nlohmann::ordered_json::array()}};
+  for (const Imbalance& line : ledger.first) {
+    const SiteClass& pair = definitions.site_class(line.site_class);
+    json["first"].push_back({{"gc", line.at_end ? nlohmann::ordered_json() : nlohmann::ordered_json(line.gc)},
+                             {"site", SiteLabel(definitions, pair.site)},
+                             {"class", ClassLabel(definitions, pair.class_id)},
+                             {"live_before", TotalsJson(line.before)},
+                             {"allocated", TotalsJson(line.allocated)},
+                             {"live_after", TotalsJson(line.after)},
+                             {"died", TotalsJson(line.died)}});
+  }
+  return json;
+}
+
+void AddHead(Report* report, const Summary& all, Basis basis, const Definitions& definitions,
+             const Ledger& ledger) {
+  AddAmount(&report->head["allocated"], Amount(all.program.allocated), basis);
+  report->head["before_trace"] = TotalsJson(all.before.sums.born);
+  report->head["copied"] = TotalsJson({all.program.sums.copied.objects + all.before.sums.copied.objects,
+                                       all.program.sums.copied.words + all.before.sums.copied.words});
+  report->head["promoted_then_dead"] = TotalsJson(all.program.sums.promoted_dead);
+  report->head["pretenuring"] = {{"sites", all.advised},
+                                 {"saves_bytes", all.saved.bytes()},
+                                 {"of_copied_bytes", all.program.sums.copied_young.bytes()}};
+  report->head["ledger"] = LedgerJson(definitions, ledger);
+}
+
+std::string HeadingOf(const Summary& all, Basis basis) {
+  std::string text = fmt::format("allocated: {}\n", Amount(all.program.allocated).Text(basis));
+  if (all.before.sums.born.objects != 0)
+    text += fmt::format("before the trace: {}\n", TotalsText(all.before.sums.born));
+  HeapTotals copied = all.program.sums.copied;
+  copied.Add(all.before.sums.copied);
+  text += fmt::format("copied by collections: {}\n", TotalsText(copied));
+  text += fmt::format("promoted: {}; dead since: {}\n", TotalsText(all.program.sums.promoted),
+                      TotalsText(all.program.sums.promoted_dead));
+  if (all.advised == 0) return text;
+  return text + fmt::format("pretenuring at {} would save {} of {} that young collections copied\n",
+                            Plural(all.advised, "site"), Bytes(all.saved.bytes()),
+                            Bytes(all.program.sums.copied_young.bytes()));
+}
+
+std::string Notes(Report* report, Lifetimes& lifetimes) {
+  std::string text;
+  const auto add = [&](const std::string& note) {
+    if (note.empty()) return;
+    report->notes.push_back(note);
+    text += note + "\n";
+  };
+  add(NoteOf(lifetimes.chosen()));
+  if (lifetimes.chosen().estimates())
+    add("what was not read and died before a collection saw it is in Died young only, and not in Held");
+  const std::string caveat = Caveat(lifetimes.state(), lifetimes.unknown_words());
+  if (!caveat.empty()) add("live at the end" + caveat);
+  return text;
+}
+
+Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, LifetimesBy by) {
+  const Basis basis = BasisOf(lifetimes.chosen());
+  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes);
+  const Summary all = SummaryOf(rows);
+  if (by == LifetimesBy::kClass) rows = ByClass(rows);
+  Sort(&rows);
+  const bool any_lost =
+      std::any_of(rows.begin(), rows.end(), [](const LifeRow& row) { return row.sums.lost.objects != 0; });
+  Report report;
+  AddNote(&report.head, lifetimes.chosen());
+  AddHead(&report, all, basis, definitions, lifetimes.ledger());
+  report.columns = ColumnsFor(by, basis, any_lost);
+  report.heading =
+      Notes(&report, lifetimes) + HeadingOf(all, basis) + LedgerText(definitions, lifetimes.ledger()) + "\n";
+  if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
+  for (const LifeRow& row : rows) report.rows.push_back(CellsOf(row, by, basis, any_lost));
+  report.text_order = {"objects",
+                       "bytes",
+                       "died_young.objects",
+                       "died_young.bytes",
+                       "died_old.objects",
+                       "died_old.bytes",
+                       "live.objects",
+                       "live.bytes",
+                       "lost.objects",
+                       "lost.bytes",
+                       "survived.mean",
+                       "copied.bytes",
+                       "promoted.bytes",
+                       "promoted_then_dead.bytes",
+                       "byte_seconds",
+                       "pretenuring_saves.bytes",
+                       "class",
+                       "site"};
+  return report;
+}
+
+}  // namespace
+
+int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
+  Problems problems;
+  Definitions definitions(problems);
+  Lifetimes lifetimes(definitions, problems);
+  const PassSummary summary = session.Run(definitions, problems, lifetimes);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!summary.has_meta) return session.Finish(summary, problems);
+  lifetimes.Finish(summary.duration_ns);
+  Print(session, ReportOf(definitions, lifetimes, arguments.by));
+  const int code = session.Finish(summary, problems);
+  return lifetimes.ledger().balances() ? code : kExitErrors;
+}
+
+}  // namespace anttracks::analyzer
