@@ -46,6 +46,9 @@ const Words kReports[] = {
     {"quality", "--csv"},
     {"verify", "--csv"},
     {"heap", "--end", "--objects", "--json"},
+    {"lifetimes", "--top", "0"},
+    {"lifetimes", "--by", "class", "--json"},
+    {"lifetimes", "--csv"},
 };
 
 }  // namespace
