@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/passes/growth.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace anttracks::analyzer {
+namespace {
+
+// Collections of any kind since growth began, and survivors: fewer are too coarse to be called even.
+constexpr uint32_t kLeastEpochs = 6;
+constexpr uint64_t kLeastObjects = 16;
+// Growth has to last for one in so many of the old-space collections, so that a phase is not a leak.
+constexpr size_t kPartOfOldSpace = 2;
+// Of the rates in each third of the time: the last to those before it, and each to the mean.
+constexpr double kLeastLastRate = 0.6, kLeastRate = 0.3;
+// Start-up may leave more than a slow leak. So if no leak is found, parts of the epochs are left out at the
+// start; what then looks even has to be more even, as every curve is straight if one looks at little of it.
+constexpr double kStarts[] = {0, 0.1, 0.2, 0.3};
+constexpr double kLeastLastRateLater = 0.85;
+// Intervals between old-space collections from which there are survivors.
+constexpr double kLeastActive = 0.8;
+// The last intervals between old-space collections, in each of which it still has to grow: the one that is
+// under way, of whose survivors some may die, and two before it.
+constexpr size_t kLastIntervals = 3;
+// What was freed, to what has piled up.
+constexpr double kMostFreed = 0.25;
+
+// Survivors by the clock at which they were born. Point i is the end of epoch first_epoch + i - 1.
+struct Curve {
+  std::vector<double> clock, objects, words;
+
+  size_t size() const { return clock.size(); }
+};
+
+Curve CurveOf(const GrowthTimeline& timeline, const Population& population, uint32_t end) {
+  Curve curve;
+  const uint32_t first = timeline.first_epoch;
+  double objects = static_cast<double>(population.before.objects);
+  double words = static_cast<double>(population.before.words);
+  const auto add = [&](uint64_t clock) {
+    curve.clock.push_back(static_cast<double>(clock));
+    curve.objects.push_back(objects);
+    curve.words.push_back(words);
+  };
+  add(first == 0 ? 0 : timeline.allocated_words[first - 1]);
+  auto births = population.births.begin();
+  for (uint32_t epoch = first; epoch < end; epoch++) {
+    for (; births != population.births.end() && births->epoch <= epoch; ++births) {
+      objects += static_cast<double>(births->objects);
+      words += static_cast<double>(births->words);
+    }
+    add(timeline.allocated_words[epoch]);
+  }
+  return curve;
+}
+
+// Least squares of objects = level + slope * max(0, clock - clock[k]), for each k by sums over the points from
+// k. Clock and objects count from 0 to 1, or squares of large numbers would eat up the differences.
+size_t HingeOf(const Curve& curve, size_t first, size_t last_k) {
+  const double clocks = std::max(1.0, curve.clock.back() - curve.clock[first]);
+  const double objects = std::max(1.0, curve.objects.back() - curve.objects[first]);
+  const auto x_of = [&](size_t i) { return (curve.clock[i] - curve.clock[first]) / clocks; };
+  const auto y_of = [&](size_t i) { return (curve.objects[i] - curve.objects[first]) / objects; };
+  const auto count = static_cast<double>(curve.size() - first);
+  double all_y = 0;
+  for (size_t i = first; i < curve.size(); i++) all_y += y_of(i);
+  double x = 0, xx = 0, y = 0, xy = 0, from = 0, best = 0;
+  size_t at = last_k;
+  for (size_t k = curve.size(); k-- > first;) {
+    const double c = x_of(k);
+    from += 1, x += c, xx += c * c, y += y_of(k), xy += c * y_of(k);
+    if (k > last_k) continue;
+    const double z = x - from * c, zz = xx - 2 * c * x + from * c * c, zy = xy - c * y;
+    const double variance = zz - z * z / count, covariance = zy - z * all_y / count;
+    const double explained = variance <= 0 ? 0 : covariance * covariance / variance;
+    if (explained < best) continue;
+    best = explained;
+    at = k;
+  }
+  return at;
+}
+
+constexpr size_t kParts = 3;
+
+// Survivors per word allocated, in each third of the clock from point k on. False: a third is too short.
+bool Rates(const Curve& curve, size_t k, std::array<double, kParts>* rates) {
+  const double begin = curve.clock[k], end = curve.clock.back();
+  size_t from = k;
+  for (size_t part = 0; part < kParts; part++) {
+    const double bound = begin + (end - begin) * static_cast<double>(part + 1) / kParts;
+    size_t to = from;
+    const auto off = [&](size_t i) { return std::abs(curve.clock[i] - bound); };
+    while (to + 1 < curve.size() && (curve.clock[to + 1] == curve.clock[to] || off(to + 1) < off(to))) to++;
+    if (to == from || curve.clock[to] <= curve.clock[from]) return false;
+    (*rates)[part] = (curve.objects[to] - curve.objects[from]) / (curve.clock[to] - curve.clock[from]);
+    from = to;
+  }
+  return true;
+}
+
+// How many of the intervals between old-space collections from the onset on have survivors.
+double Active(const GrowthTimeline& timeline, const Curve& curve, uint32_t onset, uint32_t end) {
+  size_t intervals = 0, active = 0;
+  uint32_t from = onset;
+  for (const GrowthTimeline::OldSpace& old_space : timeline.old_space) {
+    if (old_space.epoch <= from) continue;
+    const uint32_t to = std::min(old_space.epoch, end);
+    if (to <= from) break;
+    const double before = curve.objects[from - timeline.first_epoch];
+    intervals++;
+    if (curve.objects[to - timeline.first_epoch] > before) active++;
+    from = to;
+  }
+  return intervals == 0 ? 0 : static_cast<double>(active) / static_cast<double>(intervals);
+}
+
+// Survivors per word that was allocated, between those epochs. More than there are: growth cannot be told.
+double RateOf(const GrowthTimeline& timeline, const Population& population, uint32_t from, uint32_t to) {
+  const uint64_t begin = from == 0 ? 0 : timeline.allocated_words[from - 1];
+  const uint64_t end = timeline.allocated_words[to - 1];
+  if (end <= begin) return HUGE_VAL;
+  uint64_t objects = 0;
+  for (const Births& births : population.births) {
+    if (births.epoch >= from && births.epoch < to) objects += births.objects;
+  }
+  return static_cast<double>(objects) / static_cast<double>(end - begin);
+}
+
+// Whether it grew in each of the last intervals between old-space collections, too.
+bool StillGrows(const GrowthTimeline& timeline, const Population& population, double mean) {
+  const auto& old_space = timeline.old_space;
+  for (size_t i = old_space.size() - kLastIntervals; i < old_space.size(); i++) {
+    const double rate = RateOf(timeline, population, old_space[i - 1].epoch, old_space[i].epoch);
+    if (rate < kLeastRate * mean) return false;
+  }
+  return true;
+}
+
+uint64_t FreedOf(const GrowthTimeline& timeline, const Population& population) {
+  uint64_t freed = 0, still_there = population.before.objects;
+  auto births = population.births.begin();
+  for (size_t i = 0; i < timeline.old_space.size() && i < population.survived.size(); i++) {
+    for (; births != population.births.end() && births->epoch < timeline.old_space[i].epoch_before; ++births) {
+      still_there += births->objects;
+    }
+    if (population.survived[i] > still_there) freed = std::max(freed, population.survived[i] - still_there);
+  }
+  return freed;
+}
+
+Verdict Judge(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
+              const Growth& growth, double least_last_rate) {
+  const size_t old_space = timeline.old_space.size();
+  if (growth.objects < kLeastObjects) return Verdict::kNone;
+  if (growth.collections < std::max(kLeastOldSpaceCollections, old_space / kPartOfOldSpace))
+    return Verdict::kUneven;
+  if (growth.end - growth.onset < kLeastEpochs) return Verdict::kUneven;
+  std::array<double, kParts> rates{};
+  const size_t k = growth.onset - timeline.first_epoch;
+  if (!Rates(curve, k, &rates)) return Verdict::kUneven;
+  const double mean = (curve.objects.back() - curve.objects[k]) / (curve.clock.back() - curve.clock[k]);
+  if (rates[2] < least_last_rate * std::max(rates[0], rates[1])) return Verdict::kStopped;
+  if (!StillGrows(timeline, population, mean)) return Verdict::kStopped;
+  if (std::min(rates[0], rates[1]) < kLeastRate * mean) return Verdict::kUneven;
+  if (Active(timeline, curve, growth.onset, growth.end) < kLeastActive) return Verdict::kUneven;
+  if (static_cast<double>(growth.freed) > kMostFreed * static_cast<double>(growth.objects))
+    return Verdict::kFreed;
+  return Verdict::kLeak;
+}
+
+// growth: what is the same for every start.
+Growth GrowthFrom(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
+                  size_t first, Growth growth) {
+  const size_t k = HingeOf(curve, first, curve.size() - 2);
+  growth.onset = timeline.first_epoch + static_cast<uint32_t>(k);
+  growth.objects = static_cast<uint64_t>(curve.objects.back() - curve.objects[k]);
+  growth.words = static_cast<uint64_t>(curve.words.back() - curve.words[k]);
+  growth.collections = 0;
+  for (const GrowthTimeline::OldSpace& old_space : timeline.old_space) {
+    growth.collections += old_space.epoch > growth.onset;
+  }
+  growth.verdict =
+      Judge(timeline, population, curve, growth, first == 0 ? kLeastLastRate : kLeastLastRateLater);
+  return growth;
+}
+
+}  // namespace
+
+std::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kTooFew:
+      return "too few old-space collections";
+    case Verdict::kNone:
+      return "hardly grows";
+    case Verdict::kStopped:
+      return "stopped growing";
+    case Verdict::kUneven:
+      return "grows in leaps";
+    case Verdict::kFreed:
+      return "is freed";
+    case Verdict::kSmall:
+      return "too small";
+    case Verdict::kNotJudged:
+      return "not judged";
+    case Verdict::kLeak:
+      return "leak";
+  }
+  return "?";
+}
+
+Growth JudgeGrowth(const GrowthTimeline& timeline, const Population& population) {
+  Growth growth;
+  if (timeline.old_space.size() < kLeastOldSpaceCollections) {
+    growth.verdict = Verdict::kTooFew;
+    return growth;
+  }
+  growth.end = timeline.old_space[timeline.old_space.size() - 2].epoch;
+  growth.freed = FreedOf(timeline, population);
+  if (growth.end <= timeline.first_epoch) return growth;
+  const Curve curve = CurveOf(timeline, population, growth.end);
+  for (const double start : kStarts) {
+    const auto first = static_cast<size_t>(start * static_cast<double>(curve.size()));
+    if (first + 2 > curve.size()) break;
+    const Growth found = GrowthFrom(timeline, population, curve, first, growth);
+    if (start == 0 || found.verdict == Verdict::kLeak) growth = found;
+    if (growth.verdict == Verdict::kLeak) break;
+  }
+  return growth;
+}
+
+}  // namespace anttracks::analyzer

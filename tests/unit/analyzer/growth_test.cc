@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test for growth, on histories of programs that are made up: how many objects are born in each epoch, and
+// when they die.
+#include "analyzer/passes/growth.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <random>
+
+namespace anttracks::testing {
+namespace {
+
+using analyzer::Growth;
+using analyzer::GrowthTimeline;
+using analyzer::JudgeGrowth;
+using analyzer::Population;
+using analyzer::Verdict;
+
+constexpr uint32_t kForEver = UINT32_MAX;
+
+// A program of so many epochs, each of which allocates as much as the others. Every few collections, one is of
+// the old space.
+struct Program {
+  uint32_t epochs = 100, old_space_every = 5;
+  // Objects that are born in an epoch and survive its collection, and the epoch in which they die.
+  std::function<uint64_t(uint32_t)> born;
+  std::function<uint32_t(uint32_t)> dies = [](uint32_t) { return kForEver; };
+  uint64_t before = 0;  // objects that are older than the trace and live for ever
+  uint32_t first_epoch = 0;
+};
+
+GrowthTimeline TimelineOf(const Program& program) {
+  GrowthTimeline timeline;
+  timeline.first_epoch = program.first_epoch;
+  uint32_t before = 0;
+  for (uint32_t epoch = 0; epoch < program.epochs; epoch++) {
+    timeline.allocated_words.push_back((epoch + 1) * uint64_t{100'000});
+    const uint32_t after = epoch + 1;
+    if (after % program.old_space_every != 0 || after <= program.first_epoch) continue;
+    timeline.old_space.push_back({after, before});
+    before = after;
+  }
+  return timeline;
+}
+
+Growth Judged(const Program& program) {
+  const GrowthTimeline timeline = TimelineOf(program);
+  Population population;
+  population.before = {0, program.before, program.before * 4};
+  const uint32_t last = timeline.old_space.empty() ? 0 : timeline.old_space.back().epoch;
+  for (uint32_t epoch = program.first_epoch; epoch < last; epoch++) {
+    if (program.dies(epoch) < last) continue;
+    population.births.push_back({epoch, program.born(epoch), program.born(epoch) * 4});
+  }
+  for (const GrowthTimeline::OldSpace& old_space : timeline.old_space) {
+    uint64_t survived = program.before;
+    for (uint32_t epoch = program.first_epoch; epoch < old_space.epoch_before; epoch++) {
+      if (program.dies(epoch) >= old_space.epoch) survived += program.born(epoch);
+    }
+    population.survived.push_back(survived);
+  }
+  return JudgeGrowth(timeline, population);
+}
+
+TEST_CASE("what grows by the same from the start is a leak") {
+  const Growth growth = Judged({.born = [](uint32_t) { return 10; }, .before = 500});
+  CHECK(growth.verdict == Verdict::kLeak);
+  CHECK(growth.onset <= 1);
+  CHECK(growth.end == 95);
+  CHECK(growth.objects == (growth.end - growth.onset) * 10);
+  CHECK(growth.words == growth.objects * 4);
+  CHECK(growth.freed == 0);
+  CHECK(growth.collections == 20);
+}
+
+TEST_CASE("a leak that begins late is found where it begins") {
+  for (const uint32_t begin : {10u, 25u, 33u, 48u}) {
+    CAPTURE(begin);
+    const Growth growth =
+        Judged({.born = [=](uint32_t epoch) { return epoch < begin ? 0 : 20; }, .before = 3000});
+    CHECK(growth.verdict == Verdict::kLeak);
+    CHECK(growth.onset + 1 >= begin);
+    CHECK(growth.onset <= begin + 1);
+  }
+}
+
+TEST_CASE("a leak among objects that stay from start-up is found where it begins") {
+  const Growth growth = Judged({.born = [](uint32_t epoch) { return epoch < 4 ? 2000 : epoch < 40 ? 0 : 50; }});
+  CHECK(growth.verdict == Verdict::kLeak);
+  CHECK(growth.onset >= 35);
+  CHECK(growth.onset <= 42);
+}
+
+TEST_CASE("a leak under noise is a leak") {
+  std::mt19937 random(7);
+  std::vector<uint64_t> born;
+  for (int i = 0; i < 100; i++) born.push_back(random() % 40);
+  CHECK(Judged({.born = [&](uint32_t epoch) { return born[epoch]; }}).verdict == Verdict::kLeak);
+}
+
+TEST_CASE("a leak that becomes faster is a leak") {
+  CHECK(Judged({.born = [](uint32_t epoch) { return 10 + epoch / 4; }}).verdict == Verdict::kLeak);
+}
+
+TEST_CASE("a leak in the twenty collections that there are is found") {
+  CHECK(Judged({.epochs = 20, .old_space_every = 2, .born = [](uint32_t) { return 30; }}).verdict ==
+        Verdict::kLeak);
+}
+
+TEST_CASE("what the trace knows only from an epoch on is judged from there") {
+  const Growth growth = Judged({.born = [](uint32_t) { return 10; }, .before = 4000, .first_epoch = 40});
+  CHECK(growth.verdict == Verdict::kLeak);
+  CHECK(growth.onset == 40);
+}
+
+TEST_CASE("fewer than five old-space collections are too few for a verdict") {
+  CHECK(Judged({.epochs = 24, .born = [](uint32_t) { return 10; }}).verdict == Verdict::kTooFew);
+  CHECK(Judged({.epochs = 25, .born = [](uint32_t) { return 10; }}).verdict == Verdict::kLeak);
+}
+
+TEST_CASE("start-up is no leak") {
+  CHECK(Judged({.born = [](uint32_t epoch) { return epoch < 15 ? 1000 : 0; }}).verdict != Verdict::kLeak);
+  // Ever fewer, as classes that are loaded when they are first used.
+  CHECK(Judged({.born = [](uint32_t epoch) { return 2000 / (epoch + 1); }}).verdict == Verdict::kStopped);
+}
+
+TEST_CASE("a cache that fills and stops is no leak, wherever the trace ends") {
+  for (uint32_t epochs = 60; epochs <= 200; epochs += 5) {
+    CAPTURE(epochs);
+    const auto born = [](uint32_t epoch) { return epoch < 50 ? 40 : 0; };
+    CHECK(Judged({.epochs = epochs, .born = born}).verdict != Verdict::kLeak);
+  }
+}
+
+TEST_CASE("a cache of which ever less is missing is no leak") {
+  double left = 100'000;
+  std::vector<uint64_t> born;
+  for (int i = 0; i < 100; i++) {
+    born.push_back(static_cast<uint64_t>(left / 50));
+    left -= left / 50;
+  }
+  CHECK(Judged({.born = [&](uint32_t epoch) { return born[epoch]; }}).verdict == Verdict::kStopped);
+}
+
+TEST_CASE("a step is no leak") {
+  CHECK(Judged({.born = [](uint32_t epoch) { return epoch == 50 ? 5000 : 0; }}).verdict != Verdict::kLeak);
+  CHECK(Judged({.born = [](uint32_t epoch) { return epoch % 33 == 10 ? 5000 : 0; }}).verdict != Verdict::kLeak);
+}
+
+TEST_CASE("the saw-tooth of what builds up and is dropped is no leak, wherever the trace ends") {
+  for (uint32_t epochs = 60; epochs <= 160; epochs += 5) {
+    CAPTURE(epochs);
+    const auto dies = [](uint32_t epoch) { return (epoch / 40 + 1) * 40; };
+    CHECK(Judged({.epochs = epochs, .born = [](uint32_t) { return 100; }, .dies = dies}).verdict !=
+          Verdict::kLeak);
+  }
+}
+
+TEST_CASE("a cache that replaces the eldest is no leak, however young the trace") {
+  for (uint32_t epochs = 60; epochs <= 160; epochs += 5) {
+    CAPTURE(epochs);
+    const auto dies = [](uint32_t epoch) { return epoch + 30; };
+    CHECK(Judged({.epochs = epochs, .born = [](uint32_t) { return 100; }, .dies = dies}).verdict !=
+          Verdict::kLeak);
+  }
+}
+
+TEST_CASE("what was seen to be freed is a leak only when it is four times as much") {
+  // 1,000 objects of start-up that are freed at epoch 50, and an even growth.
+  const auto growth = [](uint64_t each) {
+    return Judged({.born = [=](uint32_t epoch) { return epoch == 0 ? 1000 : each; },
+                   .dies = [](uint32_t epoch) { return epoch == 0 ? 50 : kForEver; }});
+  };
+  CHECK(growth(20).freed == 1000);
+  CHECK(growth(20).verdict == Verdict::kFreed);
+  CHECK(growth(60).verdict == Verdict::kLeak);
+}
+
+TEST_CASE("what has lasted for less than half of the old-space collections is no leak yet") {
+  CHECK(Judged({.epochs = 400, .born = [](uint32_t epoch) { return epoch < 210 ? 0 : 100; }}).verdict ==
+        Verdict::kUneven);
+}
+
+TEST_CASE("work that is under way is no leak: it does not outlive two old-space collections") {
+  const auto dies = [](uint32_t epoch) { return epoch + 6; };
+  CHECK(Judged({.born = [](uint32_t) { return 1000; }, .dies = dies}).verdict != Verdict::kLeak);
+}
+
+TEST_CASE("what grows in every second interval between old-space collections for long is no leak") {
+  const auto born = [](uint32_t epoch) { return epoch >= 80 || epoch / 5 % 2 == 0 ? 20 : 0; };
+  CHECK(Judged({.born = born}).verdict == Verdict::kUneven);
+}
+
+TEST_CASE("hardly anything is no leak") {
+  CHECK(Judged({.born = [](uint32_t epoch) { return epoch % 10 == 0 ? 1 : 0; }}).verdict == Verdict::kNone);
+  CHECK(Judged({.born = [](uint32_t) { return 0; }, .before = 100'000}).verdict == Verdict::kNone);
+}
+
+}  // namespace
+}  // namespace anttracks::testing
