@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is live of each site-class pair after every collection, as a history: a sink for Decoder.
+//
+// An object that is in the heap after a young collection need not be live: nobody has looked into the old
+// space. So the history marks old-space collections, after which the old space was looked into:
+//   - a full collection
+//   - with G1 the last mixed collection of a marking cycle, or, where marking found nothing worth a mixed one,
+//     the second collection after the remark
+// At these it also counts what was in the heap at the old-space collection before, and it keeps when the
+// objects that are live after the last one were allocated (cohorts).
+//
+// Memory: live pairs times kept points, plus the pairs of site-class pair and birth after the last old-space
+// collection. The newest points are all kept, of the older ones every second, fourth, ... one.
+//
+// What precedes a loss is forgotten: after it nobody knows what is the same object.
+//
+// Thread safety: none. Ownership: as Rebuild. Units: words of 8 bytes, ns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/passes/live.h"
+
+namespace anttracks::analyzer {
+
+// Which collections looked into the old space; told the kinds of all collections in their order.
+class OldSpaceCollections {
+ public:
+  enum class Is {
+    kNo,
+    kYes,
+    kInsteadOfLast,  // yes, and the last yes is none: it was of the same marking cycle
+  };
+  Is Next(GcKind kind);
+
+ private:
+  enum class Cycle { kNone, kMarked, kMarkedAndOneMore, kMixed };
+  Cycle cycle_ = Cycle::kNone;
+};
+
+// What is live of one pair at one moment.
+struct Level {
+  uint32_t site_class = 0;
+  uint64_t objects = 0, words = 0;
+  uint64_t survived = 0;  // objects that are older than epoch_before
+};
+
+// The heap after one collection.
+struct HistoryPoint {
+  uint64_t gc = 0;  // its id
+  GcKind kind = GcKind::kYoung;
+  uint64_t time_ns = 0;          // of its end
+  uint32_t epoch = 0;            // collections that had ended by then, this one included
+  uint64_t allocated_words = 0;  // since the trace began
+  bool old_space = false;        // the old space was looked into
+  uint32_t epoch_before = 0;     // then: epoch of the old-space collection before; 0: none
+  HeapTotals live;               // without fillers
+  std::vector<Level> levels;     // by site_class; none that is empty
+};
+
+// Points in the order of time, of which old ones are left out as there are more.
+class ThinnedPoints {
+ public:
+  // newest: so many are kept as they are; most: so many there are at most. most > 2 * newest.
+  explicit ThinnedPoints(size_t newest = 64, size_t most = 256) : newest_(newest), most_(most) {}
+
+  void Add(HistoryPoint point);
+  HistoryPoint TakeLast();
+  void Clear();
+  const std::vector<HistoryPoint>& points() const { return points_; }
+
+ private:
+  void Thin();
+  // Of the older points those that are no multiple of the stride.
+  void LeaveOut();
+
+  size_t newest_, most_;
+  uint64_t next_ = 0, stride_ = 1;
+  std::vector<uint64_t> ordinals_;
+  std::vector<HistoryPoint> points_;
+};
+
+// Objects of one pair that are live after the last old-space collection, by birth.
+struct Cohort {
+  uint32_t site_class = 0;
+  uint32_t epoch = 0;  // collections that had ended before they were allocated
+  uint64_t objects = 0, words = 0;
+  bool before = false;  // they are older than the trace, or than what is known of it; epoch is 0
+};
+
+class Histories : public LiveAndAllocated {
+ public:
+  // last: the id of the collection after which nothing more is looked at; none: the whole trace.
+  Histories(Definitions& definitions, Problems& problems, std::optional<uint64_t> last = std::nullopt)
+      : LiveAndAllocated(definitions, problems, std::nullopt), last_(last) {}
+
+  void Object(uint64_t word, uint32_t shape, trace::How how) override {
+    allocated_words_ += definitions().shapes().words(shape);
+    LiveAndAllocated::Object(word, shape, how);
+  }
+  void Skipped(uint64_t word, uint64_t words) override {
+    allocated_words_ += words;
+    LiveAndAllocated::Skipped(word, words);
+  }
+  void GcEnd(const GcEvent& event) override;
+  bool done() const override { return reached_last_ || Rebuild::done(); }
+
+  // Old-space collections, and all others.
+  const std::vector<HistoryPoint>& old_space() const { return old_space_.points(); }
+  const std::vector<HistoryPoint>& others() const { return others_.points(); }
+  // The newest of both; nullptr: there is none.
+  const HistoryPoint* last() const;
+  uint64_t allocated_words() const { return allocated_words_; }
+  // Of the last old-space collection; by site_class, then by birth.
+  const std::vector<Cohort>& cohorts() const { return cohorts_; }
+  // Words that had been allocated when collection number epoch began, counted from 0 as in gcs().
+  const std::vector<uint64_t>& allocated_at() const { return allocated_at_; }
+  // The first epoch whose births are known.
+  uint32_t known_from() const { return known_from_; }
+  // How many old-space collections there were since then; points are left out of longer histories.
+  uint64_t old_space_collections() const { return old_space_count_; }
+  bool reached_last() const { return reached_last_; }
+
+ private:
+  void Forget();
+  void CountLevels(HistoryPoint* point);
+  void CountCohorts(HistoryPoint* point);
+
+  std::optional<uint64_t> last_;
+  bool reached_last_ = false;
+  uint64_t allocated_words_ = 0;
+  std::vector<uint64_t> allocated_at_;
+  OldSpaceCollections old_space_collections_;
+  ThinnedPoints old_space_, others_;
+  std::vector<Cohort> cohorts_;
+  uint64_t old_space_count_ = 0;
+  uint32_t known_from_ = 0;  // births before this epoch are not known: there was a loss
+};
+
+}  // namespace anttracks::analyzer
