@@ -142,9 +142,9 @@ Parsed ParseWords(const std::vector<std::string>& words, Session& session, Argum
 }
 
 int Main(const std::vector<std::string>& words, std::ostream& raw_out, std::ostream& raw_err,
-         bool show_progress) {
+         bool show_progress, const std::string& program) {
   PrintableStream out(raw_out), err(raw_err);
-  Session session{.out = out, .err = err, .show_progress = show_progress};
+  Session session{.out = out, .err = err, .show_progress = show_progress, .program = program};
   Arguments arguments;
   try {
     const Parsed parsed = ParseWords(words, session, arguments);

@@ -78,6 +78,35 @@ void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
   AddTop(app, session, kTopText);
 }
 
+// Prefixes of classes: what is the application's own code.
+void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::string>* library) {
+  app.add_option("--app", *own,
+                 "Only classes that begin with PREFIX are application code; may be given several times")
+      ->type_name("PREFIX")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--library", *library,
+         "Classes that begin with PREFIX are library code, as those of the JDK are; may be given several "
+         "times")
+      ->type_name("PREFIX")
+      ->allow_extra_args(false);
+}
+
+void AddSummary(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  AddFrames(app, &arguments.summary.app, &arguments.summary.library);
+}
+
+void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  LeaksArguments& leaks = arguments.leaks;
+  AddTop(app, session, kTopText);
+  AddFrames(app, &leaks.app, &leaks.library);
+  app.add_option("--gc", leaks.gc, "As if the trace ended after the GC with this id");
+  app.add_flag("--all", leaks.all, "Also sites that are no leak, each with the reason why not");
+  app.add_flag("--history", leaks.history, "What was live of each site after each GC instead");
+}
+
 void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
@@ -144,6 +173,14 @@ int RunWith(Session& session, const Arguments& arguments) {
 }
 
 constexpr Command kCommands[] = {
+    {.name = "summary",
+     .summary = "The trace on one screen: what allocates, what stays, what looks wrong, what to run next",
+     .group = Group::kFirstSteps,
+     .example = "summary app.trace",
+     .answers = "where to look first",
+     .add_options = AddSummary,
+     .run = RunWith<RunSummary, &Arguments::summary>,
+     .run_on_samples = RunWith<RunSampledSummary, &Arguments::summary>},
     {.name = "info",
      .summary = "What the trace holds: program, time span, GCs, objects, bytes, losses",
      .group = Group::kFirstSteps,
@@ -170,6 +207,16 @@ constexpr Command kCommands[] = {
      .add_options = AddHeap,
      .run = RunWith<RunHeap, &Arguments::heap>,
      .run_on_samples = RunWith<RunSampledHeap, &Arguments::heap>},
+    {.name = "leaks",
+     .summary = "What piles up and is never freed: by site, since which GC, how fast",
+     .group = Group::kFirstSteps,
+     .example = "leaks app.trace",
+     .answers = "which code leaks memory",
+     .rows = kRows,
+     .add_options = AddLeaks,
+     .run = RunWith<RunLeaks, &Arguments::leaks>,
+     .why_not_samples =
+         "a leak is told by which collections collected the old space, which JVM TI does not tell"},
     {.name = "gcs",
      .summary = "One line per GC: times, bytes before and after, objects moved, stayed, died; sync points",
      .group = Group::kMore,

@@ -47,6 +47,17 @@ struct LifetimesArguments {
   LifetimesBy by = LifetimesBy::kSite;
 };
 
+struct LeaksArguments {
+  std::vector<std::string> app, library;  // see ApplicationFrames
+  std::optional<uint64_t> gc;             // as if the trace ended after this collection
+  bool all = false;                       // also what is no leak, and why not
+  bool history = false;                   // what was live after each collection
+};
+
+struct SummaryArguments {
+  std::vector<std::string> app, library;
+};
+
 struct ClassesArguments {
   std::string name;  // only classes with this in their name
   bool layout = false;
@@ -80,6 +91,8 @@ struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
   LifetimesArguments lifetimes;
+  LeaksArguments leaks;
+  SummaryArguments summary;
   ClassesArguments classes;
   FoldArguments fold;
   VerifyArguments verify;
@@ -95,6 +108,9 @@ int RunSampledGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
 int RunSampledSites(Session& session, const SitesArguments& arguments);
 int RunLifetimes(Session& session, const LifetimesArguments& arguments);
+int RunSummary(Session& session, const SummaryArguments& arguments);
+int RunSampledSummary(Session& session, const SummaryArguments& arguments);
+int RunLeaks(Session& session, const LeaksArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session);
@@ -106,7 +122,8 @@ int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
 int RunCtl(Session& session, const AttachArguments& arguments);
 
-// Parses the arguments (without the program's name) and runs the command.
-int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress);
+// Parses the arguments (without the program's name) and runs the command. program: as it was started.
+int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool show_progress,
+         const std::string& program = "anttracks");
 
 }  // namespace anttracks::analyzer

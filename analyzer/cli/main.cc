@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
   anttracks::analyzer::LowerIfAsked({argv, static_cast<size_t>(argc)});
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const int code = anttracks::analyzer::Main(arguments, std::cout, std::cerr, ::isatty(STDERR_FILENO) != 0);
+  const bool show_progress = ::isatty(STDERR_FILENO) != 0;
+  const int code = anttracks::analyzer::Main(arguments, std::cout, std::cerr, show_progress,
+                                             argc > 0 ? argv[0] : "anttracks");
   std::cout.flush();
   if (!std::cout) {
     std::cerr << "anttracks: output could not be written\n";

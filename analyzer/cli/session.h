@@ -37,7 +37,8 @@ struct Session {
   bool show_progress = false;
   std::vector<std::string> files = {};
   Output output = Output::kText;
-  size_t top = 0;  // rows of a table; 0: all
+  size_t top = 0;                     // rows of a table; 0: all
+  std::string program = "anttracks";  // as it was started, for commands that reports suggest
   std::unique_ptr<trace::ChunkSource> reader = nullptr;
   std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: a trace of every object
   bool read_ahead = true;                   // read in a thread of its own; not for a child of a traced program

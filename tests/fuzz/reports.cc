@@ -49,6 +49,10 @@ const Words kReports[] = {
     {"lifetimes", "--top", "0"},
     {"lifetimes", "--by", "class", "--json"},
     {"lifetimes", "--csv"},
+    {"leaks", "--all"},
+    {"leaks", "--history", "--all", "--json"},
+    {"summary"},
+    {"summary", "--json"},
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST_CASE("the version names the trace format that is read") {
 TEST_CASE("a mistyped word is answered with the nearest one and the help that has it") {
   const std::pair<const char*, const char*> kCases[] = {
       {"sits a.trace", "anttracks: no command 'sits'; did you mean 'sites'?\ntry: anttracks --help\n"},
-      {"leaks a.trace", "anttracks: no command 'leaks'\ntry: anttracks --help\n"},
+      {"colours a.trace", "anttracks: no command 'colours'\ntry: anttracks --help\n"},
       {"sites a.trace --tpo 3",
        "anttracks: no option '--tpo'; did you mean '--top'?\ntry: anttracks sites --help\n"},
       {"sites --calers=1",
@@ -141,8 +141,8 @@ TEST_CASE("a mistyped word is answered with the nearest one and the help that ha
 
 TEST_CASE("other wrong usage is told in two lines as well") {
   for (const char* words : {"sites", "heap a.trace --gc x", "heap a.trace --gc 1 --end", "heap a.trace --by",
-                            "sites a.trace --gc 1", "heap a.trace --json --csv", "ctl x status", "ctl 0 status",
-                            "attach 0", "fold a.1 b.2", "heap -x"}) {
+                            "sites a.trace --gc 1", "leaks a.trace --app", "heap a.trace --json --csv",
+                            "ctl x status", "ctl 0 status", "attach 0", "fold a.1 b.2", "heap -x"}) {
     CAPTURE(words);
     const CommandResult result = Typed(words);
     CHECK(result.code == 2);

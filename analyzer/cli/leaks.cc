@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/leak_rows.h"
+#include "analyzer/cli/moment.h"
+#include "analyzer/cli/report.h"
+#include "analyzer/model/labels.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+// Of rows that stand under their site; the site itself may be enough.
+std::vector<std::string> ApplicationTexts(const LeakRow& row) {
+  if (row.in_application) return {};
+  return {row.application.empty() ? std::string(kNoApplicationFrame) : row.application};
+}
+
+Cell ApplicationCell(const LeakRow& row) {
+  if (row.in_application) return row.site;
+  return row.application.empty() ? Cell(nullptr) : Cell(row.application);
+}
+
+std::vector<Column> LeakColumns(bool all) {
+  return {{.key = "verdict", .title = "Verdict", .where = all ? Where::kEverywhere : Where::kInData},
+          {.key = "site", .title = "Site"},
+          {.key = "application", .where = Where::kInData},
+          {.key = "frame", .unit = Unit::kTexts, .where = Where::kInText},
+          {.key = "class", .title = "Class"},
+          {.key = "since_gc", .title = "Since GC", .unit = Unit::kId},
+          {.key = "since_ns", .unit = Unit::kNs, .where = Where::kInData},
+          {.key = "then.objects", .unit = Unit::kCount, .where = Where::kInData},
+          {.key = "then.bytes", .title = "Bytes then", .unit = Unit::kBytes},
+          {.key = "now.objects", .title = "Objects now", .unit = Unit::kCount},
+          {.key = "now.bytes", .title = "Bytes now", .unit = Unit::kBytes},
+          {.key = "grown_objects", .unit = Unit::kCount, .where = Where::kInData},
+          {.key = "grown_bytes", .unit = Unit::kBytes, .where = Where::kInData},
+          {.key = "bytes_per_gc", .title = "Per GC", .unit = Unit::kRoundedBytes},
+          {.key = "bytes_per_minute", .title = "Per minute", .unit = Unit::kRoundedBytes},
+          {.key = "oldest_ns", .title = "Oldest", .unit = Unit::kNs},
+          {.key = "freed_objects", .unit = Unit::kCount, .where = Where::kInData},
+          {.key = "share_of_growth", .title = "Of growth", .unit = Unit::kShare}};
+}
+
+Row CellsOf(const LeakRow& row) {
+  const Growth& growth = row.growth;
+  return {std::string(VerdictName(growth.verdict)),
+          row.site,
+          ApplicationCell(row),
+          ApplicationTexts(row),
+          row.class_name,
+          row.since_gc,
+          row.since_ns,
+          row.then.objects,
+          row.then.bytes(),
+          row.now.objects,
+          row.now.bytes(),
+          growth.objects,
+          row.grown_bytes(),
+          Rounded(row.bytes_per_gc()),
+          Rounded(row.bytes_per_minute()),
+          row.oldest_ns ? Cell(*row.oldest_ns) : Cell(nullptr, "before trace"),
+          growth.freed,
+          row.share};
+}
+
+std::string Judged(const Leaks& leaks) {
+  return fmt::format("judged by {}, the last one GC {} ({}) at {}",
+                     Plural(leaks.old_space_collections, "old-space collection"), leaks.last->gc,
+                     GcLabel(leaks.last->kind), Duration(leaks.last->time_ns));
+}
+
+Report TableOf(const Leaks& leaks, bool all) {
+  Report report;
+  report.rows_key = "leaks";
+  report.columns = LeakColumns(all);
+  report.text_order = {
+      "verdict",   "then.bytes",      "now.bytes", "now.objects", "bytes_per_gc", "bytes_per_minute",
+      "oldest_ns", "share_of_growth", "since_gc",  "class",       "site"};
+  for (const LeakRow& row : leaks.rows) {
+    if (all ? row.growth.objects != 0 : row.growth.verdict == Verdict::kLeak)
+      report.rows.push_back(CellsOf(row));
+  }
+  report.head["known"] = leaks.why_unknown.empty();
+  report.head["old_space_collections"] = leaks.old_space_collections;
+  report.head["gc"] = leaks.last == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(leaks.last->gc);
+  if (!leaks.why_unknown.empty()) {
+    report.heading = leaks.why_unknown + "\n" + (report.rows.empty() ? "" : "\n");
+    report.if_empty = report.heading;
+    report.notes.push_back(leaks.why_unknown);
+    return report;
+  }
+  const size_t count = leaks.count();
+  report.heading = count == 0 ? fmt::format("no leak: of {} none piles up", Plural(leaks.rows.size(), "site"))
+                              : fmt::format("{} up what is never freed",
+                                            count == 1 ? "1 site piles" : Count(count) + " sites pile");
+  report.heading += ", " + Judged(leaks) + "\n" + (report.rows.empty() ? "" : "\n");
+  report.if_empty = report.heading;
+  return report;
+}
+
+// A row for each site that TableOf shows and each collection that is left of the history.
+Report HistoryOf(const Histories& histories, const Leaks& leaks, bool all) {
+  Report report;
+  report.rows_key = "history";
+  report.columns = {{.key = "gc", .title = "GC", .unit = Unit::kId},
+                    {.key = "kind", .title = "Kind"},
+                    {.key = "time_ns", .title = "Time", .unit = Unit::kNs},
+                    {.key = "old_space", .unit = Unit::kFlag, .where = Where::kInData},
+                    {.key = "objects", .title = "Objects", .unit = Unit::kCount},
+                    {.key = "bytes", .title = "Bytes", .unit = Unit::kBytes},
+                    {.key = "class", .title = "Class"},
+                    {.key = "site", .title = "Site"}};
+  std::vector<const HistoryPoint*> points;
+  for (const HistoryPoint& point : histories.old_space()) points.push_back(&point);
+  for (const HistoryPoint& point : histories.others()) points.push_back(&point);
+  std::sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
+  for (const LeakRow& row : leaks.rows) {
+    if (row.growth.verdict != Verdict::kLeak && !(all && row.growth.objects != 0)) continue;
+    for (const HistoryPoint* point : points) {
+      const HeapTotals live = LiveAt(*point, row.site_classes);
+      report.rows.push_back({point->gc, std::string(GcLabel(point->kind)), point->time_ns, point->old_space,
+                             live.objects, live.bytes(), row.class_name, row.site});
+    }
+  }
+  report.if_empty = leaks.why_unknown.empty() ? "no leak, so no history (--all shows those of all sites)\n"
+                                              : leaks.why_unknown + "\n";
+  return report;
+}
+
+}  // namespace
+
+int RunLeaks(Session& session, const LeaksArguments& arguments) {
+  Problems problems;
+  Definitions definitions(problems);
+  Histories histories(definitions, problems, arguments.gc);
+  const PassSummary summary = session.Run(definitions, problems, histories);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!summary.has_meta) return session.Finish(summary, problems);
+  if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
+  const Leaks leaks = FindLeaks(histories, ApplicationFrames(arguments.app, arguments.library));
+  Print(session,
+        arguments.history ? HistoryOf(histories, leaks, arguments.all) : TableOf(leaks, arguments.all));
+  return session.Finish(summary, problems);
+}
+
+}  // namespace anttracks::analyzer

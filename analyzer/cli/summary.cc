@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trace on one screen: what allocates, what stays, what the collections cost, what looks wrong, and the
+// command to run next. A finding is only what there is evidence of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <utility>
+
+#include "analyzer/cli/amount.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/json.h"
+#include "analyzer/cli/leak_rows.h"
+#include "analyzer/cli/moment.h"
+#include "analyzer/cli/sampled.h"
+#include "analyzer/model/labels.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+constexpr size_t kTopSites = 3;
+// Pauses are a finding from this share of the time on, of a trace that is long enough to say so.
+constexpr double kManyPauses = 0.2;
+constexpr uint64_t kLongEnoughNs = 1'000'000'000;
+
+struct Finding {
+  std::string kind, text;
+  const LeakRow* leak = nullptr;  // which one, of a leak
+};
+
+struct Pauses {
+  uint64_t count = 0, ns = 0, longest_ns = 0, longest_gc = 0;
+  std::optional<uint64_t> copied_bytes;  // not known from samples
+
+  void Add(uint64_t gc, uint64_t begin_ns, uint64_t end_ns) {
+    const uint64_t pause = end_ns - begin_ns;
+    count++;
+    ns += pause;
+    if (pause < longest_ns) return;
+    longest_ns = pause;
+    longest_gc = gc;
+  }
+};
+
+// What is printed, from whichever trace.
+struct Screen {
+  std::string program;
+  uint64_t duration_ns = 0;
+  std::string note;  // that numbers are estimates
+  Report allocates, stays;
+  std::string allocated_line, live_line;
+  Pauses pauses;
+  std::optional<double> copied_share;  // of what was allocated
+  std::vector<Finding> findings;
+  std::string cannot_tell;  // what no finding can be given on, and why
+  std::string next;
+};
+
+// So that a shell takes it as one word.
+std::string Quoted(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string("/._-+:,@%=").find(c) != std::string::npos;
+  };
+  if (!word.empty() && word[0] != '-' && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string quoted = word[0] == '-' ? "'./" : "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string CommandLine(const Session& session, const std::string& command, const std::string& options = "") {
+  std::string line = Quoted(session.program) + " " + command;
+  for (const std::string& file : session.files) line += fmt::format(" {}", Quoted(file));
+  return line + options;
+}
+
+// The rows of one table, by what is given of each site-class pair.
+class TopSites {
+ public:
+  TopSites(const Definitions& definitions, const ApplicationFrames& frames)
+      : definitions_(&definitions), frames_(&frames) {}
+
+  void Add(uint64_t site_class, const Amount& amount) {
+    const SiteClass& pair = definitions_->site_class(site_class);
+    if (pair.site == kSiteFiller) return;
+    Site& site = sites_[{SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)}];
+    site.amount.Add(amount);
+    all_.Add(amount);
+    const std::optional<uint32_t> frame = frames_->First(*definitions_, pair.site);
+    if (frame) site.frames[*frame == pair.site ? "" : SiteLabel(*definitions_, *frame)].Add(amount);
+  }
+  const Amount& all() const { return all_; }
+
+  Report ToReport(const std::string& key, Basis basis) const {
+    Report report;
+    report.rows_key = key;
+    report.columns = {{.key = "class", .title = "Class"},
+                      {.key = "site", .title = "Site"},
+                      {.key = "application", .where = Where::kInData},
+                      {.key = "frame", .unit = Unit::kTexts, .where = Where::kInText}};
+    for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
+    report.text_order = {"samples", "objects", "bytes", "class", "site"};
+    std::vector<const Sites::value_type*> sorted;
+    for (const auto& site : sites_) sorted.push_back(&site);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->second.amount > b->second.amount; });
+    for (const auto* site : sorted) report.rows.push_back(CellsOf(*site, basis));
+    return report;
+  }
+
+ private:
+  struct Site {
+    Amount amount;
+    std::map<std::string, Amount> frames;  // application frames; "": the site itself is one
+  };
+  using Sites = std::map<std::pair<std::string, std::string>, Site>;
+
+  static Row CellsOf(const Sites::value_type& entry, Basis basis) {
+    const auto& [names, site] = entry;
+    const auto most = std::max_element(site.frames.begin(), site.frames.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const bool known = most != site.frames.end(), itself = known && most->first.empty();
+    Row row{names.second, names.first};
+    row.push_back(itself ? Cell(names.first) : known ? Cell(most->first) : Cell(nullptr));
+    row.push_back(itself ? std::vector<std::string>()
+                         : std::vector<std::string>{known ? most->first : std::string(kNoApplicationFrame)});
+    site.amount.AddCells(&row, basis);
+    return row;
+  }
+
+  const Definitions* definitions_;
+  const ApplicationFrames* frames_;
+  Sites sites_;
+  Amount all_;
+};
+
+std::string LeakText(const LeakRow& row, size_t more) {
+  const std::string& line = row.application.empty() ? row.site : row.application;
+  std::string text = fmt::format("leak: {} piles up {}", line, row.class_name);
+  if (!row.application.empty()) text += " (allocated in " + row.site + ")";
+  if (row.application.empty() && !row.in_application) text += fmt::format(" ({})", kNoApplicationFrame);
+  const std::string oldest = row.oldest_ns ? Duration(*row.oldest_ns) + " ago" : "before the trace";
+  text += fmt::format(":\n     {} before GC {}, {} in {} now, the oldest from {}", Bytes(row.then.bytes()),
+                      row.since_gc, Bytes(row.now.bytes()), Plural(row.now.objects, "object"), oldest);
+  text +=
+      fmt::format(";\n     {} per GC, {} per minute, {:.1f} % of the growth",
+                  Bytes(Rounded(row.bytes_per_gc())), Bytes(Rounded(row.bytes_per_minute())), 100 * row.share);
+  if (more != 0)
+    text += fmt::format("\n     {} more {} with it", more, more == 1 ? "site grows" : "sites grow");
+  return text;
+}
+
+void AddPausesFinding(Screen* screen) {
+  const Pauses& pauses = screen->pauses;
+  const double share =
+      static_cast<double>(pauses.ns) / static_cast<double>(std::max<uint64_t>(1, screen->duration_ns));
+  if (screen->duration_ns < kLongEnoughNs || share < kManyPauses) return;
+  screen->findings.push_back(
+      {"pauses", fmt::format("pauses: collections stop the program for {:.1f} % of the time", 100 * share)});
+}
+
+std::string PausesText(const Screen& screen) {
+  const Pauses& pauses = screen.pauses;
+  if (pauses.count == 0) return "no collection in the trace\n";
+  std::string text =
+      fmt::format("{}, {} of pauses, {} of the time; the longest {} (GC {})",
+                  Plural(pauses.count, "collection"), Duration(pauses.ns),
+                  Percent(pauses.ns, screen.duration_ns), Duration(pauses.longest_ns), pauses.longest_gc);
+  if (pauses.copied_bytes) text += fmt::format(";\n  {} copied", Bytes(*pauses.copied_bytes));
+  if (screen.copied_share) text += fmt::format(", {:.1f} % of what was allocated", 100 * *screen.copied_share);
+  return text + "\n";
+}
+
+// Without the line that says how many rows there are more: --top would show them, and summary has none.
+std::string TopRows(const Report& report) {
+  std::string text = TableText(report, kTopSites);
+  text.resize(text.size() - LeftOut(report.rows.size(), Shown(report.rows.size(), kTopSites)).size());
+  return text;
+}
+
+void PrintText(Session& session, const Screen& screen) {
+  session.out << screen.program;
+  if (!screen.note.empty()) session.out << screen.note << "\n";
+  session.out << "\nWhat allocates: " << screen.allocated_line << "\n" << TopRows(screen.allocates);
+  session.out << "\nWhat stays: " << screen.live_line << "\n" << TopRows(screen.stays);
+  session.out << "\nCollections: " << PausesText(screen) << "\nFindings:\n";
+  size_t number = 0;
+  for (const Finding& finding : screen.findings)
+    session.out << fmt::format("  {}. {}\n", ++number, finding.text);
+  if (number == 0)
+    session.out << "  nothing looks wrong"
+                << (screen.cannot_tell.empty() ? "\n" : "; but not all was looked at:\n");
+  if (!screen.cannot_tell.empty()) session.out << "  " << screen.cannot_tell << "\n";
+  session.out << "\nNext: " << screen.next << "\n";
+}
+
+Report FindingsOf(const Screen& screen) {
+  Report report;
+  report.rows_key = "findings";
+  report.columns = {
+      {.key = "kind"}, {.key = "site"}, {.key = "application"}, {.key = "class"}, {.key = "text"}};
+  for (const Finding& finding : screen.findings) {
+    const LeakRow* const leak = finding.leak;
+    std::string text = finding.text;
+    for (size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) text.erase(at, 5);
+    const auto name = [](const std::string& cell) { return cell.empty() ? Cell(nullptr) : Cell(cell); };
+    report.rows.push_back({finding.kind, leak ? Cell(leak->site) : Cell(nullptr),
+                           leak ? name(leak->in_application ? leak->site : leak->application) : Cell(nullptr),
+                           leak ? Cell(leak->class_name) : Cell(nullptr), std::move(text)});
+  }
+  return report;
+}
+
+void PrintJson(Session& session, const Screen& screen) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  json["duration_ns"] = screen.duration_ns;
+  if (!screen.note.empty()) json["note"] = screen.note;
+  json["allocates"] = ReportJson(screen.allocates, kTopSites);
+  json["stays"] = ReportJson(screen.stays, kTopSites);
+  nlohmann::ordered_json& gcs = json["collections"];
+  gcs = {{"count", screen.pauses.count},
+         {"pauses_ns", screen.pauses.ns},
+         {"longest_ns", screen.pauses.longest_ns}};
+  gcs["longest_gc"] =
+      screen.pauses.count == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.pauses.longest_gc);
+  if (screen.pauses.copied_bytes) gcs["copied_bytes"] = *screen.pauses.copied_bytes;
+  json["findings"] = ReportJson(FindingsOf(screen), 0)["findings"];
+  json["cannot_tell"] =
+      screen.cannot_tell.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.cannot_tell);
+  json["next"] = screen.next;
+  session.out << JsonText(json);
+}
+
+void PrintScreen(Session& session, const Screen& screen) {
+  switch (session.output) {
+    case Output::kText:
+      return PrintText(session, screen);
+    case Output::kJson:
+      return PrintJson(session, screen);
+    case Output::kCsv:
+      session.out << CsvText(FindingsOf(screen), 0);
+      PrintNotes(session, {screen.note, screen.cannot_tell});
+  }
+}
+
+std::string ProgramLine(const PassSummary& summary) {
+  return fmt::format("{}: {} of {}\n", Printable(summary.meta.java_command), Duration(summary.duration_ns),
+                     Printable(summary.meta.vm_version));
+}
+
+void AddLeakFindings(Screen* screen, const Leaks& leaks) {
+  const size_t count = leaks.count();
+  if (count == 0) return;
+  screen->findings.push_back({"leak", LeakText(leaks.rows.front(), count - 1), &leaks.rows.front()});
+}
+
+void SetPauses(Screen* screen, Histories& histories) {
+  uint64_t copied = 0;
+  for (const GcRecord& gc : histories.gcs()) {
+    screen->pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
+    copied += gc.moved.bytes();
+  }
+  screen->pauses.copied_bytes = copied;
+  const uint64_t allocated = histories.allocated_words();
+  if (allocated != 0)
+    screen->copied_share = static_cast<double>(copied) / static_cast<double>(InBytes(allocated));
+}
+
+void SetSites(Screen* screen, Histories& histories, const ApplicationFrames& frames, uint64_t end_ns) {
+  const Definitions& definitions = histories.definitions();
+  TopSites allocated(definitions, frames), live(definitions, frames);
+  CountByShape& counts = histories.allocated();
+  const Basis basis = BasisOf(counts);
+  for (const auto& [id, amount] : counts.BySiteClass()) allocated.Add(id, Amount(amount));
+  const HistoryPoint* const last = histories.last();
+  if (last != nullptr) {
+    for (const Level& level : last->levels)
+      live.Add(level.site_class, Amount(HeapTotals{level.objects, level.words}));
+    screen->live_line =
+        fmt::format("{} after GC {} at {}", live.all().Text(Basis::kExact), last->gc, Duration(last->time_ns));
+  } else {
+    const std::vector<uint64_t> by_shape = histories.live();
+    for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
+      if (by_shape[shape] == 0) continue;
+      live.Add(definitions.shapes()[shape].site_class,
+               Amount(HeapTotals{by_shape[shape], by_shape[shape] * definitions.shapes().words(shape)}));
+    }
+    screen->live_line = fmt::format("{} {}{}", live.all().Text(Basis::kExact), AtEnd(end_ns),
+                                    Caveat(histories.live_state(), histories.live_unknown_words()));
+  }
+  screen->allocated_line = allocated.all().Text(basis);
+  screen->allocates = allocated.ToReport("sites", basis);
+  screen->stays = live.ToReport("sites", Basis::kExact);
+  AddNote(&screen->allocates.head, counts);
+  screen->note = NoteOf(counts);
+}
+
+}  // namespace
+
+int RunSummary(Session& session, const SummaryArguments& arguments) {
+  Problems problems;
+  Definitions definitions(problems);
+  Histories histories(definitions, problems);
+  const PassSummary summary = session.Run(definitions, problems, histories);
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
+  if (!summary.has_meta) return session.Finish(summary, problems);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  Screen screen;
+  screen.program = ProgramLine(summary);
+  screen.duration_ns = summary.duration_ns;
+  SetSites(&screen, histories, frames, summary.duration_ns);
+  SetPauses(&screen, histories);
+  const Leaks leaks = FindLeaks(histories, frames);
+  AddLeakFindings(&screen, leaks);
+  AddPausesFinding(&screen);
+  screen.cannot_tell = leaks.why_unknown;
+  const std::string kind = screen.findings.empty() ? "" : screen.findings.front().kind;
+  screen.next = kind == "leak"     ? CommandLine(session, "leaks")
+                : kind == "pauses" ? CommandLine(session, "gcs")
+                                   : CommandLine(session, "sites", " --live --top 10");
+  PrintScreen(session, screen);
+  return session.Finish(summary, problems);
+}
+
+int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
+  const SampledTrace trace(session);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  TopSites allocated(trace.definitions, frames), live(trace.definitions, frames);
+  const auto pair = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
+  for (const auto& [id, estimate] : trace.sampled.By(pair, [](const SampledObject&) { return true; })) {
+    allocated.Add(id, Amount(estimate));
+  }
+  for (const auto& [id, estimate] :
+       trace.sampled.By(pair, [](const SampledObject& s) { return s.LivesAfter(std::nullopt); })) {
+    live.Add(id, Amount(estimate));
+  }
+  Screen screen;
+  screen.program = ProgramLine(trace.summary);
+  screen.duration_ns = trace.summary.duration_ns;
+  screen.note = EstimatesNote(trace.sampled);
+  screen.allocated_line = allocated.all().Text(Basis::kSamples);
+  screen.live_line = live.all().Text(Basis::kSamples) + " at the end of the trace" + trace.Caveat();
+  screen.allocates = allocated.ToReport("sites", Basis::kSamples);
+  screen.stays = live.ToReport("sites", Basis::kSamples);
+  for (const Sampled::Gc& gc : trace.sampled.gcs()) screen.pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
+  AddPausesFinding(&screen);
+  screen.cannot_tell =
+      "leaks: samples do not tell which collections collected the old space, so that none can be found";
+  screen.next = CommandLine(session, "sites", " --callers --top 10");
+  PrintScreen(session, screen);
+  return session.Finish(trace.summary, trace.problems);
+}
+
+}  // namespace anttracks::analyzer
