@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Runs another program and asks for a full collection again and again meanwhile, so that a short run has as
+ * many old-space collections as a long one: Collects MILLIS MAIN ARGUMENT...
+ */
+public final class Collects {
+    public static void main(String[] args) throws Throwable {
+        long millis = Long.parseLong(args[0]);
+        Thread thread = new Thread(() -> {
+            try {
+                while (true) {
+                    Thread.sleep(millis);
+                    System.gc();
+                }
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }, "collects");
+        thread.setDaemon(true);
+        thread.start();
+        var main = Class.forName(args[1]).getMethod("main", String[].class);
+        main.setAccessible(true);
+        try {
+            main.invoke(null, (Object) java.util.Arrays.copyOfRange(args, 2, args.length));
+        } catch (java.lang.reflect.InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+}

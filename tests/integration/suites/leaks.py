@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""anttracks leaks and summary: seeded leaks are found first, and nothing is found in programs without one."""
+
+import os
+import re
+import shlex
+import subprocess
+import threading
+
+import workloads
+from judge.rotated import data_files
+from judge.world import (
+    AGENT,
+    ANALYZER,
+    CLASSES,
+    JDK,
+    TIMEOUT,
+    Skip,
+    add,
+    analyze,
+    analyze_json,
+    expect,
+    java_command,
+    run,
+    run_traced,
+    tail,
+    test,
+)
+
+FLAGS = ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn8m")
+ROUNDS, BEGIN, FULL = 6000, 2000, 400
+_compiling = threading.Lock()
+
+
+def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS):
+    """The trace of that program, and the collection before which its growth begins."""
+    trace, done = run_traced(t, "Leaking", (kind, rounds, BEGIN, FULL), flags, options, judged=False)
+    return trace, int(re.search(r"growth begins before GC (\d+)", done.stdout).group(1))
+
+
+def leaks_of(trace, *arguments):
+    report = analyze_json("leaks", trace, *arguments)
+    expect(report["known"], f"no verdict: {report}")
+    return report["leaks"]
+
+
+def summary_names(trace, line, folder):
+    """The first finding names the line, and the command that is printed shows it."""
+    summary = analyze_json("summary", trace)
+    found = summary["findings"][0] if summary["findings"] else None
+    expect(found and found["kind"] == "leak" and found["application"] == line, f"findings: {found}")
+    text = analyze("summary", trace)
+    expect(len(text.splitlines()) <= 40, f"more than a screen:\n{text}")
+    command = shlex.split(re.search(r"^Next: (.*)$", text, re.M).group(1))
+    done = run(command, cwd=folder)
+    expect(
+        done.returncode == 0 and line in done.stdout,
+        f"{command}: {done.returncode}\n{done.stdout}{done.stderr}",
+    )
+
+
+def line_of(where):
+    """The label of the line in Leaking.java that has the words."""
+    source = os.path.join(os.path.dirname(os.path.dirname(__file__)), "java", "Leaking.java")
+    with open(source, encoding="utf-8") as file:
+        found = [number for number, text in enumerate(file, 1) if where in text]
+    return f"Leaking.java:{found[0]})"
+
+
+SEEDED = {
+    "cache": ("a cache that never evicts", "new byte[900 + key % 200]", "byte[]"),
+    "listeners": ("listeners that stay subscribed", "new long[20]", "long[]"),
+    "locals": ("a ThreadLocal in a pool of threads", "new Note(round, new byte[200", "byte[]"),
+}
+
+
+def is_found(kind, options="", flags=FLAGS, says=""):
+    meaning, where, class_name = SEEDED[kind]
+
+    def body(t):
+        trace, began = leaking(t, kind, options, flags)
+        leaks = leaks_of(trace)
+        expect(
+            leaks and leaks[0]["site"].endswith(line_of(where)) and leaks[0]["class"] == class_name,
+            f"not found first: {leaks[:3]}",
+        )
+        first = leaks[0]
+        expect(abs(first["since_gc"] - began) <= 2, f"began before GC {began}, found at {first['since_gc']}")
+        expect(first["freed_objects"] == 0 and first["share_of_growth"] > 0.5, f"{first}")
+        expect(first["then"]["bytes"] < first["now"]["bytes"] / 10 and first["bytes_per_gc"] > 0, f"{first}")
+        history = analyze_json("leaks", trace, "--history")["history"]
+        mine = [row for row in history if row["site"] == first["site"] and row["class"] == class_name]
+        gcs = len(analyze_json("gcs", trace)["gcs"])
+        expect(len(mine) == gcs, f"{len(mine)} points, {gcs} collections")
+        expect(mine[-1]["bytes"] == first["now"]["bytes"], f"{mine[-1]} {first}")
+        summary_names(trace, first["application"], t.folder)
+
+    add(f"A seeded leak is found first, and where it began: {meaning}{says}", body)
+
+
+for each in SEEDED:
+    is_found(each)
+is_found("cache", flags=("-XX:+UseSerialGC", *FLAGS[1:]), says=", with Serial")
+is_found("listeners", flags=("-XX:+UseG1GC", "-Xmx24m"), says=", with G1")
+
+
+@test("The leak of the harness is ranked first within twenty collections, and summary names its line")
+def harness_leak(t):
+    trace = traced_workload(t, "leak", millis=60, iterations=1, warmup=0, heap="24m")
+    gcs = [gc["id"] for gc in analyze_json("gcs", trace)["gcs"]]
+    at = gcs[min(20, len(gcs)) - 1]
+    for arguments in (("--gc", str(at)), ()):
+        leaks = leaks_of(trace, *arguments)
+        expect(leaks and "Leak.open(Leak.java:" in (leaks[0]["application"] or ""), f"{arguments}: {leaks[:2]}")
+    summary_names(trace, leaks[0]["application"], t.folder)
+
+
+@test("A leak is found in what is left of a rotated trace")
+def rotated(t):
+    trace, _ = leaking(t, "listeners", ",maxsize=1M,dev=0.1", rounds=20000)
+    expect(min(data_files(trace)) > 0, f"nothing was deleted: {list(data_files(trace))}")
+    leaks = leaks_of(trace)
+    expect(leaks and leaks[0]["class"] == "long[]" and "Leaking.java" in leaks[0]["site"], f"{leaks[:2]}")
+
+
+@test("A leak is found in the trace of a program that was attached to")
+def attached(t):
+    trace = t.path("trace")
+    command = java_command("Leaking", ("listeners", 50000, 0, 400), ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m"))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        expect("growth begins" in program.stdout.readline(), "the program did not begin")
+        done = run([ANALYZER, "attach", str(program.pid), f"file={trace}"])
+        program.communicate(timeout=TIMEOUT)
+    expect(done.returncode == 0 and program.returncode == 0, f"{done.stderr} {program.returncode}")
+    leaks = leaks_of(trace)
+    expect(leaks and leaks[0]["class"] == "long[]" and "Leaking.java" in leaks[0]["site"], f"{leaks[:2]}")
+    expect(leaks[0]["then"]["objects"] > 0, f"nothing was there when it was attached: {leaks[0]}")
+
+
+def finds_none(kind, meaning):
+    def body(t):
+        trace, _ = leaking(t, kind)
+        expect(not leaks_of(trace), f"found: {leaks_of(trace)}")
+        findings = analyze_json("summary", trace)["findings"]
+        expect(not any(finding["kind"] == "leak" for finding in findings), f"{findings}")
+
+    add(f"No leak is found in {meaning}", body)
+
+
+finds_none("fills", "a cache that fills and stops")
+finds_none("lru", "a cache that replaces the eldest")
+finds_none("phases", "a program that builds up and drops")
+finds_none("classes", "a program that loads classes")
+
+
+def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None):
+    """The trace of a workload of the harness during which a full collection is asked for every few ms."""
+    missing = workloads.WORKLOADS[name].missing()
+    if missing:
+        raise Skip(f"missing {', '.join(missing)}: scripts/harness --install {name}")
+    with _compiling:
+        workloads.compile_all(JDK, (name,))
+    trace = t.path("trace")
+    command = workloads.start(name, JDK, "small", iterations, warmup, heap, f"{AGENT}=file={trace}")
+    at = command.index(workloads.WORKLOADS[name].main)
+    command[at - 1] += os.pathsep + CLASSES
+    command[at:at] = ["Collects", str(millis)]
+    done = run(command, cwd=t.folder)
+    expect(done.returncode == 0, f"{name} ended with {done.returncode}\n{tail(done.stderr, 30)}")
+    return trace
+
+
+def workload_has_none(name, slow):
+    def body(t):
+        # A full collection of javac's heap takes as long as ten of the others'.
+        trace = traced_workload(t, name, millis=600 if name == "javac" else 150)
+        leaks = leaks_of(trace)
+        expect(not leaks, f"found: {[(row['site'], row['class'], row['grown_bytes']) for row in leaks]}")
+        expect(not any(f["kind"] == "leak" for f in analyze_json("summary", trace)["findings"]), "summary")
+
+    add(f"No leak is found in the workload {name}", body, slow)
+
+
+for workload in ("serial", "xml.transform", "h2", "lusearch", "longlived", "javac", "tomcat", "scala-actors"):
+    workload_has_none(workload, slow=workload not in ("serial", "xml.transform"))
