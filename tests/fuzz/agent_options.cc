@@ -32,7 +32,7 @@ void CheckBounds(const Options& options) {
   Check(options.stretch_bytes == 0 || (options.stretch_bytes >= 4 << 10 && options.stretch_bytes <= 1 << 30));
   Check(options.walkers <= 16 && options.compressors <= 64);
   Check(options.queue_bytes >= 4 * options.buffer_bytes && options.queue_bytes <= size_t{4} << 30);
-  Check(!options.keep || options.max_bytes != 0);
+  Check(!options.keep_provenance || options.max_bytes != 0);
 }
 
 // file is that of the text, absolute or relative to the folder.

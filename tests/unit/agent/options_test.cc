@@ -31,7 +31,7 @@ TEST_CASE("no options mean the defaults") {
     CHECK(options->threshold == 0.2);
     CHECK(options->compressors == 0);
     CHECK_FALSE(options->overwrite);
-    CHECK_FALSE(options->keep);
+    CHECK_FALSE(options->keep_provenance);
     CHECK(options->stats.empty());
     CHECK_FALSE(options->help);
   }
@@ -47,7 +47,7 @@ TEST_CASE("every option is taken") {
   CHECK(options->overwrite);
   CHECK(options->max_bytes == uint64_t{3} << 30);
   CHECK(options->deviation == 0.25);
-  CHECK(options->keep);
+  CHECK(options->keep_provenance);
   CHECK(options->stats == "%p.json");
   CHECK(options->buffer_bytes == 8192);
   CHECK(options->fuzz == 0.3);
@@ -246,9 +246,9 @@ TEST_CASE("a deviation needs a bound, before or behind it") {
 }
 
 TEST_CASE("to keep what deleted files know needs a bound, before or behind it") {
-  CHECK(ParseOptions("maxsize=1M,keep=yes")->keep);
-  CHECK(ParseOptions("keep=yes,maxsize=1M")->keep);
-  CHECK_FALSE(ParseOptions("keep=no")->keep);
+  CHECK(ParseOptions("maxsize=1M,keep=yes")->keep_provenance);
+  CHECK(ParseOptions("keep=yes,maxsize=1M")->keep_provenance);
+  CHECK_FALSE(ParseOptions("keep=no")->keep_provenance);
   for (const char* text : {"keep=yes", "maxsize=0,keep=yes"}) {
     const auto options = ParseOptions(text);
     REQUIRE_FALSE(options.ok());
@@ -320,9 +320,9 @@ TEST_CASE("a budget is a percentage, a share a fraction, and only one of them is
   CHECK(ParseOptions("budget=3%")->budget_percent == 3);
   CHECK(ParseOptions("budget=0.5%")->budget_percent == 0.5);
   CHECK(ParseOptions("budget=100%")->budget_percent == 100);
-  CHECK(ParseOptions("share=0.015625")->share == 1.0 / 64);
+  CHECK(ParseOptions("share=0.00390625")->share == 1.0 / 256);
   for (const char* text : {"budget=3", "budget=", "budget=%", "budget=0.4%", "budget=101%", "budget=-1%",
-                           "budget=1e1%", "share=0", "share=0.01", "share=1.1", "share=50%",
+                           "budget=1e1%", "share=0", "share=0.003", "share=1.1", "share=50%",
                            "budget=3%,share=0.5", "share=0.5,budget=3%", "mode=sample,budget=3%"}) {
     CAPTURE(text);
     CHECK(!ParseOptions(text).ok());

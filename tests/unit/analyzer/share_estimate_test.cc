@@ -41,12 +41,18 @@ struct Run {
   uint64_t objects[kGroups] = {}, words[kGroups] = {};
 };
 
-// With shares that change meanwhile, as a budget's do.
-void Simulate(uint32_t seed, const std::vector<uint32_t>& shares, Run* run) {
+// Shares change as the program runs, as a budget's do: each holds for an equal part of the stretches.
+struct Plan {
+  std::vector<uint32_t> shares;
+  int stretches;
+};
+
+void Simulate(uint32_t seed, const Plan& plan, Run* run) {
   Program program(seed);
   std::mt19937 choice(seed + 1);
-  for (int stretch = 0; stretch < 1200; stretch++) {
-    const uint32_t share = shares[static_cast<size_t>(stretch) * shares.size() / 1200];
+  for (int stretch = 0; stretch < plan.stretches; stretch++) {
+    const uint32_t share =
+        plan.shares[static_cast<size_t>(stretch) * plan.shares.size() / static_cast<size_t>(plan.stretches)];
     const std::vector<uint32_t> groups = program.Stretch();
     const bool read = choice() % trace::kWholeShare < share;
     uint64_t words = 0;
@@ -84,18 +90,18 @@ TEST_CASE("shares over time have as many periods as the trace is long, however o
 TEST_CASE(
     "the truth lies in the interval in 95 of 100 runs, for frequent and rare things, and whatever the share "
     "does") {
-  const std::vector<uint32_t> plans[] = {
-      {trace::kWholeShare / 4},
-      {trace::kWholeShare / 64},
-      {trace::kWholeShare / 256},
-      {trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}};
-  for (const auto& shares : plans) {
+  // A budget has the smallest share only where stretches are many.
+  const Plan plans[] = {{{trace::kWholeShare / 4}, 1200},
+                        {{trace::kWholeShare / 64}, 1200},
+                        {{trace::kWholeShare / 256}, 4800},
+                        {{trace::kWholeShare / 4, trace::kWholeShare / 64, trace::kWholeShare / 8}, 1200}};
+  for (const Plan& plan : plans) {
     int inside[kGroups] = {}, judged[kGroups] = {};
     double error = 0;
     constexpr int kRuns = 300;
     for (uint32_t seed = 0; seed < kRuns; seed++) {
       Run run;
-      Simulate(seed, shares, &run);
+      Simulate(seed, plan, &run);
       for (uint32_t group = 0; group < kGroups; group++) {
         const EstimatedTotals totals = run.estimator.Of({&group, 1});
         if (totals.objects.value == 0) continue;  // nothing of it was read, so nothing is said
@@ -109,8 +115,8 @@ TEST_CASE(
     }
     CHECK(std::abs(error / kRuns) < 0.03);  // of one estimate the error is some times that
     for (uint32_t group = 0; group < kGroups; group++) {
-      CAPTURE(shares.size());
-      CAPTURE(shares[0]);
+      CAPTURE(plan.shares.size());
+      CAPTURE(plan.shares[0]);
       CAPTURE(group);
       REQUIRE(judged[group] > 50);
       CHECK(inside[group] >=
