@@ -14,7 +14,7 @@ from suites.rotation import MB, Bound
 
 SEED, STEPS = 17, 3000
 BESIDE = (f"-javaagent:{JAVA_AGENT}", *FLIGHT_RECORDER, *OTHER_AGENT)
-BOUND = Bound(2 * MB, 0.25)
+BOUND = Bound(4 * MB, 0.25)  # definitions take a third of it
 
 _plain_lock = threading.Lock()
 _plain = []

@@ -51,6 +51,13 @@ TEST_CASE("classes --top cuts the list and says so") {
   }
 }
 
+TEST_CASE("classes --layout --csv has the fields of the first classes with --top, else of all") {
+  CHECK(Classes({"--layout", "--csv"}).find("long[]") != std::string::npos);
+  const std::string first = Classes({"--layout", "--csv", "--top", "1"});
+  CHECK(first.find("app.Node") != std::string::npos);
+  CHECK(first.find("long[]") == std::string::npos);
+}
+
 TEST_CASE("classes --layout shows inherited fields, padding and what is not known") {
   CHECK(Classes({"--layout"}) == 1 + R"out(
 7 classes, allocated: 4 objects, 136 B

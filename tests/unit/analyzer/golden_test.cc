@@ -388,6 +388,22 @@ TEST_CASE("threads shows what each thread allocated, and outside of TLABs") {
 )out");
 }
 
+TEST_CASE("threads has those that allocated nothing, too") {
+  const CommandResult result = Anttracks(SmallStart().Flush().file(), {"threads", "--csv"});
+  CHECK(result.out == 1 + R"out(
+id,java_id,os_id,name,objects,bytes,outside_tlab_objects,outside_tlab_bytes
+1,1,0,main,0,0,0,0
+2,9,0,worker,0,0,0,0
+)out");
+  CHECK(result.code == 0);
+}
+
+TEST_CASE("a collection that the trace does not have is answered with those that it has") {
+  const CommandResult result = Anttracks(SmallTrace().file(), {"heap", "--gc", "9"});
+  CHECK(result.err == "anttracks: there is no collection 9 in the trace; its collections are 0 to 1\n");
+  CHECK(result.code == 2);
+}
+
 TEST_CASE("threads --json has the same numbers for each thread") {
   CheckOutput({"threads", "--json"}, R"out(
 {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/cli/amount.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -35,6 +36,11 @@ Report Mixed() {
                   false, Cell("24", "?")}};
   report.sum_label = "2 rows";
   return report;
+}
+
+TEST_CASE("of amounts with the same bytes the one of more objects is larger") {
+  CHECK(Amount(HeapTotals{2, 3}) > Amount(HeapTotals{1, 3}));
+  CHECK(Amount(HeapTotals{2, 3}) < Amount(HeapTotals{1, 4}));
 }
 
 TEST_CASE("a table has its own order, shares, intervals, lines under a row, and sums") {

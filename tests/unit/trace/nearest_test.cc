@@ -24,6 +24,11 @@ TEST_CASE("the distance of two words is how many letters are inserted, deleted, 
   CHECK(EditDistance("kitten", "sitting") == 3);
 }
 
+TEST_CASE("of equally near words the first one is taken") {
+  const std::vector<std::string_view> words{"walks", "walls", "walls1"};
+  CHECK(Nearest("wal1s", words) == "walks");
+}
+
 TEST_CASE("a word with a mistake or two is taken for the nearest known one") {
   CHECK(Nearest("sits", kWords) == "sites");
   CHECK(Nearest("haep", kWords) == "heap");
