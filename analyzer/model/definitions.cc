@@ -261,7 +261,7 @@ ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, u
   } else if (length != 0) {
     return ShapeError::kBadLength;
   }
-  const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / 8);
+  const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / trace::kWordBytes);
   if (words < 2 || words > kMaxWords) return ShapeError::kBadSize;
   const auto site_class32 = static_cast<uint32_t>(site_class_id);
   const auto length32 = static_cast<uint32_t>(length);

@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+
 /**
  * Runs another program and asks for a full collection again and again meanwhile, so that a short run has as
- * many old-space collections as a long one: Collects MILLIS MAIN ARGUMENT...
+ * many old-space collections as a long one: Collects MILLIS MAIN ARGUMENT... With MILLIS 0 it does so after
+ * each young collection of the program's, however fast the machine is.
  */
 public final class Collects {
+    private static long collections() {
+        return ManagementFactory.getGarbageCollectorMXBeans().stream()
+            .mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
+    }
+
+    private static void awaitCollection() throws InterruptedException {
+        long before = collections();
+        while (collections() == before) {
+            Thread.sleep(1);
+        }
+    }
+
     public static void main(String[] args) throws Throwable {
         long millis = Long.parseLong(args[0]);
         Thread thread = new Thread(() -> {
             try {
                 while (true) {
-                    Thread.sleep(millis);
+                    if (millis == 0) {
+                        awaitCollection();
+                    } else {
+                        Thread.sleep(millis);
+                    }
                     System.gc();
                 }
             } catch (InterruptedException e) {
