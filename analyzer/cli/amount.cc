@@ -42,13 +42,26 @@ Amount::Amount(const Allocated& allocated)
     : known_(allocated.known), objects_(allocated.objects), bytes_(EstimatedBytes(allocated.words)) {}
 
 Amount::Amount(const Estimate& estimate)
-    : objects_(Point(estimate.objects)), bytes_(Point(estimate.bytes)), samples_(estimate.samples) {}
+    : objects_(Point(estimate.objects)),
+      bytes_(Point(estimate.bytes)),
+      samples_(estimate.samples),
+      object_squares_(estimate.object_squares),
+      byte_squares_(estimate.byte_squares) {}
 
 void Amount::Add(const Amount& other) {
   known_.Add(other.known_);
   AddTo(&objects_, other.objects_);
   AddTo(&bytes_, other.bytes_);
   samples_ += other.samples_;
+  object_squares_ += other.object_squares_;
+  byte_squares_ += other.byte_squares_;
+}
+
+Estimated Amount::WithInterval(const Estimated& sum, double squares) const {
+  if (samples_ == 0 || squares == 0) return sum;
+  // As many samples of equal weight as would be as reliable (Kish).
+  const double worth = sum.value * sum.value / squares, each = sum.value / worth;
+  return {sum.value, each * PoissonLow(worth), each * PoissonHigh(worth)};
 }
 
 std::partial_ordering Amount::operator<=>(const Amount& other) const {

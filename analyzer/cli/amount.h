@@ -38,13 +38,19 @@ class Amount {
   // "12 objects, 304 B"; "~1,234 objects (1,200 to 1,270), ~1.50 MiB"
   std::string Text(Basis basis) const;
   uint64_t samples() const { return samples_; }
+  // With a 95 % interval: of samples that of a Poisson count; exact numbers are their own bounds.
+  Estimated objects() const { return WithInterval(objects_, object_squares_); }
+  Estimated bytes() const { return WithInterval(bytes_, byte_squares_); }
   // Adds the cells of AmountColumns.
   void AddCells(Row* row, Basis basis) const;
 
  private:
+  Estimated WithInterval(const Estimated& sum, double squares) const;
+
   HeapTotals known_;
   Estimated objects_, bytes_;
   uint64_t samples_ = 0;
+  double object_squares_ = 0, byte_squares_ = 0;  // of samples: see Estimate
 };
 
 // Columns objects and bytes, in the table with their shares, and with kSamples samples.

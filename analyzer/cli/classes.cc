@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/class_layout.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/content.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
-#include "analyzer/passes/counts.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -33,16 +34,21 @@ void Sort(std::vector<ClassRow>* rows) {
   });
 }
 
-// Every class that the trace defines and whose name has the text in it; the one with most bytes first.
-std::vector<ClassRow> RowsOf(const Definitions& definitions, CountByShape& counts, const std::string& text) {
+// Every class that the trace defines and whose name has the text in it; the one with most bytes first. Where
+// only some objects are selected, those that have some.
+std::vector<ClassRow> RowsOf(const Content& content, const ClassesArguments& arguments) {
+  const Definitions& definitions = content.definitions;
+  Chooser chosen(definitions, arguments.selection);
   std::unordered_map<uint64_t, Amount> amounts;
-  for (const auto& [id, allocated] : counts.BySiteClass()) {
-    amounts[definitions.site_class(id).class_id].Add(Amount(allocated));
+  for (const Portion& portion : content.portions) {
+    if (!chosen(portion.key)) continue;
+    amounts[definitions.site_class(portion.key.site_class).class_id].Add(portion.allocated);
   }
   std::vector<ClassRow> rows;
   definitions.ForEachClass([&](uint64_t id, const ClassInfo& info) {
-    if (info.name.find(text) == std::string::npos) return;
+    if (info.name.find(arguments.name) == std::string::npos) return;
     const auto found = amounts.find(id);
+    if (found == amounts.end() && !arguments.selection.all()) return;
     rows.push_back({id, &info, found == amounts.end() ? Amount() : found->second});
   });
   Sort(&rows);
@@ -55,9 +61,15 @@ Amount Sum(const std::vector<ClassRow>& rows) {
   return all;
 }
 
-std::string HeadingOf(const std::vector<ClassRow>& rows, const std::string& note, Basis basis) {
-  return fmt::format("{}{}{}, allocated: {}\n\n", note, note.empty() ? "" : "\n",
-                     rows.size() == 1 ? "1 class" : Count(rows.size()) + " classes", Sum(rows).Text(basis));
+// With the note above it, and below that what is selected.
+void AddHeading(const std::vector<ClassRow>& rows, const std::string& note, Basis basis,
+                const Selection& selection, Report* report) {
+  report->notes = {note};
+  report->heading = note + (note.empty() ? "" : "\n");
+  ShowSelection(selection, report);
+  report->heading +=
+      fmt::format("{}, allocated: {}\n\n", rows.size() == 1 ? "1 class" : Count(rows.size()) + " classes",
+                  Sum(rows).Text(basis));
 }
 
 std::vector<Column> ColumnsFor(Basis basis) {
@@ -95,18 +107,16 @@ Row CellsOf(const Definitions& definitions, const ClassRow& row, Basis basis) {
   return cells;
 }
 
-Report ReportOf(const Definitions& definitions, const CountByShape& counts, const std::vector<ClassRow>& rows) {
-  const Basis basis = BasisOf(counts);
-  const std::string note = NoteOf(counts);
+Report ReportOf(const Content& content, const std::vector<ClassRow>& rows, const Selection& selection) {
+  const Basis basis = content.allocated;
   Report report;
   report.rows_key = "classes";
-  AddNote(&report.head, counts);
+  report.head = content.head;
   AddAmount(&report.head, Sum(rows), basis);
-  report.heading = HeadingOf(rows, note, basis);
-  report.notes = {note};
+  AddHeading(rows, content.note, basis, selection, &report);
   report.columns = ColumnsFor(basis);
   report.text_order = {"objects", "bytes", "size", "class", "superclass", "loader"};
-  for (const ClassRow& row : rows) report.rows.push_back(CellsOf(definitions, row, basis));
+  for (const ClassRow& row : rows) report.rows.push_back(CellsOf(content.definitions, row, basis));
   return report;
 }
 
@@ -155,12 +165,13 @@ std::string LayoutsCsv(const Definitions& definitions, const std::vector<ClassRo
   return CsvText(report, 0);
 }
 
-void PrintLayouts(Session& session, const Definitions& definitions, const CountByShape& counts,
-                  const std::vector<ClassRow>& rows) {
-  const Report report = ReportOf(definitions, counts, rows);
+void PrintLayouts(Session& session, const Content& content, const std::vector<ClassRow>& rows,
+                  const Selection& selection) {
+  const Definitions& definitions = content.definitions;
+  const Report report = ReportOf(content, rows, selection);
   switch (session.output) {
     case Output::kText:
-      session.out << report.heading << LayoutsText(definitions, rows, BasisOf(counts), session.top);
+      session.out << report.heading << LayoutsText(definitions, rows, content.allocated, session.top);
       break;
     case Output::kJson:
       session.out << JsonText(LayoutsJson(definitions, rows, report, session.top));
@@ -176,29 +187,32 @@ struct Sizes {
   uint64_t least = UINT64_MAX, most = 0;
 };
 
-Report ReportOf(const Sampled& sampled, const std::string& text) {
+Report ReportOf(const Sampled& sampled, const ClassesArguments& arguments) {
   constexpr Basis kBasis = Basis::kSamples;
   const Definitions& definitions = sampled.definitions();
   const auto class_of = [&](const SampledObject& s) -> uint64_t {
     return definitions.site_class(s.site_class).class_id;
   };
   std::unordered_map<uint64_t, Sizes> sizes;
+  Chooser chosen(definitions, arguments.selection);
+  const Marks marks(arguments.selection.marks());
+  const auto wanted = [&](const SampledObject& sample) { return chosen(KeyOf(sample, marks, true)); };
   for (const SampledObject& sample : sampled.samples()) {
+    if (!wanted(sample)) continue;
     Sizes& s = sizes[class_of(sample)];
     s = {std::min<uint64_t>(s.least, sample.words), std::max<uint64_t>(s.most, sample.words)};
   }
   std::vector<ClassRow> rows;
-  for (const auto& [id, estimate] : sampled.By(class_of, [](const SampledObject&) { return true; })) {
+  for (const auto& [id, estimate] : sampled.By(class_of, wanted)) {
     const ClassInfo& info = definitions.class_info(id);
-    if (info.name.find(text) != std::string::npos) rows.push_back({id, &info, Amount(estimate)});
+    if (info.name.find(arguments.name) != std::string::npos) rows.push_back({id, &info, Amount(estimate)});
   }
   Sort(&rows);
   Report report;
   report.rows_key = "classes";
   report.head = EstimatesJson(sampled);
   AddEstimate(&report.head, Sum(rows));
-  report.notes = {EstimatesNote(sampled)};
-  report.heading = HeadingOf(rows, report.notes[0], kBasis);
+  AddHeading(rows, EstimatesNote(sampled), kBasis, arguments.selection, &report);
   report.columns = {{.key = "id", .unit = Unit::kId, .where = Where::kInData},
                     {.key = "class", .title = "Class"},
                     {.key = "hidden", .unit = Unit::kFlag, .where = Where::kInData}};
@@ -223,25 +237,27 @@ Report ReportOf(const Sampled& sampled, const std::string& text) {
 }  // namespace
 
 int RunClasses(Session& session, const ClassesArguments& arguments) {
-  Problems problems;
-  Definitions definitions(problems);
-  CountByShape counts(definitions);
-  const PassSummary summary = session.Run(definitions, problems, counts);
-  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  const std::vector<ClassRow> rows = RowsOf(definitions, counts, arguments.name);
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
+  const auto content = ReadContent(session, {.portions = {selection.threads(), selection.marks()}});
+  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
+  if (const auto exit = CheckNames(session, *content, selection)) return *exit;
+  const std::vector<ClassRow> rows = RowsOf(*content, arguments);
   if (arguments.layout) {
-    PrintLayouts(session, definitions, counts, rows);
+    PrintLayouts(session, *content, rows, selection);
   } else {
-    Print(session, ReportOf(definitions, counts, rows));
+    Print(session, ReportOf(*content, rows, selection));
   }
-  return session.Finish(summary, problems);
+  return session.Finish(content->summary, content->problems);
 }
 
 int RunSampledClasses(Session& session, const ClassesArguments& arguments) {
   if (arguments.layout) return session.NotInSamples("--layout: the fields of classes are not recorded");
+  if (const auto exit = CheckWindow(session, arguments.selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  Print(session, ReportOf(trace.sampled, arguments.name));
+  if (const auto exit = CheckGcs(session, arguments.selection, trace.GcIds())) return *exit;
+  Print(session, ReportOf(trace.sampled, arguments));
   return session.Finish(trace.summary, trace.problems);
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 
 namespace anttracks::analyzer {
 namespace {
@@ -26,15 +27,19 @@ void AddOutput(CLI::App& app, Session& session) {
       "--json", [&session] { session.output = Output::kJson; }, "Print JSON");
 }
 
+void AddTableOutput(CLI::App& app, Session& session) {
+  AddOutput(app, session);
+  app.add_flag_callback(
+         "--csv", [&session] { session.output = Output::kCsv; }, "Print the table as CSV")
+      ->excludes("--json");
+}
+
 void AddTrace(CLI::App& app, Session& session) {
   app.add_option(
          "TRACE", session.files,
          "A trace. Of a rotated one its definitions file (app.trace), or some of its data files (app.trace.3)")
       ->required();
-  AddOutput(app, session);
-  app.add_flag_callback(
-         "--csv", [&session] { session.output = Output::kCsv; }, "Print the table as CSV")
-      ->excludes("--json");
+  AddTableOutput(app, session);
 }
 
 void AddTop(CLI::App& app, Session& session, const char* description) {
@@ -45,6 +50,57 @@ void AddOnlyTrace(CLI::App& app, Session& session, Arguments&) { AddTrace(app, s
 
 constexpr const char* kTopText = "Rows of the table, 0 for all (default 30; with --json and --csv all)";
 
+// Conditions and a window of time.
+void AddSelection(CLI::App& app, Selection* selection) {
+  const auto where = [selection](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      Wrong why;
+      const std::optional<Condition> condition = ParseCondition(text, &why);
+      if (!condition) throw CLI::ValidationError("--where", why.text);
+      selection->where.push_back(*condition);
+    }
+  };
+  app.add_option_function<std::vector<std::string>>("--where", where,
+                                                    "Only objects with FIELD=PATTERN, a field being " +
+                                                        Joined(NamesOf<Field>(kFields)) +
+                                                        "; may be given several times")
+      ->type_name("FIELD=PATTERN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  const auto mark = [](const char* name, std::optional<Mark>* to) {
+    return [name, to](const std::string& text) {
+      std::string why;
+      *to = ParseMark(text, &why);
+      if (!*to) throw CLI::ValidationError(name, why);
+    };
+  };
+  app.add_option_function<std::string>("--from", mark("--from", &selection->from),
+                                       "Only what was allocated after this GC (7), or time (12.5s)")
+      ->type_name("WHEN");
+  app.add_option_function<std::string>("--to", mark("--to", &selection->to),
+                                       "Only what was allocated before this GC, or time")
+      ->type_name("WHEN");
+}
+
+// Fields between commas.
+void AddGroupBy(CLI::App& app, std::vector<Field>* group_by) {
+  const auto parse = [group_by](const std::string& words) {
+    std::istringstream in(words);
+    for (std::string word; std::getline(in, word, ',');) {
+      std::string why;
+      const std::optional<Field> field = Choose<Field>(kFields, word, &why);
+      if (!field) throw CLI::ValidationError("--group-by", why);
+      const bool twice = std::find(group_by->begin(), group_by->end(), *field) != group_by->end();
+      if (twice) throw CLI::ValidationError("--group-by", word + " is there twice");
+      group_by->push_back(*field);
+    }
+  };
+  app.add_option_function<std::string>("--group-by", parse,
+                                       "A row for each " + Joined(NamesOf<Field>(kFields)) +
+                                           ", or several of them with commas between (default: site,class)")
+      ->type_name("FIELDS");
+}
+
 void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   HeapArguments& heap = arguments.heap;
@@ -53,6 +109,7 @@ void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
   auto* gc = app.add_option("--gc", heap.gc, "Id of the GC (default: the last one)");
   app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
       ->excludes(gc);
+  AddSelection(app, &heap.selection);
   AddTop(app, session, kTopText);
   app.add_flag(
       "--objects", heap.objects,
@@ -68,6 +125,8 @@ void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
   auto* live = app.add_flag("--live", sites.live,
                             "Also what is live at the end of the trace; takes longer, as the heap is rebuilt");
   app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
+  AddGroupBy(app, &sites.group_by);
+  AddSelection(app, &sites.selection);
 }
 
 void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
@@ -112,11 +171,13 @@ void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
   app.add_flag("--layout", arguments.classes.layout,
                "The fields of each class, inherited ones too, and padding");
+  AddSelection(app, &arguments.classes.selection);
   AddTop(app, session, "Classes to show, 0 for all (default 30; with --json and --csv all)");
 }
 
-void AddThreads(CLI::App& app, Session& session, Arguments&) {
+void AddThreads(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
+  AddSelection(app, &arguments.threads.selection);
   AddTop(app, session, "Rows of the table, 0 for all (default: all)");
 }
 
@@ -197,7 +258,7 @@ constexpr Command kCommands[] = {
      .rows = kRows,
      .add_options = AddSites,
      .run = RunWith<RunSites, &Arguments::sites>,
-     .run_on_samples = RunWith<RunSampledSites, &Arguments::sites>},
+     .run_on_samples = RunWith<RunSites, &Arguments::sites>},
     {.name = "heap",
      .summary = "The live heap after a GC",
      .group = Group::kFirstSteps,
@@ -249,8 +310,8 @@ constexpr Command kCommands[] = {
      .example = "threads app.trace --top 10",
      .answers = "which threads allocate most",
      .add_options = AddThreads,
-     .run = Run<RunThreads>,
-     .run_on_samples = Run<RunSampledThreads>},
+     .run = RunWith<RunThreads, &Arguments::threads>,
+     .run_on_samples = RunWith<RunSampledThreads, &Arguments::threads>},
     {.name = "quality",
      .summary = "Information quality: the share of live objects with complete information, by GC and by field",
      .group = Group::kMore,

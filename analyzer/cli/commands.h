@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/cli/choice.h"
+#include "analyzer/cli/selection.h"
 #include "analyzer/cli/session.h"
 
 namespace anttracks::analyzer {
@@ -29,13 +30,16 @@ struct HeapArguments {
   std::optional<uint64_t> gc;
   bool end = false;
   bool objects = false;
+  Selection selection;
 };
 
 struct SitesArguments {
   bool tiers = false;
   bool callers = false;
   bool live = false;
-  std::optional<uint64_t> gc;  // with live: after this collection; none: at the end of the trace
+  std::optional<uint64_t> gc;   // with live: after this collection; none: at the end of the trace
+  std::vector<Field> group_by;  // empty: site and class
+  Selection selection;
 };
 
 // What the rows of a table of lifetimes are. kSite: of a site and a class.
@@ -61,6 +65,11 @@ struct SummaryArguments {
 struct ClassesArguments {
   std::string name;  // only classes with this in their name
   bool layout = false;
+  Selection selection;
+};
+
+struct ThreadsArguments {
+  Selection selection;
 };
 
 struct FoldArguments {
@@ -94,6 +103,7 @@ struct Arguments {
   LeaksArguments leaks;
   SummaryArguments summary;
   ClassesArguments classes;
+  ThreadsArguments threads;
   FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
@@ -106,15 +116,14 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
 int RunSampledGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
-int RunSampledSites(Session& session, const SitesArguments& arguments);
 int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunSummary(Session& session, const SummaryArguments& arguments);
 int RunSampledSummary(Session& session, const SummaryArguments& arguments);
 int RunLeaks(Session& session, const LeaksArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
-int RunThreads(Session& session);
-int RunSampledThreads(Session& session);
+int RunThreads(Session& session, const ThreadsArguments& arguments);
+int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);

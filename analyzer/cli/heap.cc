@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/content.h"
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/object_lines.h"
 #include "analyzer/cli/sampled.h"
@@ -41,17 +43,45 @@ std::vector<HeapRow> RowsOf(const Sums& sums, Name&& name) {
 
 using Sums = std::unordered_map<uint64_t, HeapTotals>;
 
+// The objects that are selected.
+class Chosen {
+ public:
+  Chosen(const HeapAt& heap, const Selection& selection)
+      : heap_(&heap), selection_(&selection), marks_(selection.marks()) {
+    for (const GcRecord& gc : heap.gcs()) marks_.GcEnd(gc.id);
+  }
+  const HeapAt* operator->() const { return heap_; }
+  const HeapAt& operator*() const { return *heap_; }
+
+  // Calls visit(const HeapObject&) by address.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    if (selection_->all()) return heap_->ForEach(visit);
+    Chooser chosen(heap_->definitions(), *selection_);
+    heap_->ForEach([&](const HeapObject& object) {
+      PortionKey key = PortionsAndHeap::KeyOfProvenance(*heap_, marks_, true, object.provenance);
+      key.site_class = heap_->definitions().shapes()[object.shape].site_class;
+      if (chosen(key)) visit(object);
+    });
+  }
+
+ private:
+  const HeapAt* heap_;
+  const Selection* selection_;
+  Marks marks_;
+};
+
 template <class Key>
-Sums SumBy(const HeapAt& heap, Key&& key) {
+Sums SumBy(const Chosen& heap, Key&& key) {
   Sums sums;
   heap.ForEach([&](const HeapObject& object) {
-    sums[key(object)].Add({1, heap.definitions().shapes().words(object.shape)});
+    sums[key(object)].Add({1, heap->definitions().shapes().words(object.shape)});
   });
   return sums;
 }
 
-std::vector<HeapRow> ByShape(const HeapAt& heap, GroupBy by) {
-  const Definitions& definitions = heap.definitions();
+std::vector<HeapRow> ByShape(const Chosen& heap, GroupBy by) {
+  const Definitions& definitions = heap->definitions();
   std::vector<uint64_t> objects(definitions.shapes().size());
   heap.ForEach([&](const HeapObject& object) { objects[object.shape]++; });
   Sums sums;
@@ -67,21 +97,21 @@ std::vector<HeapRow> ByShape(const HeapAt& heap, GroupBy by) {
   });
 }
 
-std::vector<HeapRow> ByProvenance(const HeapAt& heap, GroupBy by) {
+std::vector<HeapRow> ByProvenance(const Chosen& heap, GroupBy by) {
   const Sums sums = SumBy(heap, [](const HeapObject& object) { return object.provenance; });
   return RowsOf(sums, [&](uint64_t id) -> std::string {
     const auto number = static_cast<uint32_t>(id);
     if (number == ProvenanceTable::kFiller) return "<filler>";
     if (number == ProvenanceTable::kBeforeTrace) return "<before trace>";
-    const Provenance& provenance = heap.provenance_table()[number];
-    if (by == GroupBy::kThread) return ThreadLabel(heap.definitions(), provenance.thread);
-    return Plural(static_cast<uint64_t>(heap.epoch() - provenance.birth), "GC");
+    const Provenance& provenance = heap->provenance_table()[number];
+    if (by == GroupBy::kThread) return ThreadLabel(heap->definitions(), provenance.thread);
+    return Plural(static_cast<uint64_t>(heap->epoch() - provenance.birth), "GC");
   });
 }
 
-std::vector<HeapRow> BySpace(const HeapAt& heap) {
+std::vector<HeapRow> BySpace(const Chosen& heap) {
   constexpr uint64_t kOutside = UINT64_MAX;
-  const std::vector<Space>& spaces = heap.spaces();
+  const std::vector<Space>& spaces = heap->spaces();
   size_t at = 0;
   const Sums sums = SumBy(heap, [&](const HeapObject& object) {
     while (at < spaces.size() && object.word >= spaces[at].end) at++;
@@ -93,7 +123,7 @@ std::vector<HeapRow> BySpace(const HeapAt& heap) {
   });
 }
 
-std::vector<HeapRow> RowsBy(const HeapAt& heap, GroupBy by) {
+std::vector<HeapRow> RowsBy(const Chosen& heap, GroupBy by) {
   switch (by) {
     case GroupBy::kClass:
     case GroupBy::kSite:
@@ -107,8 +137,12 @@ std::vector<HeapRow> RowsBy(const HeapAt& heap, GroupBy by) {
   return {};
 }
 
-std::vector<HeapRow> RowsBy(const Sampled& sampled, GroupBy by, std::optional<uint64_t> gc) {
+std::vector<HeapRow> RowsBy(const Sampled& sampled, const HeapArguments& arguments,
+                            std::optional<uint64_t> gc) {
+  const GroupBy by = arguments.by;
   const Definitions& definitions = sampled.definitions();
+  Chooser chosen(definitions, arguments.selection);
+  const Marks marks(arguments.selection.marks());
   const auto begun = gc ? *gc + 1 : sampled.gcs().empty() ? 0 : sampled.gcs().back().id + 1;
   const auto key = [&](const SampledObject& sample) -> uint64_t {
     switch (by) {
@@ -134,7 +168,8 @@ std::vector<HeapRow> RowsBy(const Sampled& sampled, GroupBy by, std::optional<ui
         return ClassLabel(definitions, id);
     }
   };
-  return RowsOf(sampled.By(key, [&](const SampledObject& s) { return s.LivesAfter(gc); }), name);
+  const auto wanted = [&](const SampledObject& s) { return s.LivesAfter(gc) && chosen(KeyOf(s, marks, true)); };
+  return RowsOf(sampled.By(key, wanted), name);
 }
 
 Amount Sum(const std::vector<HeapRow>& rows) {
@@ -181,14 +216,16 @@ std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
   return {"heap " + MomentOf(heap, end_ns) + caveat};
 }
 
-Report ReportOf(const HeapAt& heap, GroupBy by, uint64_t end_ns) {
-  const std::vector<HeapRow> rows = RowsBy(heap, by);
+Report ReportOf(const HeapAt& heap, const HeapArguments& arguments, uint64_t end_ns) {
+  const GroupBy by = arguments.by;
+  const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), by);
   const Amount all = Sum(rows);
   Report report = TableOf(rows, by, Basis::kExact);
   report.head = HeadOf(heap, all);
   report.head["by"] = NameOf<GroupBy>(kGroupings, by);
-  report.heading = fmt::format("heap {}: {}{}\n\n", MomentOf(heap, end_ns), all.Text(Basis::kExact),
-                               Caveat(heap.state(), heap.words_not_known()));
+  ShowSelection(arguments.selection, &report);
+  report.heading += fmt::format("heap {}: {}{}\n\n", MomentOf(heap, end_ns), all.Text(Basis::kExact),
+                                Caveat(heap.state(), heap.words_not_known()));
   report.notes = NotesOf(heap, end_ns);
   return report;
 }
@@ -201,8 +238,9 @@ std::string MomentOf(const Sampled& sampled, std::optional<uint64_t> gc, uint64_
   return fmt::format("after GC {}, at {}", *gc, Duration(found->end_ns));
 }
 
-Report ReportOf(const SampledTrace& trace, GroupBy by, std::optional<uint64_t> gc) {
-  const std::vector<HeapRow> rows = RowsBy(trace.sampled, by, gc);
+Report ReportOf(const SampledTrace& trace, const HeapArguments& arguments, std::optional<uint64_t> gc) {
+  const GroupBy by = arguments.by;
+  const std::vector<HeapRow> rows = RowsBy(trace.sampled, arguments, gc);
   const Amount all = Sum(rows);
   Report report = TableOf(rows, by, Basis::kSamples);
   report.head = EstimatesJson(trace.sampled);
@@ -213,20 +251,21 @@ Report ReportOf(const SampledTrace& trace, GroupBy by, std::optional<uint64_t> g
   report.head["by"] = NameOf<GroupBy>(kGroupings, by);
   const std::string moment = MomentOf(trace.sampled, gc, trace.summary.duration_ns);
   report.notes = {EstimatesNote(trace.sampled)};
-  report.heading =
-      fmt::format("{}\nheap {}: {}{}\n\n", report.notes[0], moment, all.Text(Basis::kSamples), trace.Caveat());
+  report.heading = report.notes[0] + "\n";
+  ShowSelection(arguments.selection, &report);
+  report.heading += fmt::format("heap {}: {}{}\n\n", moment, all.Text(Basis::kSamples), trace.Caveat());
   if (!trace.Caveat().empty()) report.notes.push_back("heap " + moment + trace.Caveat());
   return report;
 }
 
 // By address.
-void PrintObjects(const HeapAt& heap, uint64_t end_ns, Session& session) {
-  ObjectLines lines(session, heap.definitions());
+void PrintObjects(const Chosen& heap, uint64_t end_ns, Session& session) {
+  ObjectLines lines(session, heap->definitions());
   const bool json = session.output == Output::kJson;
-  lines.Begin(json ? HeadOf(heap, Sum(RowsBy(heap, GroupBy::kClass))) : nlohmann::ordered_json());
+  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, GroupBy::kClass))) : nlohmann::ordered_json());
   heap.ForEach([&](const HeapObject& object) { lines.Add(InBytes(object.word), object.shape); });
   lines.End();
-  if (session.output == Output::kCsv) PrintNotes(session, NotesOf(heap, end_ns));
+  if (session.output == Output::kCsv) PrintNotes(session, NotesOf(*heap, end_ns));
 }
 
 // What is to be read, and where to stop.
@@ -238,8 +277,10 @@ struct Plan {
 Plan PlanFor(Session& session, const HeapArguments& arguments) {
   if (arguments.end) return {{Moment::Kind::kEnd}, {}};
   if (!arguments.gc) return {{Moment::Kind::kLastGc}, {}};
+  const Selection& selection = arguments.selection;
   const bool by_provenance = arguments.by == GroupBy::kThread || arguments.by == GroupBy::kAge;
-  if (arguments.objects || !by_provenance) {  // otherwise older files know more
+  const bool selected = selection.threads() || selection.from || selection.to;
+  if (!selected && (arguments.objects || !by_provenance)) {  // otherwise older files know more
     if (std::optional<StartFile> start = FindStartFile(*session.reader, *arguments.gc)) {
       return {{Moment::Kind::kGcs, start->collections}, std::move(start->files)};
     }
@@ -276,6 +317,7 @@ std::unique_ptr<Reading> Read(Session& session, const Plan& plan) {
 }  // namespace
 
 int RunHeap(Session& session, const HeapArguments& arguments) {
+  if (const auto exit = CheckWindow(session, arguments.selection, true)) return *exit;
   const Plan plan = PlanFor(session, arguments);
   const std::unique_ptr<Reading> reading = Read(session, plan);
   const auto& [problems, definitions, heap, summary] = *reading;
@@ -283,10 +325,11 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   if (plan.moment.kind == Moment::Kind::kGc && !heap.found())
     return session.NoSuchGc(*arguments.gc, heap.GcIds());
   if (!summary.has_meta) return session.Finish(summary, problems);
+  if (const auto exit = CheckGcs(session, arguments.selection, heap.GcIds())) return *exit;
   if (arguments.objects) {
-    PrintObjects(heap, summary.duration_ns, session);
+    PrintObjects(Chosen(heap, arguments.selection), summary.duration_ns, session);
   } else {
-    Print(session, ReportOf(heap, arguments.by, summary.duration_ns));
+    Print(session, ReportOf(heap, arguments, summary.duration_ns));
   }
   return session.Finish(summary, problems);
 }
@@ -294,13 +337,15 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
 int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (arguments.objects) return session.NotInSamples("--objects lists every object by its address");
   if (arguments.by == GroupBy::kSpace) return session.NotInSamples("--by space takes the addresses of objects");
+  if (const auto exit = CheckWindow(session, arguments.selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   const std::vector<uint64_t> ids = trace.GcIds();
   std::optional<uint64_t> gc = arguments.gc;
   if (gc && std::find(ids.begin(), ids.end(), *gc) == ids.end()) return session.NoSuchGc(*gc, ids);
   if (!gc && !arguments.end && !ids.empty()) gc = ids.back();
-  Print(session, ReportOf(trace, arguments.by, gc));
+  if (const auto exit = CheckGcs(session, arguments.selection, ids)) return *exit;
+  Print(session, ReportOf(trace, arguments, gc));
   return session.Finish(trace.summary, trace.problems);
 }
 

@@ -97,12 +97,19 @@ std::string NumberText(Unit unit, uint64_t number) {
   }
 }
 
+std::string DifferenceText(Unit unit, int64_t difference) {
+  const char* sign = difference < 0 ? "-" : difference > 0 ? "+" : "";
+  return sign + NumberText(unit, difference < 0 ? 0 - static_cast<uint64_t>(difference)
+                                                : static_cast<uint64_t>(difference));
+}
+
 std::string ValueText(Unit unit, const Value& value) {
   return std::visit(
       Overloaded{
           [](std::monostate) { return std::string(); }, [](std::nullptr_t) { return std::string("-"); },
           [](bool flag) { return std::string(flag ? "yes" : "no"); },
           [&](uint64_t number) { return NumberText(unit, number); },
+          [&](int64_t difference) { return DifferenceText(unit, difference); },
           [](double share) { return fmt::format("{:.1f} %", share * 100); },
           [&](const Estimated& about) { return fmt::format("~{}", NumberText(unit, Rounded(about.value))); },
           [](const std::string& text) { return Printable(text); },
@@ -176,6 +183,7 @@ std::string ValueCsv(const Value& value) {
       Overloaded{[](std::monostate) { return std::string(); }, [](std::nullptr_t) { return std::string(); },
                  [](bool flag) { return std::string(flag ? "true" : "false"); },
                  [](uint64_t number) { return std::to_string(number); },
+                 [](int64_t difference) { return std::to_string(difference); },
                  [](double number) { return nlohmann::ordered_json(number).dump(); },
                  [](const Estimated& about) { return std::to_string(Rounded(about.value)); },
                  [](const std::string& text) { return CsvField(text); },

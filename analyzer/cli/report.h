@@ -54,9 +54,10 @@ struct Column {
   bool right_aligned = false;  // even if it is text
 };
 
+// int64_t: a difference, with its sign in a table.
 // monostate: no value, and no key in JSON; nullptr: null in JSON.
-using Value = std::variant<std::monostate, std::nullptr_t, bool, uint64_t, double, Estimated, std::string,
-                           std::vector<std::string>>;
+using Value = std::variant<std::monostate, std::nullptr_t, bool, uint64_t, int64_t, double, Estimated,
+                           std::string, std::vector<std::string>>;
 
 struct Cell {
   Value value;

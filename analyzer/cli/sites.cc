@@ -4,26 +4,22 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <ostream>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
-#include "analyzer/cli/moment.h"
-#include "analyzer/cli/sampled.h"
+#include "analyzer/cli/content.h"
 #include "analyzer/model/labels.h"
-#include "analyzer/passes/counts.h"
-#include "analyzer/passes/live.h"
 
 namespace anttracks::analyzer {
 namespace {
 
-// Ids of the same place are one row; tier and callers are part of the place only on demand.
+// Ids of the same names are one row; callers are part of it only on demand.
 struct SiteKey {
-  std::string site;
-  std::string class_name;
-  std::string tier;
+  std::vector<std::string> names;  // by the report's fields
   std::vector<std::string> callers;
   auto operator<=>(const SiteKey&) const = default;
 };
@@ -42,17 +38,32 @@ struct SiteRow {
   SiteAmounts amounts;
 };
 
-using BySiteClass = std::map<uint64_t, SiteAmounts>;
+// What the rows are: a site and a class, unless something else is wanted.
+std::vector<Field> FieldsOf(const SitesArguments& arguments) {
+  std::vector<Field> fields = arguments.group_by;
+  if (fields.empty()) fields = {Field::kSite, Field::kClass};
+  const bool has_tier = std::find(fields.begin(), fields.end(), Field::kTier) != fields.end();
+  if (arguments.tiers && !has_tier) fields.push_back(Field::kTier);
+  return fields;
+}
 
-std::vector<SiteRow> RowsOf(const Definitions& definitions, const BySiteClass& by_site_class,
-                            const SitesArguments& arguments) {
+bool Has(const std::vector<Field>& fields, Field field) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
+std::vector<SiteRow> RowsOf(const Content& content, const SitesArguments& arguments) {
+  const std::vector<Field> fields = FieldsOf(arguments);
+  Chooser chosen(content.definitions, arguments.selection);
   std::map<SiteKey, SiteAmounts> by_key;
-  for (const auto& [id, amounts] : by_site_class) {
-    const SiteClass& pair = definitions.site_class(id);
-    SiteKey key{SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id), "", {}};
-    if (arguments.tiers) key.tier = TierLabel(definitions, pair.site);
-    if (arguments.callers) key.callers = CallerLabels(definitions, pair.site);
-    by_key[std::move(key)].Add(amounts);
+  for (const Portion& portion : content.portions) {
+    if (!chosen(portion.key)) continue;
+    SiteKey key;
+    for (const Field field : fields) key.names.push_back(FieldText(content.definitions, field, portion.key));
+    if (arguments.callers) {
+      key.callers =
+          CallerLabels(content.definitions, content.definitions.site_class(portion.key.site_class).site);
+    }
+    by_key[std::move(key)].Add({portion.allocated, portion.live});
   }
   std::vector<SiteRow> rows;
   for (const auto& [key, amounts] : by_key) rows.push_back({key, amounts});
@@ -68,148 +79,73 @@ SiteAmounts Sum(const std::vector<SiteRow>& rows) {
   return all;
 }
 
-// What numbers of the report are.
-struct SiteBasis {
-  Basis allocated = Basis::kExact, live = Basis::kExact;
-};
-
-std::vector<Column> ColumnsFor(const SitesArguments& arguments, SiteBasis basis) {
-  std::vector<Column> columns{{.key = "site", .title = "Site"}, {.key = "class", .title = "Class"}};
-  if (arguments.tiers) columns.push_back({.key = "tier", .title = "Tier"});
+std::vector<Column> ColumnsFor(const Content& content, const SitesArguments& arguments) {
+  std::vector<Column> columns;
+  for (const Field field : FieldsOf(arguments)) {
+    const std::string key(NameOf<Field>(kFields, field));
+    std::string title = key;
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    columns.push_back({.key = key, .title = std::move(title)});
+  }
   if (arguments.callers) columns.push_back({.key = "callers", .unit = Unit::kTexts});
-  for (Column& column : AmountColumns(basis.allocated)) columns.push_back(std::move(column));
+  for (Column& column : AmountColumns(content.allocated)) columns.push_back(std::move(column));
   if (!arguments.live) return columns;
-  for (Column& column : LiveColumns(basis.live)) columns.push_back(std::move(column));
+  for (Column& column : LiveColumns(content.live)) columns.push_back(std::move(column));
   return columns;
 }
 
 // The table; head, heading and notes are the caller's.
-Report TableOf(const std::vector<SiteRow>& rows, const SitesArguments& arguments, SiteBasis basis) {
+Report TableOf(const std::vector<SiteRow>& rows, const Content& content, const SitesArguments& arguments) {
   Report report;
   report.rows_key = "sites";
-  report.columns = ColumnsFor(arguments, basis);
-  report.text_order = {"samples",    "objects", "bytes", "live_samples", "live_objects",
-                       "live_bytes", "tier",    "class", "site"};
+  report.columns = ColumnsFor(content, arguments);
+  report.text_order = {"samples", "objects", "bytes", "live_samples", "live_objects", "live_bytes"};
+  if (arguments.group_by.empty()) {
+    report.text_order.insert(report.text_order.end(), {"tier", "class", "site"});
+  } else {
+    for (const Field field : FieldsOf(arguments)) report.text_order.push_back(NameOf<Field>(kFields, field));
+  }
   for (const SiteRow& row : rows) {
-    Row cells{row.key.site, row.key.class_name};
-    if (arguments.tiers) cells.emplace_back(row.key.tier);
+    Row cells(row.key.names.begin(), row.key.names.end());
     if (arguments.callers) cells.emplace_back(row.key.callers);
-    row.amounts.allocated.AddCells(&cells, basis.allocated);
-    if (arguments.live) row.amounts.live.AddCells(&cells, basis.live);
+    row.amounts.allocated.AddCells(&cells, content.allocated);
+    if (arguments.live) row.amounts.live.AddCells(&cells, content.live);
     report.rows.push_back(std::move(cells));
   }
   return report;
 }
 
-std::string AllocatedLine(const Amount& allocated, Basis basis, size_t rows) {
-  return fmt::format("allocated: {}, {}\n", allocated.Text(basis), Plural(rows, "row"));
-}
-
-// What lives, with --live.
-struct Live {
-  std::vector<uint64_t> by_shape;
-  std::string moment;
-  std::optional<uint64_t> gc;
-  HeapState state = HeapState::kStart;
-  uint64_t unknown_words = 0;
-};
-
-BySiteClass AmountsOf(const Definitions& definitions, CountByShape& allocated, const Live& live) {
-  BySiteClass by_site_class;
-  for (const auto& [id, amount] : allocated.BySiteClass()) by_site_class[id].allocated = Amount(amount);
-  for (uint32_t shape = 0; shape < live.by_shape.size(); shape++) {
-    const uint64_t objects = live.by_shape[shape];
-    if (objects == 0) continue;
-    const HeapTotals totals{objects, objects * definitions.shapes().words(shape)};
-    by_site_class[definitions.shapes()[shape].site_class].live.Add(Amount(totals));
+void AddLive(const Content& content, const SitesArguments& arguments, const Amount& live, Report* report) {
+  nlohmann::ordered_json& json = report->head["live"];
+  json["gc"] = arguments.gc ? nlohmann::ordered_json(*arguments.gc) : nlohmann::ordered_json();
+  if (content.live == Basis::kSamples) {
+    json["lost"] = !content.caveat.empty();
+  } else {
+    json["exact"] = content.exact;
   }
-  return by_site_class;
+  AddAmount(&json, live, content.live);
+  report->heading += fmt::format("live {}: {}{}\n", content.moment, live.Text(content.live), content.caveat);
+  if (!content.caveat.empty()) report->notes.push_back("live " + content.moment + content.caveat);
 }
 
-Report ReportOf(const Definitions& definitions, CountByShape& counts, const Live& live,
-                const SitesArguments& arguments) {
-  const std::vector<SiteRow> rows = RowsOf(definitions, AmountsOf(definitions, counts, live), arguments);
+Report ReportOf(const Content& content, const SitesArguments& arguments) {
+  const std::vector<SiteRow> rows = RowsOf(content, arguments);
   const SiteAmounts all = Sum(rows);
-  const SiteBasis basis{BasisOf(counts), Basis::kExact};
-  Report report = TableOf(rows, arguments, basis);
-  AddNote(&report.head, counts);
-  AddAmount(&report.head, all.allocated, basis.allocated);
-  if (const std::string note = NoteOf(counts); !note.empty()) {
-    report.notes.push_back(note);
-    report.heading = note + "\n";
+  Report report = TableOf(rows, content, arguments);
+  report.head = content.head;
+  if (content.allocated == Basis::kSamples) {
+    AddEstimate(&report.head, all.allocated);
+  } else {
+    AddAmount(&report.head, all.allocated, content.allocated);
   }
-  report.heading += AllocatedLine(all.allocated, basis.allocated, rows.size());
-  if (arguments.live) {
-    nlohmann::ordered_json& json = report.head["live"];
-    json["gc"] = live.gc ? nlohmann::ordered_json(*live.gc) : nlohmann::ordered_json();
-    json["exact"] = live.state == HeapState::kExact && live.unknown_words == 0;
-    AddAmount(&json, all.live, basis.live);
-    const std::string caveat = Caveat(live.state, live.unknown_words);
-    report.heading += fmt::format("live {}: {}{}\n", live.moment, all.live.Text(basis.live), caveat);
-    if (!caveat.empty()) report.notes.push_back("live " + live.moment + caveat);
+  if (!content.note.empty()) {
+    report.notes.push_back(content.note);
+    report.heading = content.note + "\n";
   }
-  report.heading += "\n";
-  return report;
-}
-
-int RunAllocated(Session& session, const SitesArguments& arguments) {
-  Problems problems;
-  Definitions definitions(problems);
-  CountByShape counts(definitions);
-  const PassSummary summary = session.Run(definitions, problems, counts);
-  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  Print(session, ReportOf(definitions, counts, {}, arguments));
-  return session.Finish(summary, problems);
-}
-
-int RunLive(Session& session, const SitesArguments& arguments) {
-  Problems problems;
-  Definitions definitions(problems);
-  LiveAndAllocated sink(definitions, problems, arguments.gc);
-  const PassSummary summary = session.Run(definitions, problems, sink);
-  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  if (!summary.has_meta) return session.Finish(summary, problems);
-  if (arguments.gc && !sink.found()) return session.NoSuchGc(*arguments.gc, sink.GcIds());
-  const Live live{sink.live(), sink.found() ? AfterGc(*sink.found()) : AtEnd(summary.duration_ns), arguments.gc,
-                  sink.live_state(), sink.live_unknown_words()};
-  Print(session, ReportOf(definitions, sink.allocated(), live, arguments));
-  return session.Finish(summary, problems);
-}
-
-BySiteClass AmountsOf(const Sampled& sampled, const SitesArguments& arguments) {
-  const auto pair = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
-  BySiteClass by_site_class;
-  for (const auto& [id, estimate] : sampled.By(pair, [](const SampledObject&) { return true; })) {
-    by_site_class[id].allocated = Amount(estimate);
-  }
-  if (!arguments.live) return by_site_class;
-  for (const auto& [id, estimate] :
-       sampled.By(pair, [&](const SampledObject& s) { return s.LivesAfter(arguments.gc); })) {
-    by_site_class[id].live = Amount(estimate);
-  }
-  return by_site_class;
-}
-
-Report ReportOf(const SampledTrace& trace, const SitesArguments& arguments) {
-  const Sampled& sampled = trace.sampled;
-  const std::vector<SiteRow> rows = RowsOf(sampled.definitions(), AmountsOf(sampled, arguments), arguments);
-  const SiteAmounts all = Sum(rows);
-  constexpr Basis kBasis = Basis::kSamples;
-  Report report = TableOf(rows, arguments, {kBasis, kBasis});
-  report.head = EstimatesJson(sampled);
-  AddEstimate(&report.head, all.allocated);
-  report.notes = {EstimatesNote(sampled)};
-  report.heading = report.notes[0] + "\n" + AllocatedLine(all.allocated, kBasis, rows.size());
-  if (arguments.live) {
-    nlohmann::ordered_json& json = report.head["live"];
-    json["gc"] = arguments.gc ? nlohmann::ordered_json(*arguments.gc) : nlohmann::ordered_json();
-    json["lost"] = sampled.lost();
-    AddAmount(&json, all.live, kBasis);
-    const std::string moment =
-        arguments.gc ? fmt::format("after GC {}", *arguments.gc) : "at the end of the trace";
-    report.heading += fmt::format("live {}: {}{}\n", moment, all.live.Text(kBasis), trace.Caveat());
-    if (!trace.Caveat().empty()) report.notes.push_back("live " + moment + trace.Caveat());
-  }
+  ShowSelection(arguments.selection, &report);
+  report.heading +=
+      fmt::format("allocated: {}, {}\n", all.allocated.Text(content.allocated), Plural(rows.size(), "row"));
+  if (arguments.live) AddLive(content, arguments, all.live, &report);
   report.heading += "\n";
   return report;
 }
@@ -217,21 +153,28 @@ Report ReportOf(const SampledTrace& trace, const SitesArguments& arguments) {
 }  // namespace
 
 int RunSites(Session& session, const SitesArguments& arguments) {
-  return arguments.live ? RunLive(session, arguments) : RunAllocated(session, arguments);
-}
-
-int RunSampledSites(Session& session, const SitesArguments& arguments) {
-  if (arguments.tiers) {
-    return session.NotInSamples("--tiers: JVM TI does not tell which compiler made the code that allocates");
+  const std::vector<Field> fields = FieldsOf(arguments);
+  if (session.sampled && Has(fields, Field::kTier)) {
+    return session.NotInSamples(
+        (arguments.tiers ? "--tiers" : "--group-by tier") +
+        std::string(": JVM TI does not tell which compiler made the code that allocates"));
   }
-  const SampledTrace trace(session);
-  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  const std::vector<uint64_t> ids = trace.GcIds();
-  if (arguments.gc && std::find(ids.begin(), ids.end(), *arguments.gc) == ids.end()) {
-    return session.NoSuchGc(*arguments.gc, ids);
+  if (arguments.callers && !Has(fields, Field::kSite)) {
+    session.err << "anttracks: --callers are callers of sites: --group-by has to have site\n";
+    return kExitUsage;
   }
-  Print(session, ReportOf(trace, arguments));
-  return session.Finish(trace.summary, trace.problems);
+  if (const auto exit = CheckWindow(session, arguments.selection, arguments.live)) return *exit;
+  Wanted wanted{
+      .portions = {Has(fields, Field::kThread) || arguments.selection.threads(), arguments.selection.marks()}};
+  if (arguments.live) wanted.live = arguments.gc ? LiveAt::kGc : LiveAt::kEnd;
+  wanted.gc = arguments.gc.value_or(0);
+  const std::unique_ptr<Content> content = ReadContent(session, wanted);
+  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
+  if (!content->summary.has_meta && arguments.live) return session.Finish(content->summary, content->problems);
+  if (arguments.gc && !content->HasGc(*arguments.gc)) return session.NoSuchGc(*arguments.gc, content->gc_ids);
+  if (const auto exit = CheckNames(session, *content, arguments.selection)) return *exit;
+  Print(session, ReportOf(*content, arguments));
+  return session.Finish(content->summary, content->problems);
 }
 
 }  // namespace anttracks::analyzer

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/content.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/counts.h"
@@ -104,9 +107,47 @@ Report ReportOf(const Sampled& sampled) {
   return report;
 }
 
+// By thread, of the objects that are selected; those of the collector are of no thread.
+Report ReportOf(const Content& content, const Selection& selection) {
+  std::map<uint64_t, Amount> by_thread;
+  Chooser chosen(content.definitions, selection);
+  for (const Portion& portion : content.portions) {
+    if (chosen(portion.key)) by_thread[portion.key.thread].Add(portion.allocated);
+  }
+  std::vector<std::pair<uint64_t, Amount>> rows(by_thread.begin(), by_thread.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  Report report = TableOf();
+  for (Column& column : AmountColumns(content.allocated)) {
+    column.with_share = column.unit == Unit::kBytes;
+    report.columns.push_back(std::move(column));
+  }
+  for (const auto& [id, amount] : rows) {
+    Row cells = ThreadCells(id, content.definitions.thread(id));
+    amount.AddCells(&cells, content.allocated);
+    report.rows.push_back(std::move(cells));
+  }
+  report.sum_label = Plural(rows.size(), "thread");
+  report.head = content.head;
+  if (!content.note.empty()) report.notes.push_back(content.note);
+  report.heading = content.note + (content.note.empty() ? "" : "\n");
+  ShowSelection(selection, &report);
+  report.heading += "\n";
+  return report;
+}
+
+int RunSelected(Session& session, const Selection& selection) {
+  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
+  const auto content = ReadContent(session, {.portions = {true, selection.marks()}});
+  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
+  if (const auto exit = CheckNames(session, *content, selection)) return *exit;
+  Print(session, ReportOf(*content, selection));
+  return session.Finish(content->summary, content->problems);
+}
+
 }  // namespace
 
-int RunThreads(Session& session) {
+int RunThreads(Session& session, const ThreadsArguments& arguments) {
+  if (!arguments.selection.all()) return RunSelected(session, arguments.selection);
   Problems problems;
   Definitions definitions(problems);
   CountByThread counts(definitions);
@@ -116,7 +157,8 @@ int RunThreads(Session& session) {
   return session.Finish(summary, problems);
 }
 
-int RunSampledThreads(Session& session) {
+int RunSampledThreads(Session& session, const ThreadsArguments& arguments) {
+  if (!arguments.selection.all()) return RunSelected(session, arguments.selection);
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   Print(session, ReportOf(trace.sampled));

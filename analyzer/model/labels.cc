@@ -3,11 +3,36 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace anttracks::analyzer {
 namespace {
 
 // The deepest stack of samples; inlining is never as deep. A longer chain is a loop in a damaged trace.
 constexpr size_t kMaxCallers = 256;
+
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// Removes the digits that follow each of the word's occurrences, with a dollar sign between.
+void DropNumberAfter(std::string* name, std::string_view word) {
+  for (size_t at = name->find(word); at != std::string::npos; at = name->find(word, at + word.size())) {
+    const size_t begin = at + word.size();
+    size_t end = begin;
+    if (end + 1 < name->size() && (*name)[end] == '$' && IsDigit((*name)[end + 1])) end++;
+    while (end < name->size() && IsDigit((*name)[end])) end++;
+    name->erase(begin, end - begin);
+  }
+}
+
+// Removes "/0x00007f73f811aa78", the address of a hidden class.
+void DropAddresses(std::string* name) {
+  constexpr std::string_view kMark = "/0x";
+  for (size_t at = name->find(kMark); at != std::string::npos; at = name->find(kMark, at)) {
+    size_t end = at + kMark.size();
+    while (end < name->size() && std::isxdigit(static_cast<unsigned char>((*name)[end])) != 0) end++;
+    name->erase(at, end - at);
+  }
+}
 
 }  // namespace
 
@@ -69,6 +94,16 @@ std::string_view TierLabel(const Definitions& definitions, uint32_t id) {
 std::string ClassLabel(const Definitions& definitions, uint64_t class_id) {
   const ClassInfo& info = definitions.class_info(class_id);
   return info.defined ? info.name : fmt::format("<class {}>", class_id);
+}
+
+std::string StableName(std::string_view name) {
+  std::string stable(name);
+  DropAddresses(&stable);
+  for (const std::string_view word :
+       {"$$Lambda", "$Proxy", "MethodAccessor", "ConstructorAccessor", "LambdaForm$MH", "LambdaForm$DMH"}) {
+    DropNumberAfter(&stable, word);
+  }
+  return stable;
 }
 
 std::string ThreadLabel(const Definitions& definitions, uint64_t thread) {

@@ -22,6 +22,9 @@ std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t s
 // "interpreter", "C1", "C2", "native", "unknown", "-" for reserved sites.
 std::string_view TierLabel(const Definitions& definitions, uint32_t site);
 std::string ClassLabel(const Definitions& definitions, uint64_t class_id);
+// Without what the JVM numbers anew in every run: "app.Main$$Lambda$14/0x7f01" is "app.Main$$Lambda",
+// "jdk.internal.reflect.GeneratedMethodAccessor3" is "jdk.internal.reflect.GeneratedMethodAccessor".
+std::string StableName(std::string_view name);
 // "main (1)", "<before trace>" for 0.
 std::string ThreadLabel(const Definitions& definitions, uint64_t thread);
 std::string_view SpaceLabel(trace::SpaceKind kind);

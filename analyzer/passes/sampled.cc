@@ -16,9 +16,9 @@ constexpr uint64_t kMostCollections = UINT32_MAX - 1;
 
 Estimate EstimateOf(uint64_t bytes, uint64_t interval) {
   const auto size = static_cast<double>(bytes);
-  if (interval == 0 || bytes == 0) return {1, 1, size};
-  const double weight = 1 / -std::expm1(-size / static_cast<double>(interval));
-  return {1, weight, weight * size};
+  const bool each = interval == 0 || bytes == 0;
+  const double weight = each ? 1 : 1 / -std::expm1(-size / static_cast<double>(interval));
+  return {1, weight, weight * size, weight * weight, weight * size * weight * size};
 }
 
 void Sampled::Sample(const SampleEvent& event) {
@@ -44,7 +44,7 @@ void Sampled::Sample(const SampleEvent& event) {
   least_interval_ = std::min(least_interval_, event.interval);
   most_interval_ = std::max(most_interval_, event.interval);
   samples_.push_back({event.number, static_cast<uint32_t>(event.interval), static_cast<uint32_t>(event.thread),
-                      static_cast<uint32_t>(event.site_class), static_cast<uint32_t>(event.words),
+                      static_cast<uint32_t>(event.site_class), static_cast<uint32_t>(event.words), event.time,
                       static_cast<uint32_t>(begun_), SampledObject::kAlive});
 }
 

@@ -23,11 +23,14 @@ namespace anttracks::analyzer {
 struct Estimate {
   uint64_t samples = 0;
   double objects = 0, bytes = 0;
+  double object_squares = 0, byte_squares = 0;  // sums of the squares of what each sample stands for
 
   void Add(const Estimate& other) {
     samples += other.samples;
     objects += other.objects;
     bytes += other.bytes;
+    object_squares += other.object_squares;
+    byte_squares += other.byte_squares;
   }
 };
 
@@ -38,6 +41,7 @@ struct SampledObject {
   static constexpr uint32_t kAlive = UINT32_MAX;
   uint64_t number = 0;
   uint32_t interval = 0, thread = 0, site_class = 0, words = 0;
+  uint64_t time_ns = 0;
   uint32_t born = 0;       // how many collections had begun when it was allocated
   uint32_t died = kAlive;  // how many had begun when its death was recorded
 

@@ -16,6 +16,8 @@ double Student(double freedom) {
   return z + (z * z * z + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 
+}  // namespace
+
 // The bounds of the mean of a Poisson distribution, given a count of n.
 double PoissonHigh(double n) {
   return (n + 1) * std::pow(1 - 1 / (9 * (n + 1)) + k95 / (3 * std::sqrt(n + 1)), 3);
@@ -23,8 +25,6 @@ double PoissonHigh(double n) {
 double PoissonLow(double n) {
   return n == 0 ? 0 : n * std::pow(std::max(0.0, 1 - 1 / (9 * n) - k95 / (3 * std::sqrt(n))), 3);
 }
-
-}  // namespace
 
 void ShareEstimator::Object(Group group, uint64_t words) {
   OfGroup& sums = At(group);

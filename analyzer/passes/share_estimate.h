@@ -25,6 +25,10 @@ struct Estimated {
   double value = 0, low = 0, high = 0;
 };
 
+// Of a Poisson count of n: where its mean lies in 95 of 100 cases.
+double PoissonLow(double n);
+double PoissonHigh(double n);
+
 struct EstimatedTotals {
   Estimated objects, words;
 };

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of a trace's portions a selection has, the names that it is about, and what reports say of it.
+//
+// Thread safety: none. Ownership: definitions and selections are borrowed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/cli/content.h"
+#include "analyzer/cli/selection.h"
+
+namespace anttracks::analyzer {
+
+// The name that a field has: a class, a site, and so on.
+std::string FieldText(const Definitions& definitions, Field field, const PortionKey& key);
+// Whether the pattern fits that name.
+bool Matches(const Definitions& definitions, const Condition& condition, const PortionKey& key);
+
+// Looks names up once per site-class pair and thread.
+class Chooser {
+ public:
+  Chooser(const Definitions& definitions, const Selection& selection)
+      : definitions_(&definitions), selection_(&selection) {}
+  bool operator()(const PortionKey& key) {
+    return selection_->InWindow(key.passed) && OfPair(key) && OfThread(key);
+  }
+
+ private:
+  bool OfPair(const PortionKey& key);
+  bool OfThread(const PortionKey& key);
+  bool Hold(const PortionKey& key, bool threads) const;
+
+  const Definitions* definitions_;
+  const Selection* selection_;
+  std::unordered_map<uint32_t, bool> pairs_;
+  std::unordered_map<uint64_t, bool> threads_;
+};
+
+// Whether the window makes sense, also for what is live, of which only the collections before are known. An
+// exit code, with a message, if not.
+std::optional<int> CheckWindow(Session& session, const Selection& selection, bool live);
+// The same of the collections that the trace has.
+std::optional<int> CheckGcs(Session& session, const Selection& selection, const std::vector<uint64_t>& gc_ids);
+// And of names. A name that it does not have is told on stderr.
+std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection);
+// Says in the report's heading and head what it is about, unless that is all.
+void ShowSelection(const Selection& selection, Report* report);
+
+// Whether the trace defines a class or thread that the pattern fits, allocated or not.
+bool NamesInDefinitions(const Definitions& definitions, const Condition& condition);
+
+// The names nearest to a pattern that matches nothing: "; did you mean 'com.app.Foo'?", or "".
+std::string NearestNames(const Content& content, const Condition& condition);
+
+}  // namespace anttracks::analyzer

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/cli/moment.h"
+#include "analyzer/cli/sampled.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+using ByKey = std::map<PortionKey, Portion>;
+
+void Take(ByKey* by_key, Content* content) {
+  for (auto& [key, portion] : *by_key) {
+    portion.key = key;
+    content->portions.push_back(std::move(portion));
+  }
+}
+
+std::string EstimateNote(const CountPortions& counts) {
+  return fmt::format("estimates: {} were read by chance, {} were skipped; a range is a 95 % interval",
+                     Bytes(InBytes(counts.read_words())), Bytes(InBytes(counts.skipped_words())));
+}
+
+void AddAllocated(CountPortions& counts, ByKey* by_key, Content* content) {
+  for (const auto& [key, allocated] : counts.Allocations()) (*by_key)[key].allocated = Amount(allocated);
+  if (!counts.estimates()) return;
+  content->allocated = Basis::kChosen;
+  content->note = EstimateNote(counts);
+  content->head = {{"estimated", true},
+                   {"skipped_bytes", InBytes(counts.skipped_words())},
+                   {"chosen_bytes", InBytes(counts.read_words())}};
+}
+
+void AddLive(const std::map<PortionKey, HeapTotals>& live, ByKey* by_key) {
+  for (const auto& [key, totals] : live) (*by_key)[key].live = Amount(totals);
+}
+
+void SetMoment(HeapState state, uint64_t unknown_words, std::string moment, Content* content) {
+  content->moment = std::move(moment);
+  content->caveat = Caveat(state, unknown_words);
+  content->exact = state == HeapState::kExact && unknown_words == 0;
+}
+
+void ReadAllocated(Session& session, const Wanted& wanted, Content* content) {
+  CountPortions sink(content->definitions, wanted.portions);
+  content->summary = session.Run(content->definitions, content->problems, sink);
+  ByKey by_key;
+  AddAllocated(sink, &by_key, content);
+  content->gc_ids = sink.gc_ids();
+  Take(&by_key, content);
+}
+
+// The heap changed after its last collection by more than allocations: another pass shows it as it was.
+void ReadLastHeap(Session& session, PortionsAndHeap& first, ByKey* by_key, Content* content) {
+  Problems problems;
+  Definitions definitions(problems);
+  HeapAt heap(definitions, problems, {HeapAt::Moment::Kind::kGcs, first.gcs().size()});
+  session.Run(definitions, problems, heap);
+  const CountPortions& counts = first.counts();
+  AddLive(PortionsAndHeap::LivePortions(heap, counts.marks(), counts.threads()), by_key);
+  SetMoment(heap.state(), heap.words_not_known(), AfterGc(heap.gcs().back()), content);
+}
+
+void ReadHeap(Session& session, const Wanted& wanted, Content* content) {
+  const bool last = wanted.live == LiveAt::kLastGc;
+  const auto gc = wanted.live == LiveAt::kGc ? std::optional(wanted.gc) : std::nullopt;
+  PortionsAndHeap sink(content->definitions, content->problems, wanted.portions,
+                       last ? HeapAt::Moment::Kind::kLastGc : HeapAt::Moment::Kind::kEnd, gc);
+  content->summary = session.Run(content->definitions, content->problems, sink);
+  content->gc_ids = sink.GcIds();
+  for (const GcRecord& record : sink.gcs()) content->live_bytes.push_back(record.live.bytes());
+  if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
+  ByKey by_key;
+  AddAllocated(sink.counts(), &by_key, content);
+  if (sink.overrun()) {
+    ReadLastHeap(session, sink, &by_key, content);
+  } else if (sink.then()) {
+    AddLive(sink.live(), &by_key);
+    SetMoment(sink.then()->state, sink.then()->unknown_words, AfterGc(sink.then()->gc), content);
+  } else {
+    AddLive(sink.live(), &by_key);
+    SetMoment(sink.state(), sink.words_not_known(),
+              last && !sink.at_end() ? AfterGc(sink.gcs().back()) : AtEnd(content->summary.duration_ns),
+              content);
+  }
+  Take(&by_key, content);
+}
+
+std::string MomentOf(const Sampled& sampled, std::optional<uint64_t> gc) {
+  for (const Sampled::Gc& each : sampled.gcs()) {
+    if (gc && each.id == *gc) return fmt::format("after GC {}", each.id);
+  }
+  return "at the end of the trace";
+}
+
+void ReadSamples(Session& session, const Wanted& wanted, Content* content) {
+  Sampled sampled(content->definitions, content->problems, session.sampled->interval);
+  content->summary = session.Run(content->definitions, content->problems, sampled);
+  for (const Sampled::Gc& gc : sampled.gcs()) content->gc_ids.push_back(gc.id);
+  std::optional<uint64_t> gc;
+  if (wanted.live == LiveAt::kGc) gc = wanted.gc;
+  if (wanted.live == LiveAt::kLastGc && !content->gc_ids.empty()) gc = content->gc_ids.back();
+  const Marks marks(wanted.portions.marks);
+  ByKey by_key;
+  for (const SampledObject& sample : sampled.samples()) {
+    Portion& portion = by_key[KeyOf(sample, marks, wanted.portions.threads)];
+    const Amount amount(Sampled::Of(sample));
+    portion.allocated.Add(amount);
+    if (wanted.live != LiveAt::kNever && sample.LivesAfter(gc)) portion.live.Add(amount);
+  }
+  Take(&by_key, content);
+  content->allocated = content->live = Basis::kSamples;
+  content->note = EstimatesNote(sampled);
+  content->head = EstimatesJson(sampled);
+  content->interval = sampled.most_interval();
+  content->moment = MomentOf(sampled, gc);
+  content->caveat = sampled.lost() ? " (events were lost before)" : "";
+  content->exact = false;
+}
+
+}  // namespace
+
+PortionKey KeyOf(const SampledObject& sample, const Marks& marks, bool threads) {
+  const auto id = sample.born == 0 ? std::nullopt : std::optional<uint64_t>(sample.born - 1);
+  return {marks.AfterGcs(sample.born, id) | marks.Times(sample.time_ns), threads ? sample.thread : 0,
+          sample.site_class};
+}
+
+bool Content::HasGc(uint64_t id) const { return std::find(gc_ids.begin(), gc_ids.end(), id) != gc_ids.end(); }
+
+std::unique_ptr<Content> ReadContent(Session& session, const Wanted& wanted) {
+  auto content = std::make_unique<Content>();
+  content->head = nlohmann::ordered_json::object();
+  if (session.sampled) {
+    ReadSamples(session, wanted, content.get());
+  } else if (wanted.live == LiveAt::kNever) {
+    ReadAllocated(session, wanted, content.get());
+  } else {
+    ReadHeap(session, wanted, content.get());
+  }
+  return content;
+}
+
+}  // namespace anttracks::analyzer

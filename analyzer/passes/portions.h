@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each thread allocated of each site-class pair between marks, and what of it lives: the smallest parts
+// from which reports choose, which they group and add up. Sinks for Decoder.
+//
+// A mark is a moment, such as the end of a collection. Every object is behind some of the marks and ahead of
+// the others; that is one set of bits. Marks that are collections are exact. Marks in time are compared with
+// the time at which an object's segment was begun, so that up to one buffer of each thread may be on the wrong
+// side.
+//
+// Thread safety: none. Units: words of 8 bytes, ns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/heap.h"
+#include "analyzer/passes/counts.h"
+#include "analyzer/passes/heap_at.h"
+
+namespace anttracks::analyzer {
+
+struct Mark {
+  enum class Kind {
+    kGc,    // the collection with this id has ended
+    kGcs,   // so many collections of the trace have ended
+    kTime,  // so many ns have passed since the start of the trace
+  };
+  Kind kind = Kind::kGc;
+  uint64_t number = 0;
+};
+
+// Bit i: behind mark i.
+using Passed = uint64_t;
+inline constexpr size_t kMostMarks = 64;
+
+// The marks, and which of them are passed while a trace is read.
+class Marks {
+ public:
+  // At most kMostMarks.
+  explicit Marks(std::vector<Mark> marks) : marks_(std::move(marks)), after_gcs_{AfterGcs(0, std::nullopt)} {}
+
+  void GcEnd(uint64_t id) { after_gcs_.push_back(after_gcs_.back() | AfterGcs(after_gcs_.size(), id)); }
+  // What is allocated now, in a segment that was begun at that time.
+  Passed At(uint64_t time) const { return after_gcs_.back() | Times(time); }
+  // What was allocated after so many collections; a negative number: before the first one that is read.
+  Passed OfBirth(int64_t gcs) const {
+    if (gcs < 0) return 0;
+    return after_gcs_[std::min(static_cast<size_t>(gcs), after_gcs_.size() - 1)];
+  }
+  bool empty() const { return marks_.empty(); }
+  bool any_time() const {
+    return std::any_of(marks_.begin(), marks_.end(),
+                       [](const Mark& mark) { return mark.kind == Mark::Kind::kTime; });
+  }
+  Passed Times(uint64_t time) const {
+    Passed passed = 0;
+    for (size_t i = 0; i < marks_.size(); i++) {
+      if (marks_[i].kind == Mark::Kind::kTime && time >= marks_[i].number) passed |= Passed{1} << i;
+    }
+    return passed;
+  }
+  // Those that the end of a collection passes: it is the last of so many, and has this id.
+  Passed AfterGcs(size_t gcs, std::optional<uint64_t> id) const {
+    Passed passed = 0;
+    for (size_t i = 0; i < marks_.size(); i++) {
+      const bool by_id = marks_[i].kind == Mark::Kind::kGc && id && *id >= marks_[i].number;
+      const bool by_count = marks_[i].kind == Mark::Kind::kGcs && gcs >= marks_[i].number;
+      if (by_id || by_count) passed |= Passed{1} << i;
+    }
+    return passed;
+  }
+
+ private:
+  std::vector<Mark> marks_;
+  std::vector<Passed> after_gcs_;  // by the number of collections that have ended
+};
+
+struct PortionKey {
+  Passed passed = 0;
+  uint64_t thread = 0;  // 0: not asked for, or before the trace
+  uint32_t site_class = 0;
+  auto operator<=>(const PortionKey&) const = default;
+};
+
+// The thread of what the collector made.
+inline constexpr uint64_t kFillerThread = UINT64_MAX;
+
+struct PortionOptions {
+  bool threads = false;  // apart; otherwise all are thread 0
+  std::vector<Mark> marks = {};
+};
+
+// What was allocated. Estimates where some stretches were skipped, from the stretches of each part apart.
+class CountPortions : public SinkBase {
+ public:
+  CountPortions(const Definitions& definitions, const PortionOptions& options)
+      : definitions_(&definitions), threads_(options.threads), marks_(options.marks) {}
+
+  void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
+    Select(marks_.At(time), threads_ ? thread : 0);
+    share_ = share;
+  }
+  void RunBegin(trace::How how) override {
+    chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
+    chosen_ ? part_->estimator.Begin(share_) : part_->estimator.End();
+  }
+  void Object(uint64_t, uint32_t shape, trace::How) override {
+    Counts& counts = At(shape);
+    if (chosen_) {
+      part_->estimator.Object(GroupOf(part_, shape), definitions_->shapes().words(shape));
+    } else {
+      counts.exact++;
+    }
+  }
+  void Skipped(uint64_t, uint64_t words) override {
+    part_->estimator.Skipped(words);
+    skipped_words_ += words;
+  }
+  // Which thread allocated it, and when within the time since the last collection, is not known here.
+  bool Found(uint64_t, uint64_t, uint32_t shape) override {
+    if (threads_ || marks_.any_time()) return true;
+    Select(marks_.At(0), 0);
+    At(shape);
+    part_->estimator.Found(GroupOf(part_, shape), definitions_->shapes().words(shape));
+    return true;
+  }
+  void GcEnd(const GcEvent& event) override {
+    marks_.GcEnd(event.id);
+    gc_ids_.push_back(event.id);
+  }
+
+  // All of which something is known.
+  std::map<PortionKey, Allocated> Allocations();
+  const Marks& marks() const { return marks_; }
+  bool threads() const { return threads_; }
+  // Of the collections that ended.
+  const std::vector<uint64_t>& gc_ids() const { return gc_ids_; }
+  // Whether some of it is estimated.
+  bool estimates() const { return skipped_words_ != 0; }
+  uint64_t skipped_words() const { return skipped_words_; }
+  // In stretches that were chosen by chance.
+  uint64_t read_words() const;
+
+ private:
+  struct Counts {
+    uint64_t objects = 0, exact = 0;  // all that are known, and those that stand for themselves only
+  };
+  struct Part {
+    std::unordered_map<uint32_t, Counts> by_shape;
+    std::unordered_map<uint32_t, ShareEstimator::Group> groups;  // by site-class pair
+    ShareEstimator estimator;
+  };
+  using PartKey = std::pair<Passed, uint64_t>;
+
+  void Select(Passed passed, uint64_t thread) {
+    const PartKey key(passed, thread);
+    if (part_ != nullptr && key == key_) return;
+    Flush();
+    key_ = key;
+    part_ = &parts_[key];
+  }
+  Counts& At(uint32_t shape) {
+    if (shape >= counts_.size()) counts_.resize(shape + size_t{1});
+    if (counts_[shape].objects++ == 0) touched_.push_back(shape);
+    return counts_[shape];
+  }
+  ShareEstimator::Group GroupOf(Part* part, uint32_t shape) const {
+    const auto next = static_cast<ShareEstimator::Group>(part->groups.size());
+    return part->groups.try_emplace(definitions_->shapes()[shape].site_class, next).first->second;
+  }
+  void Flush() {
+    for (const uint32_t shape : touched_) {
+      Counts& sum = part_->by_shape[shape];
+      sum.objects += counts_[shape].objects;
+      sum.exact += counts_[shape].exact;
+      counts_[shape] = {};
+    }
+    touched_.clear();
+  }
+  void AddPart(const PartKey& key, Part* part, std::map<PortionKey, Allocated>* all) const;
+
+  const Definitions* definitions_;
+  const bool threads_;
+  Marks marks_;
+  std::map<PartKey, Part> parts_;
+  Part* part_ = nullptr;  // that is being read
+  PartKey key_;
+  std::vector<Counts> counts_;     // of it, by shape, since it was selected
+  std::vector<uint32_t> touched_;  // shapes that it has
+  uint32_t share_ = trace::kWholeShare;
+  bool chosen_ = false;  // the run's stretch, by chance
+  uint64_t skipped_words_ = 0;
+  std::vector<uint64_t> gc_ids_;
+};
+
+// The same, and the heap at one moment.
+class PortionsAndHeap : public HeapAt {
+ public:
+  // gc: the id of the collection after which the heap is wanted; none: as moment says, kLastGc or kEnd.
+  PortionsAndHeap(Definitions& definitions, Problems& problems, const PortionOptions& options,
+                  Moment::Kind moment, std::optional<uint64_t> gc)
+      : HeapAt(definitions, problems, {gc ? Moment::Kind::kEnd : moment, 0}),
+        gc_(gc),
+        counts_(definitions, options) {}
+
+  void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
+    counts_.AllocBegin(thread, time, share);
+    HeapAt::AllocBegin(thread, time, share);
+  }
+  void RunBegin(trace::How how) override { counts_.RunBegin(how); }
+  void Skipped(uint64_t word, uint64_t words) override {
+    counts_.Skipped(word, words);
+    HeapAt::Skipped(word, words);
+  }
+  bool Found(uint64_t from, uint64_t to, uint32_t shape) override {
+    counts_.Found(from, to, shape);
+    return HeapAt::Found(from, to, shape);
+  }
+  void Object(uint64_t word, uint32_t shape, trace::How how) override {
+    counts_.Object(word, shape, how);
+    HeapAt::Object(word, shape, how);
+  }
+  void GcEnd(const GcEvent& event) override {
+    HeapAt::GcEnd(event);
+    counts_.GcEnd(event);
+    if (!gc_ || then_ || event.id != *gc_) return;
+    live_ = LivePortions(*this, counts_.marks(), counts_.threads());
+    then_ = {gcs().back(), state(), unknown_words()};
+  }
+
+  // What was known at a moment in the middle of the trace.
+  struct Then {
+    GcRecord gc;
+    HeapState state = HeapState::kStart;
+    uint64_t unknown_words = 0;
+  };
+
+  CountPortions& counts() { return counts_; }
+  // The collection with the id, once it was seen.
+  const std::optional<Then>& then() const { return then_; }
+  // At the moment that was asked for; only behind META, and not if overrun().
+  std::map<PortionKey, HeapTotals> live() const {
+    return then_ ? live_ : LivePortions(*this, counts_.marks(), counts_.threads());
+  }
+  // Which portion an object of that provenance belongs to, but for the site-class pair.
+  static PortionKey KeyOfProvenance(const HeapAt& heap, const Marks& marks, bool threads, uint32_t provenance) {
+    if (provenance == ProvenanceTable::kBeforeTrace) return {};
+    if (provenance == ProvenanceTable::kFiller) return {0, threads ? kFillerThread : 0, 0};
+    const Provenance& known = heap.provenance_table()[provenance];
+    return {marks.OfBirth(known.birth), threads ? known.thread : 0, 0};
+  }
+  // The objects that the heap has, by portions. Marks in time are not passed: a heap knows collections only.
+  static std::map<PortionKey, HeapTotals> LivePortions(const HeapAt& heap, const Marks& marks, bool threads);
+
+ private:
+  std::optional<uint64_t> gc_;
+  CountPortions counts_;
+  std::optional<Then> then_;
+  std::map<PortionKey, HeapTotals> live_;
+};
+
+}  // namespace anttracks::analyzer
