@@ -175,6 +175,19 @@ void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   AddTop(app, session, "Classes to show, 0 for all (default 30; with --json and --csv all)");
 }
 
+void AddDiff(CLI::App& app, Session& session, Arguments& arguments) {
+  DiffArguments& diff = arguments.diff;
+  app.add_option("A", diff.a, "A trace")->required();
+  app.add_option("B", diff.b, "Another one, of the same program or of a changed one")->required();
+  AddTableOutput(app, session);
+  AddChoice<DiffBy>(app, "--by", kDiffRows, &diff.by,
+                    "Rows of the table: " + Joined(NamesOf<DiffBy>(kDiffRows)) + " (default site)");
+  app.add_flag("--all", diff.all,
+               "All rows, also those that differ by no more than two runs of one program do");
+  AddSelection(app, &diff.selection);
+  AddTop(app, session, kTopText);
+}
+
 void AddThreads(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   AddSelection(app, &arguments.threads.selection);
@@ -312,6 +325,15 @@ constexpr Command kCommands[] = {
      .add_options = AddThreads,
      .run = RunWith<RunThreads, &Arguments::threads>,
      .run_on_samples = RunWith<RunSampledThreads, &Arguments::threads>},
+    {.name = "diff",
+     .summary = "What two traces differ in by more than two runs of one program do, by site, class or thread",
+     .group = Group::kMore,
+     .example = "diff before.trace after.trace",
+     .answers = "what a change of the program allocates",
+     .rows = kRows,
+     .opens = Opens::kItself,
+     .add_options = AddDiff,
+     .run = RunWith<RunDiff, &Arguments::diff>},
     {.name = "quality",
      .summary = "Information quality: the share of live objects with complete information, by GC and by field",
      .group = Group::kMore,

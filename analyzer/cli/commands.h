@@ -42,6 +42,18 @@ struct SitesArguments {
   Selection selection;
 };
 
+// What the rows of a diff are.
+enum class DiffBy { kSite, kClass, kThread };
+inline constexpr Choice<DiffBy> kDiffRows[] = {
+    {DiffBy::kSite, "site"}, {DiffBy::kClass, "class"}, {DiffBy::kThread, "thread"}};
+
+struct DiffArguments {
+  std::string a, b;  // traces
+  DiffBy by = DiffBy::kSite;
+  bool all = false;  // also rows whose differences are noise
+  Selection selection;
+};
+
 // What the rows of a table of lifetimes are. kSite: of a site and a class.
 enum class LifetimesBy { kSite, kClass };
 inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite, "site"},
@@ -104,6 +116,7 @@ struct Arguments {
   SummaryArguments summary;
   ClassesArguments classes;
   ThreadsArguments threads;
+  DiffArguments diff;
   FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
@@ -124,6 +137,7 @@ int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
 int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
+int RunDiff(Session& session, const DiffArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
