@@ -188,6 +188,18 @@ void AddDiff(CLI::App& app, Session& session, Arguments& arguments) {
   AddTop(app, session, kTopText);
 }
 
+void AddAssert(CLI::App& app, Session& session, Arguments& arguments) {
+  app.add_option("TRACE", arguments.expected.trace, "A trace; of a rotated one its definitions file")
+      ->required();
+  app.add_option(
+      "EXPECTED", arguments.expected.expectations,
+      "objects, bytes, live or live_bytes of what has FIELD=PATTERN, a comparison, and from when on: "
+      "'bytes(site=com.app.Parser.parse) <= 10MB after 3 gcs'");
+  AddTableOutput(app, session);
+  app.add_option("--file", arguments.expected.file, "A file with one expectation per line; # begins a comment");
+  AddTop(app, session, "Rows of the table, 0 for all (default 8, those that fail first)");
+}
+
 void AddThreads(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   AddSelection(app, &arguments.threads.selection);
@@ -334,6 +346,15 @@ constexpr Command kCommands[] = {
      .opens = Opens::kItself,
      .add_options = AddDiff,
      .run = RunWith<RunDiff, &Arguments::diff>},
+    {.name = "assert",
+     .summary = "Check what sites and classes may allocate and keep; exit code 1 if it is more, for builds",
+     .group = Group::kMore,
+     .example = "assert app.trace 'live(class=com.app.Session)==0'",
+     .answers = "whether it holds, as exit code",
+     .rows = 8,
+     .opens = Opens::kItself,
+     .add_options = AddAssert,
+     .run = RunWith<RunAssert, &Arguments::expected>},
     {.name = "quality",
      .summary = "Information quality: the share of live objects with complete information, by GC and by field",
      .group = Group::kMore,

@@ -54,6 +54,12 @@ struct DiffArguments {
   Selection selection;
 };
 
+struct AssertArguments {
+  std::string trace;
+  std::vector<std::string> expectations;
+  std::string file;  // of more expectations, one a line
+};
+
 // What the rows of a table of lifetimes are. kSite: of a site and a class.
 enum class LifetimesBy { kSite, kClass };
 inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite, "site"},
@@ -117,6 +123,7 @@ struct Arguments {
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
+  AssertArguments expected;
   FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
@@ -138,6 +145,7 @@ int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
 int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
 int RunDiff(Session& session, const DiffArguments& arguments);
+int RunAssert(Session& session, const AssertArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
