@@ -196,7 +196,10 @@ markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.
   if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
-  return AntTracksMark::with_site(current(thread->as_Java_thread()));
+  JavaThread* const jt = thread->as_Java_thread();
+  const AntTracksMultiArray* const arrays = jt->anttracks()->_multi_array;
+  if (arrays != NULL && arrays->_sp == jt->last_Java_sp()) return AntTracksMark::with_site(arrays->_site);
+  return AntTracksMark::with_site(current(jt));
 }
 
 void AntTracksSites::forget_nmethod(nmethod* nm) {
@@ -217,3 +220,13 @@ void AntTracksSites::forget_unloading() {
   Atomic::inc(&_epoch);
   AntTracksSiteTable::forget_unloading();
 }
+
+AntTracksMultiArray::AntTracksMultiArray(JavaThread* thread)
+    : _state(thread->anttracks()), _outer(_state->_multi_array), _sp(thread->last_Java_sp()),
+      _site(!AntTracksMark::has_sites()             ? 0
+            : _outer != NULL && _outer->_sp == _sp ? _outer->_site
+                                                   : AntTracksSites::current(thread)) {
+  _state->_multi_array = this;
+}
+
+AntTracksMultiArray::~AntTracksMultiArray() { _state->_multi_array = _outer; }

@@ -10,6 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
 
+#include "memory/allocation.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/markWord.hpp"
 #include "utilities/globalDefinitions.hpp"
@@ -18,10 +19,13 @@ class JavaThread;
 class Method;
 class nmethod;
 class Thread;
+struct AntTracksThreadState;
 
 // Finds, from the current thread's stack, the site of an object that the runtime
 // allocates; forgets what is known of code that is freed.
 class AntTracksSites : AllStatic {
+  friend class AntTracksMultiArray;
+
   static volatile uint _epoch;  // of all AntTracksCallers
 
   static uint32_t current(JavaThread* thread);
@@ -35,6 +39,21 @@ class AntTracksSites : AllStatic {
   static void forget_method(Method* method);
   // All methods whose class loaders are being unloaded.
   static void forget_unloading();
+};
+
+// While one of these lives its thread allocates an array of arrays, all of which have one site: it is looked up once.
+// Java code that runs meanwhile (a callback of an agent) has other frames, and its objects the sites of these.
+class AntTracksMultiArray : public StackObj {
+  friend class AntTracksSites;
+
+  AntTracksThreadState* const _state;
+  AntTracksMultiArray* const _outer;  // NULL: none
+  intptr_t* const _sp;                // of the frame that asks for the arrays
+  const uint32_t _site;
+
+ public:
+  AntTracksMultiArray(JavaThread* thread);
+  ~AntTracksMultiArray();
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSSITES_HPP

@@ -13,6 +13,7 @@
 #include "memory/allocation.hpp"
 #include "utilities/globalDefinitions.hpp"
 
+class AntTracksMultiArray;
 class JavaThread;
 class Method;
 
@@ -59,9 +60,10 @@ struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
   HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
   bool      _rematerializing;
+  AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
   AntTracksCallers _callers;
 
-  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false) {}
+  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false), _multi_array(NULL) {}
 };
 
 // Objects that the thread allocates while one of these lives were scalar replaced,
