@@ -85,6 +85,10 @@ public final class Sites {
         return new short[3][2]; // @multi
     }
 
+    static Object cube() {
+        return new double[2][3][1]; // @cube
+    }
+
     static Object floats(int n) {
         return new float[n]; // @floats
     }
@@ -140,6 +144,7 @@ public final class Sites {
         keep(deep2());
         keep(elements(i % 5));
         keep(multi());
+        keep(cube());
         keep(floats(i % 7));
         keep(both());
         keep(looped(i));
@@ -158,7 +163,7 @@ public final class Sites {
 
     public static void main(String[] args) throws Exception {
         rounds = Integer.parseInt(args[0]);
-        kept = new Object[rounds * 17];
+        kept = new Object[rounds * 18];
         Sheep sheep = new Sheep();
         for (int i = 0; i < rounds; i++) round(i, sheep);
         Judge.both();
@@ -169,6 +174,9 @@ public final class Sites {
         expect("Sites$Element[]", rounds, "elements");
         expect("short[][]", rounds, "multi");
         expect("short[]", 3 * rounds, "multi");
+        expect("double[][][]", rounds, "cube");
+        expect("double[][]", 2 * rounds, "cube");
+        expect("double[]", 6 * rounds, "cube");
         expect("float[]", rounds, "floats");
         expect("Sites$FirstOfTwo", rounds, "first");
         expect("Sites$SecondOfTwo", rounds, "secondOfTwo");

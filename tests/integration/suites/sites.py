@@ -87,7 +87,7 @@ def true_sites(name, flags, tiers, rounds=15_000, inlined=False, collector="Para
         lines = marked_lines()
         rows = analyze_json("sites", trace, "--tiers", "--callers", "--top", "0")["sites"]
         expected = re.findall(r"^expect (\S+) (\d+) (\w+)$", done.stdout, re.M)
-        expect(len(expected) == 16, f"the program printed {done.stdout!r}")
+        expect(len(expected) == 19, f"the program printed {done.stdout!r}")
         for type_name, count, marker in expected:
             check_class(rows, type_name, int(count), marker, lines)
         lambdas = sum(row["objects"] for row in rows if row["class"].startswith("Sites$$Lambda"))

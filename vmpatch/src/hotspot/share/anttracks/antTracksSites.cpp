@@ -191,12 +191,14 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
 }
 
 markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
-  if (!AntTracksMark::has_sites()) return markWord::prototype();
-  if (!thread->is_Java_thread()) return AntTracksMark::with_site(ANTTRACKS_SITE_VM);
+  if (!thread->is_Java_thread()) {
+    return AntTracksMark::has_sites() ? AntTracksMark::with_site(ANTTRACKS_SITE_VM) : markWord::prototype();
+  }
+  JavaThread* const jt = thread->as_Java_thread();
+  if (!jt->anttracks()->_has_sites) return markWord::prototype();
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.
   if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
-  JavaThread* const jt = thread->as_Java_thread();
   const AntTracksMultiArray* const arrays = jt->anttracks()->_multi_array;
   if (arrays != NULL && arrays->_sp == jt->last_Java_sp()) return AntTracksMark::with_site(arrays->_site);
   return AntTracksMark::with_site(current(jt));
@@ -223,7 +225,7 @@ void AntTracksSites::forget_unloading() {
 
 AntTracksMultiArray::AntTracksMultiArray(JavaThread* thread)
     : _state(thread->anttracks()), _outer(_state->_multi_array), _sp(thread->last_Java_sp()),
-      _site(!AntTracksMark::has_sites()             ? 0
+      _site(!_state->_has_sites                    ? 0
             : _outer != NULL && _outer->_sp == _sp ? _outer->_site
                                                    : AntTracksSites::current(thread)) {
   _state->_multi_array = this;

@@ -8,6 +8,7 @@
  */
 
 #include "precompiled.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksThread.hpp"
 #include "memory/allocation.inline.hpp"
 #include "runtime/thread.hpp"
@@ -31,6 +32,11 @@ AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address ca
   const uint64_t hash = ((uint64_t)native ^ ((uint64_t)caller << 1)) * UCONST64(0x9E3779B97F4A7C15);
   return &_natives[(hash >> 32) % natives];
 }
+
+// Threads are made after the flags have their final values.
+AntTracksThreadState::AntTracksThreadState()
+    : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerializing(false),
+      _multi_array(NULL) {}
 
 AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
   _thread->anttracks()->_rematerializing = true;

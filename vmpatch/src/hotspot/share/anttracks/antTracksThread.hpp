@@ -59,11 +59,12 @@ struct AntTracksCallers {
 struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
   HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
+  const bool _has_sites;      // AntTracksMark::has_sites(), beside what the slow path of allocations reads
   bool      _rematerializing;
   AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
   AntTracksCallers _callers;
 
-  AntTracksThreadState() : _agent_slot(NULL), _reported(NULL), _rematerializing(false), _multi_array(NULL) {}
+  AntTracksThreadState();
 };
 
 // Objects that the thread allocates while one of these lives were scalar replaced,
