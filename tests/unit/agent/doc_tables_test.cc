@@ -21,6 +21,7 @@ TEST_CASE("the tables of a page are written between their marks, and nothing els
   CHECK(Contains(*made, "| `maxsize=` | `0` | "));
   CHECK(Contains(*made, "see [Rotation](docs/agent.md#rotation)"));
   CHECK(Contains(*made, "| `lost_segments` | segments |  | "));
+  CHECK(Contains(*made, "**the trace is incomplete**: "));
   CHECK_FALSE(Contains(*made, "old\n"));
   CHECK(*WithTables(*made, "docs/agent.md") == *made);
 }

@@ -309,6 +309,13 @@ TEST_CASE("an agent's answer of another shape is refused in words") {
   CHECK(Printed(kDone, "{\"ok\": false}").find("does not say why") != std::string::npos);
 }
 
+TEST_CASE("why the JVM did not load the agent is told in the JVM's words") {
+  nlohmann::ordered_json reply;
+  const Obstacle obstacle = ParseReply("attach", {0, "no such library\n\n"}, "", &reply);
+  CHECK(obstacle.code == kExitRefused);
+  CHECK(obstacle.message == "the JVM did not load the agent: no such library");
+}
+
 TEST_CASE("an agent's answer of any depth or width is read in bounded time and stack") {
   const auto refused = [](const std::string& value) {
     return Soon([&value] {

@@ -60,6 +60,24 @@ TEST_CASE("performance data: numbers are no texts, and an entry shorter than its
     Put(&file, 32, bytes);
     CHECK(Parse(file).empty());
   }
+  Put(&file, 32, static_cast<uint32_t>(file.size() - 32 + 1));  // more than there is
+  CHECK(Parse(file).empty());
+}
+
+TEST_CASE("performance data that another user has made is not believed") {
+  if (geteuid() != 0) return;
+  const FakeProc proc;
+  CHECK_FALSE(proc.Looked().perf.empty());
+  REQUIRE(chown((proc.folder().path() + "/77/root/tmp/hsperfdata_me/7").c_str(), 1234, 0) == 0);
+  CHECK(proc.Looked().perf.empty());
+}
+
+TEST_CASE("a zombie has ended") {
+  const FakeProc proc;
+  const Target target = proc.Looked();
+  CHECK_FALSE(HasEnded(target));
+  proc.folder().Write("77/status", "Name:\tjava\nState:\tZ (zombie)\n");
+  CHECK(HasEnded(target));
 }
 
 TEST_CASE("a process is looked at through /proc") {
@@ -297,6 +315,26 @@ TEST_CASE("who has waited for a JVM in vain leaves nothing behind") {
   CHECK_FALSE(fs::exists(proc.folder().path() + "/77/root/tmp/.attach_pid7"));
 }
 
+TEST_CASE("a JVM that ends while it is waited for is not waited for any longer") {
+  const FakeProc proc;
+  const std::string attach_file = proc.folder().path() + "/77/root/tmp/.attach_pid7";
+  const pid_t jvm = fork();
+  if (jvm == 0) {
+    std::signal(SIGQUIT, SIG_IGN);
+    pause();
+    _exit(0);
+  }
+  Target target = proc.Own();
+  target.process = Look(jvm)->process;
+  std::thread ends([&] {
+    for (int i = 0; i < 5000 && !fs::exists(attach_file); i++) std::this_thread::sleep_for(milliseconds(1));
+    kill(jvm, SIGKILL);
+    waitpid(jvm, nullptr, 0);
+  });
+  CHECK(Wake(target, milliseconds(20'000)).code == kExitNoProcess);
+  ends.join();
+}
+
 TEST_CASE("at a signal files and folders go that were to be removed, youngest first, and none that may stay") {
   const Folder folder;
   for (const char* name : {"stays", "goes/reply"}) folder.Write(name, "text");
@@ -370,6 +408,14 @@ TEST_CASE("a JVM that would take the signal for the wish to have a thread dump g
     CHECK(obstacle.code == kExitNoAnswer);
     CHECK(obstacle.message.find(".attach_pid7") != std::string::npos);
     CHECK(fs::is_symlink(tmp + "/.attach_pid7"));
+  }
+  SUBCASE("that is another user's") {
+    if (geteuid() != 0) return;
+    proc.folder().Write("77/root/tmp/.attach_pid7", "");
+    REQUIRE(chown((tmp + "/.attach_pid7").c_str(), 1234, 0) == 0);
+    const Obstacle obstacle = WakeUnsignalled(proc);
+    CHECK(obstacle.code == kExitNoAnswer);
+    CHECK(obstacle.message.find("belongs to another user") != std::string::npos);
   }
 }
 

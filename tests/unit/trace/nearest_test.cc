@@ -42,6 +42,11 @@ TEST_CASE("a word that is like no known one is not taken for any") {
   for (const char* word : {"", "x", "leaks", "app.trace", "--json"}) CHECK(Nearest(word, kWords) == "");
   CHECK(Nearest(std::string(100'000, 's'), kWords) == "");
   CHECK(Nearest("heap", {}) == "");
+  CHECK(Nearest("thrwxyz", kWords) == "");  // four of seven letters
+  CHECK(Nearest("clasxyz", kWords) == "");  // three of seven
+  const std::string longest(64, 's'), longer(65, 's');
+  CHECK(Nearest(longest, std::vector<std::string_view>{longest}) == longest);
+  CHECK(Nearest(longer, std::vector<std::string_view>{longer}) == "");
 }
 
 TEST_CASE("the question names the word, or is not asked") {
