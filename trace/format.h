@@ -86,6 +86,11 @@ inline constexpr uint64_t kSiteRematerialized = 1;
 
 enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2, kHumongous = 3, kArchive = 4 };
 constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind == SpaceKind::kSurvivor; }
+
+enum class Generation { kNone, kYoung, kOld };  // kNone: outside of all spaces
+constexpr Generation GenerationOf(SpaceKind kind) {
+  return IsYoung(kind) ? Generation::kYoung : Generation::kOld;
+}
 // Whether a young collection may move or free objects of the space: it frees humongous objects, too.
 constexpr bool YoungMayTake(SpaceKind kind) { return IsYoung(kind) || kind == SpaceKind::kHumongous; }
 enum class GcKind : uint8_t { kYoung = 0, kFull = 1, kUnknown = 2, kRemark = 3, kMixed = 4 };

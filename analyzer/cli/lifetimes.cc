@@ -26,9 +26,12 @@ constexpr double kPretenureShare = 0.8;
 constexpr const char* kBeforeTrace = "<before trace>";
 constexpr const char* kFiller = "<filler>";
 
+// kProgram: objects whose whole life was seen. kCoverage: others that the trace has.
+enum class RowKind { kProgram, kCoverage };
+
 struct LifeRow {
   std::string site, class_name;
-  bool program = true;  // its whole life was seen; otherwise a row of coverage
+  RowKind kind = RowKind::kProgram;
   LifeSums sums;
   Allocated allocated;     // as sums.born, estimated where a share was read
   HeapTotals saved;        // copies that pretenuring would save
@@ -40,6 +43,7 @@ struct LifeRow {
     saved.Add(other.saved);
     pretenure = pretenure || other.pretenure;
   }
+  bool of_program() const { return kind == RowKind::kProgram; }
   // What is not known of it died young.
   Allocated DiedYoung() const {
     const auto rest = [](const Estimated& all, uint64_t known, uint64_t died) {
@@ -72,7 +76,7 @@ Allocated AllocatedOf(const HeapTotals& born, const Allocated* chosen) {
 
 void Advise(LifeRow* row) {
   const auto promoted = static_cast<double>(row->sums.promoted.words);
-  if (!row->program || promoted == 0 || row->sums.copied_young.words == 0) return;
+  if (!row->of_program() || promoted == 0 || row->sums.copied_young.words == 0) return;
   if (promoted < kPretenureShare * (promoted + row->DiedYoung().words.value)) return;
   row->pretenure = true;
   row->saved = row->sums.copied_young;
@@ -81,21 +85,21 @@ void Advise(LifeRow* row) {
 std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes) {
   const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
   std::map<RowKey, LifeRow> rows;
-  const auto add = [&](RowKey key, bool program, const LifeSums& sums, const Allocated& allocated) {
+  const auto add = [&](RowKey key, RowKind kind, const LifeSums& sums, const Allocated& allocated) {
     if (sums.born.objects == 0 && allocated.known.objects == 0) return;
-    LifeRow row{key.first, key.second, program, sums, allocated, {}, false};
+    LifeRow row{key.first, key.second, kind, sums, allocated, {}, false};
     const auto [at, is_new] = rows.try_emplace(std::move(key), row);
     if (!is_new) at->second.Add(row);
   };
   for (const auto& [id, traced, present] : lifetimes.BySiteClass()) {
     const SiteClass& pair = definitions.site_class(id);
-    add({kBeforeTrace, ""}, false, present, Exactly(present.born));
+    add({kBeforeTrace, ""}, RowKind::kCoverage, present, Exactly(present.born));
     if (pair.site == kSiteFiller) {
-      add({kFiller, ""}, false, traced, Exactly(traced.born));
+      add({kFiller, ""}, RowKind::kCoverage, traced, Exactly(traced.born));
       continue;
     }
     const auto estimate = chosen.find(id);
-    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, true, traced,
+    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, RowKind::kProgram, traced,
         AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
   }
   std::vector<LifeRow> list;
@@ -110,7 +114,7 @@ std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes
 std::vector<LifeRow> ByClass(const std::vector<LifeRow>& rows) {
   std::map<std::string, LifeRow> by_class;
   for (const LifeRow& row : rows) {
-    const std::string name = row.program ? row.class_name : row.site;
+    const std::string name = row.of_program() ? row.class_name : row.site;
     const auto [at, is_new] = by_class.try_emplace(name, row);
     if (!is_new) at->second.Add(row);
     at->second.class_name = name;
@@ -170,7 +174,7 @@ void AddCells(Row* cells, const HeapTotals& totals) {
 }
 
 Cell Mean(const LifeRow& row) {
-  if (!row.program) return {nullptr, " "};
+  if (!row.of_program()) return {nullptr, " "};
   const double mean = static_cast<double>(row.sums.survived) / std::max(1.0, row.allocated.objects.value);
   return {mean, fmt::format("{:.1f}", mean)};
 }
@@ -191,9 +195,10 @@ Row CellsOf(const LifeRow& row, LifetimesBy by, Basis basis, bool any_lost) {
   AddCells(&cells, row.sums.live);
   if (any_lost) AddCells(&cells, row.sums.lost);
   cells.push_back(Mean(row));
-  for (const uint64_t died : row.sums.died_by_age) cells.push_back(row.program ? Cell(died) : Cell(nullptr));
+  for (const uint64_t died : row.sums.died_by_age)
+    cells.push_back(row.of_program() ? Cell(died) : Cell(nullptr));
   AddCells(&cells, row.sums.copied);
-  if (row.program) {
+  if (row.of_program()) {
     AddCells(&cells, row.sums.promoted);
     AddCells(&cells, row.sums.promoted_dead);
   } else {
@@ -217,7 +222,7 @@ struct Summary {
 Summary SummaryOf(const std::vector<LifeRow>& rows) {
   Summary all;
   for (const LifeRow& row : rows) {
-    if (row.program) {
+    if (row.of_program()) {
       all.program.Add(row);
       all.saved.Add(row.saved);
       all.advised += row.pretenure;

@@ -7,6 +7,8 @@
 namespace anttracks::analyzer {
 namespace {
 
+using trace::Generation;
+
 HeapTotals operator+(HeapTotals a, const HeapTotals& b) {
   a.Add(b);
   return a;
@@ -107,7 +109,8 @@ uint64_t Lifetimes::Survived(const HeapObject& object) const {
   return static_cast<uint64_t>(epoch() - provenance_table()[object.provenance].birth);
 }
 
-void Lifetimes::Died(const HeapObject& object, bool young) {
+void Lifetimes::Died(const HeapObject& object, Generation generation) {
+  const bool young = generation == Generation::kYoung;
   LifeSums& sums = SumsOf(object);
   const HeapTotals one{1, definitions().shapes().words(object.shape)};
   (young ? sums.died_young : sums.died_old).Add(one);
@@ -119,9 +122,9 @@ void Lifetimes::Died(const HeapObject& object, bool young) {
   if (!young && provenance_table()[object.provenance].thread != kOutsideInOld) sums.promoted_dead.Add(one);
 }
 
-void Lifetimes::BeforeDrop(uint64_t bottom, uint64_t top, bool young) {
+void Lifetimes::BeforeDrop(uint64_t bottom, uint64_t top, Generation generation) {
   heap().ForEach(bottom, top, [&](const HeapObject& object, bool taken) {
-    if (!taken) Died(object, young);
+    if (!taken) Died(object, generation);
   });
 }
 
@@ -180,13 +183,13 @@ void Lifetimes::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   sums.held.Begin(words, now_);
 }
 
-void Lifetimes::CountRange(uint64_t bottom, uint64_t top, bool old) {
+void Lifetimes::CountRange(uint64_t bottom, uint64_t top, Generation generation) {
   const ObjectShapes& shapes = definitions().shapes();
   heap().ForEach(bottom, top, [&](const HeapObject& object, bool) {
     Account& account = AccountOf(object.shape);
     const HeapTotals one{1, shapes.words(object.shape)};
     account.live.Add(one);
-    if (old && !IsPresent(object)) account.old.Add(one);
+    if (generation == Generation::kOld && !IsPresent(object)) account.old.Add(one);
   });
 }
 
@@ -194,11 +197,11 @@ void Lifetimes::CountHeap() {
   for (Account& account : accounts_) account.live = account.old = {};
   uint64_t end = heap().start();
   for (const Space& space : spaces()) {
-    CountRange(end, space.bottom, false);
-    CountRange(space.bottom, space.end, !trace::IsYoung(space.kind));
+    CountRange(end, space.bottom, Generation::kNone);
+    CountRange(space.bottom, space.end, trace::GenerationOf(space.kind));
     end = space.end;
   }
-  CountRange(end, heap().end(), false);
+  CountRange(end, heap().end(), Generation::kNone);
 }
 
 // What came into old spaces, and was not allocated there.

@@ -137,7 +137,7 @@ class Lifetimes : public Rebuild {
   CountByShape& chosen() { return chosen_; }
 
  protected:
-  void BeforeDrop(uint64_t bottom, uint64_t top, bool young) override;
+  void BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation generation) override;
   void BeforeClear() override;
 
  private:
@@ -167,12 +167,12 @@ class Lifetimes : public Rebuild {
     return IsPresent(object) ? account.present : account.traced;
   }
   void Copied(uint32_t words);
-  void Died(const HeapObject& object, bool young);
+  void Died(const HeapObject& object, trace::Generation generation);
   uint64_t Survived(const HeapObject& object) const;
   void FindBornOld(const std::vector<Space>& spaces);
   bool Missing() const { return state() == HeapState::kLost || state() == HeapState::kUnknown; }
   void CountHeap();
-  void CountRange(uint64_t bottom, uint64_t top, bool old);
+  void CountRange(uint64_t bottom, uint64_t top, trace::Generation generation);
   void CountPromoted(Account* account) const;
   void Check(Account* account, const Imbalance& where);
   void CheckSite(const Account& account, LifeSums* sums);

@@ -208,12 +208,12 @@ void Rebuild::GcEnd(const GcEvent& event) {
 void Rebuild::DropYoung() {
   for (const Space& space : collected_) {
     if (space.collected != Collected::kYes) continue;
-    BeforeDrop(space.bottom, space.top, trace::IsYoung(space.kind));
+    BeforeDrop(space.bottom, space.top, trace::GenerationOf(space.kind));
     gc_.died.Add(heap_->Drop(space.bottom, space.top));
   }
   for (const Space& space : spaces_) {
     if (space.collected != Collected::kOptional) continue;
-    BeforeDrop(space.bottom, space.end, false);
+    BeforeDrop(space.bottom, space.end, trace::Generation::kOld);
     gc_.died.Add(heap_->Drop(space.bottom, space.end));
     if (check_) check_->Freed(space.bottom, space.end);
   }
@@ -233,7 +233,7 @@ bool Rebuild::Walk(uint64_t objects) {
 
 void Rebuild::SwapFull() {
   for (const Space& space : collected_) {
-    BeforeDrop(space.bottom, space.top, trace::IsYoung(space.kind));
+    BeforeDrop(space.bottom, space.top, trace::GenerationOf(space.kind));
     gc_.died.Add(heap_->Drop(space.bottom, space.top));
   }
   // What is left lies in spaces that were not collected.
@@ -367,7 +367,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
     for (const SyncCheck::Range& dead : check_->Dead()) {
-      BeforeDrop(dead.first, dead.end, false);
+      BeforeDrop(dead.first, dead.end, trace::Generation::kOld);
       heap_->Drop(dead.first, dead.end);
       counts_ = false;  // of a collection that has begun
     }

@@ -147,9 +147,8 @@ class Rebuild : public SinkBase {
 
   // For a pass that follows each object from its allocation to its death.
   //
-  // Called before objects are dropped: those that start in [bottom, top) and were not taken are dead. young:
-  // they lie in a young space.
-  virtual void BeforeDrop(uint64_t /*bottom*/, uint64_t /*top*/, bool /*young*/) {}
+  // Called before objects are dropped: those that start in [bottom, top) and were not taken are dead.
+  virtual void BeforeDrop(uint64_t /*bottom*/, uint64_t /*top*/, trace::Generation) {}
   // Called before a sync point replaces the heap: what became of the objects in it is not known.
   virtual void BeforeClear() {}
   // What the last Move or Slide took from its place; nullptr if nothing, or for the second time.
