@@ -227,7 +227,7 @@ bool NamesAreKnown(Session& session, const Content& content, const std::vector<E
       if (IsKnown(content, condition)) continue;
       session.err << fmt::format("anttracks: {}: no {} is '{}'{}\n", Printable(expectation.text),
                                  NameOf<Field>(kFields, condition.field), Printable(condition.pattern),
-                                 Printable(NearestNames(content, condition)));
+                                 Printable(NearestNames(content.definitions, content.Keys(), condition)));
       return false;
     }
   }

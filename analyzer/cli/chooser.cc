@@ -158,16 +158,21 @@ std::optional<int> CheckGcs(Session& session, const Selection& selection, const 
   return std::nullopt;
 }
 
+void TellUnknownNames(Session& session, const Definitions& definitions, const std::vector<PortionKey>& keys,
+                      const std::vector<Condition>& where) {
+  for (const Condition& condition : where) {
+    const bool known = std::any_of(keys.begin(), keys.end(),
+                                   [&](const PortionKey& key) { return Matches(definitions, condition, key); });
+    if (known || NamesInDefinitions(definitions, condition)) continue;
+    session.err << fmt::format("note: no {} is '{}'{}\n", NameOf<Field>(kFields, condition.field),
+                               Printable(condition.pattern),
+                               Printable(NearestNames(definitions, keys, condition)));
+  }
+}
+
 std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection) {
   if (const auto exit = CheckGcs(session, selection, content.gc_ids)) return exit;
-  for (const Condition& condition : selection.where) {
-    const bool known = std::any_of(
-        content.portions.begin(), content.portions.end(),
-        [&](const Portion& portion) { return Matches(content.definitions, condition, portion.key); });
-    if (known || NamesInDefinitions(content.definitions, condition)) continue;
-    session.err << fmt::format("note: no {} is '{}'{}\n", NameOf<Field>(kFields, condition.field),
-                               Printable(condition.pattern), Printable(NearestNames(content, condition)));
-  }
+  TellUnknownNames(session, content.definitions, content.Keys(), selection.where);
   return std::nullopt;
 }
 
@@ -192,10 +197,11 @@ bool NamesInDefinitions(const Definitions& definitions, const Condition& conditi
   return found;
 }
 
-std::string NearestNames(const Content& content, const Condition& condition) {
+std::string NearestNames(const Definitions& definitions, const std::vector<PortionKey>& keys,
+                         const Condition& condition) {
   std::set<std::string> names;
-  for (const Portion& portion : content.portions) {
-    for (std::string& name : FieldNames(content.definitions, condition.field, portion.key)) {
+  for (const PortionKey& key : keys) {
+    for (std::string& name : FieldNames(definitions, condition.field, key)) {
       names.insert(std::move(name));
     }
   }

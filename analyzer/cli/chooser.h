@@ -46,6 +46,9 @@ std::optional<int> CheckWindow(Session& session, const Selection& selection, boo
 std::optional<int> CheckGcs(Session& session, const Selection& selection, const std::vector<uint64_t>& gc_ids);
 // And of names. A name that it does not have is told on stderr.
 std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection);
+// On stderr: of which conditions the pattern fits none of the keys, and no name that the trace defines.
+void TellUnknownNames(Session& session, const Definitions& definitions, const std::vector<PortionKey>& keys,
+                      const std::vector<Condition>& where);
 // Says in the report's heading and head what it is about, unless that is all.
 void ShowSelection(const Selection& selection, Report* report);
 
@@ -53,6 +56,7 @@ void ShowSelection(const Selection& selection, Report* report);
 bool NamesInDefinitions(const Definitions& definitions, const Condition& condition);
 
 // The names nearest to a pattern that matches nothing: "; did you mean 'com.app.Foo'?", or "".
-std::string NearestNames(const Content& content, const Condition& condition);
+std::string NearestNames(const Definitions& definitions, const std::vector<PortionKey>& keys,
+                         const Condition& condition);
 
 }  // namespace anttracks::analyzer

@@ -50,23 +50,36 @@ void AddOnlyTrace(CLI::App& app, Session& session, Arguments&) { AddTrace(app, s
 
 constexpr const char* kTopText = "Rows of the table, 0 for all (default 30; with --json and --csv all)";
 
-// Conditions and a window of time.
-void AddSelection(CLI::App& app, Selection* selection) {
-  const auto where = [selection](const std::vector<std::string>& texts) {
+// Whether --where takes threads.
+enum class Threads { kNotTold, kTold };
+
+void AddWhere(CLI::App& app, std::vector<Condition>* conditions, Threads threads) {
+  const auto where = [conditions, threads](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) {
       Wrong why;
       const std::optional<Condition> condition = ParseCondition(text, &why);
       if (!condition) throw CLI::ValidationError("--where", why.text);
-      selection->where.push_back(*condition);
+      if (condition->field == Field::kThread && threads == Threads::kNotTold)
+        throw CLI::ValidationError("--where",
+                                   "threads are not told apart here, but in sites, heap and threads");
+      conditions->push_back(*condition);
     }
   };
-  app.add_option_function<std::vector<std::string>>("--where", where,
-                                                    "Only objects with FIELD=PATTERN, a field being " +
-                                                        Joined(NamesOf<Field>(kFields)) +
-                                                        "; may be given several times")
+  std::vector<std::string_view> fields;
+  for (const std::string_view field : NamesOf<Field>(kFields)) {
+    if (threads == Threads::kTold || field != NameOf<Field>(kFields, Field::kThread)) fields.push_back(field);
+  }
+  app.add_option_function<std::vector<std::string>>(
+         "--where", where,
+         "Only objects with FIELD=PATTERN, a field being " + Joined(fields) + "; may be given several times")
       ->type_name("FIELD=PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+// Conditions and a window of time.
+void AddSelection(CLI::App& app, Selection* selection) {
+  AddWhere(app, &selection->where, Threads::kTold);
   const auto mark = [](const char* name, std::optional<Mark>* to) {
     return [name, to](const std::string& text) {
       std::string why;
@@ -134,6 +147,7 @@ void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
   AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
                          "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
                              " (default site: of each site and class)");
+  AddWhere(app, &arguments.lifetimes.where, Threads::kNotTold);
   AddTop(app, session, kTopText);
 }
 
@@ -161,6 +175,7 @@ void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
   LeaksArguments& leaks = arguments.leaks;
   AddTop(app, session, kTopText);
   AddFrames(app, &leaks.app, &leaks.library);
+  AddWhere(app, &leaks.where, Threads::kNotTold);
   app.add_option("--gc", leaks.gc, "As if the trace ended after the GC with this id");
   app.add_flag("--all", leaks.all, "Also sites that are no leak, each with the reason why not");
   app.add_flag("--history", leaks.history, "What was live of each site after each GC instead");

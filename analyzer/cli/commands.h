@@ -67,13 +67,15 @@ inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite
 
 struct LifetimesArguments {
   LifetimesBy by = LifetimesBy::kSite;
+  std::vector<Condition> where;
 };
 
 struct LeaksArguments {
   std::vector<std::string> app, library;  // see ApplicationFrames
   std::optional<uint64_t> gc;             // as if the trace ended after this collection
-  bool all = false;                       // also what is no leak, and why not
-  bool history = false;                   // what was live after each collection
+  std::vector<Condition> where;
+  bool all = false;      // also what is no leak, and why not
+  bool history = false;  // what was live after each collection
 };
 
 struct SummaryArguments {

@@ -133,6 +133,12 @@ PortionKey KeyOf(const SampledObject& sample, const Marks& marks, bool threads) 
 
 bool Content::HasGc(uint64_t id) const { return std::find(gc_ids.begin(), gc_ids.end(), id) != gc_ids.end(); }
 
+std::vector<PortionKey> Content::Keys() const {
+  std::vector<PortionKey> keys;
+  for (const Portion& portion : portions) keys.push_back(portion.key);
+  return keys;
+}
+
 std::unique_ptr<Content> ReadContent(Session& session, const Wanted& wanted) {
   auto content = std::make_unique<Content>();
   content->head = nlohmann::ordered_json::object();

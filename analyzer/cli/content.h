@@ -57,6 +57,7 @@ struct Content {
   Content& operator=(const Content&) = delete;
 
   bool HasGc(uint64_t id) const;
+  std::vector<PortionKey> Keys() const;
 };
 
 // Of a sample. A collection that had begun before it had ended, and their ids are counted from 0.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/leak_rows.h"
 #include "analyzer/cli/moment.h"
@@ -132,6 +133,20 @@ Report HistoryOf(const Histories& histories, const Leaks& leaks, bool all) {
   return report;
 }
 
+// Leaves the rows that are selected.
+void Choose(Session& session, const Definitions& definitions, const Selection& selection, Leaks* leaks) {
+  std::vector<PortionKey> keys;
+  for (const LeakRow& row : leaks->rows) {
+    for (const uint32_t id : row.site_classes) keys.push_back({.site_class = id});
+  }
+  TellUnknownNames(session, definitions, keys, selection.where);
+  Chooser chooses(definitions, selection);
+  std::erase_if(leaks->rows, [&](const LeakRow& row) {
+    return std::none_of(row.site_classes.begin(), row.site_classes.end(),
+                        [&](uint32_t id) { return chooses({.site_class = id}); });
+  });
+}
+
 }  // namespace
 
 int RunLeaks(Session& session, const LeaksArguments& arguments) {
@@ -142,9 +157,16 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
-  const Leaks leaks = FindLeaks(histories, ApplicationFrames(arguments.app, arguments.library));
-  Print(session,
-        arguments.history ? HistoryOf(histories, leaks, arguments.all) : TableOf(leaks, arguments.all));
+  Leaks leaks = FindLeaks(histories, ApplicationFrames(arguments.app, arguments.library));
+  const Selection selection{arguments.where, {}, {}};
+  Choose(session, definitions, selection, &leaks);
+  Report report =
+      arguments.history ? HistoryOf(histories, leaks, arguments.all) : TableOf(leaks, arguments.all);
+  const std::string told = std::exchange(report.heading, "");
+  ShowSelection(selection, &report);
+  report.if_empty = report.heading + report.if_empty;
+  report.heading += told;
+  Print(session, report);
   return session.Finish(summary, problems);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/report.h"
@@ -82,7 +83,8 @@ void Advise(LifeRow* row) {
   row->saved = row->sums.copied_young;
 }
 
-std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes) {
+std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes, const Selection& selection) {
+  Chooser chooses(definitions, selection);
   const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
   std::map<RowKey, LifeRow> rows;
   const auto add = [&](RowKey key, RowKind kind, const LifeSums& sums, const Allocated& allocated) {
@@ -92,6 +94,7 @@ std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes
     if (!is_new) at->second.Add(row);
   };
   for (const auto& [id, traced, present] : lifetimes.BySiteClass()) {
+    if (!chooses({.site_class = id})) continue;
     const SiteClass& pair = definitions.site_class(id);
     add({kBeforeTrace, ""}, RowKind::kCoverage, present, Exactly(present.born));
     if (pair.site == kSiteFiller) {
@@ -328,9 +331,10 @@ std::string Notes(Report* report, Lifetimes& lifetimes) {
   return text;
 }
 
-Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, LifetimesBy by) {
+Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, LifetimesBy by,
+                const Selection& selection) {
   const Basis basis = BasisOf(lifetimes.chosen());
-  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes);
+  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, selection);
   const Summary all = SummaryOf(rows);
   if (by == LifetimesBy::kClass) rows = ByClass(rows);
   Sort(&rows);
@@ -340,7 +344,8 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, LifetimesB
   AddNote(&report.head, lifetimes.chosen());
   AddHead(&report, all, basis, definitions, lifetimes.ledger());
   report.columns = ColumnsFor(by, basis, any_lost);
-  report.heading =
+  ShowSelection(selection, &report);
+  report.heading +=
       Notes(&report, lifetimes) + HeadingOf(all, basis) + LedgerText(definitions, lifetimes.ledger()) + "\n";
   if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
   for (const LifeRow& row : rows) report.rows.push_back(CellsOf(row, by, basis, any_lost));
@@ -375,7 +380,11 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
   lifetimes.Finish(summary.duration_ns);
-  Print(session, ReportOf(definitions, lifetimes, arguments.by));
+  const Selection selection{arguments.where, {}, {}};
+  std::vector<PortionKey> keys;
+  for (const auto& row : lifetimes.BySiteClass()) keys.push_back({.site_class = row.site_class});
+  TellUnknownNames(session, definitions, keys, selection.where);
+  Print(session, ReportOf(definitions, lifetimes, arguments.by, selection));
   const int code = session.Finish(summary, problems);
   return lifetimes.ledger().balances() ? code : kExitErrors;
 }

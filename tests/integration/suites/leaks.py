@@ -88,6 +88,10 @@ def is_found(kind, options="", flags=FLAGS, says=""):
         expect(abs(first["since_gc"] - began) <= 2, f"began before GC {began}, found at {first['since_gc']}")
         expect(first["freed_objects"] == 0 and first["share_of_growth"] > 0.5, f"{first}")
         expect(first["then"]["bytes"] < first["now"]["bytes"] / 10 and first["bytes_per_gc"] > 0, f"{first}")
+        chosen = leaks_of(trace, "--where", f"class={class_name}", "--where", "tier=native")
+        expect(chosen == [], f"no native method leaks: {chosen}")
+        chosen = leaks_of(trace, "--where", f"class={class_name}", "--where", f"site=*{line_of(where)}")
+        expect(chosen == [first], f"{chosen} {first}")
         history = analyze_json("leaks", trace, "--history")["history"]
         mine = [row for row in history if row["site"] == first["site"] and row["class"] == class_name]
         gcs = len(analyze_json("gcs", trace)["gcs"])

@@ -209,6 +209,37 @@ TEST_CASE("classes and threads have the rows of what is selected only") {
   CHECK(threads["threads"][0]["name"] == "main");
 }
 
+TEST_CASE("lifetimes are those of what is selected, but not by thread") {
+  const auto lifetimes = [](Words words) {
+    words.insert(words.begin(), "lifetimes");
+    return Json(SmallTrace().file(), words);
+  };
+  const auto objects = [](const nlohmann::json& report) {
+    std::map<std::string, uint64_t> sums;
+    for (const nlohmann::json& row : report["rows"]) {
+      if (row["class"].is_string()) sums[row["class"]] += row["objects"].get<uint64_t>();
+    }
+    return sums;
+  };
+  const auto all = objects(lifetimes({}));
+  const nlohmann::json nodes = lifetimes({"--where", "class=Node"});
+  const auto of_nodes = objects(nodes);
+  REQUIRE(of_nodes.count("app.Node") == 1);
+  CHECK(of_nodes.at("app.Node") == all.at("app.Node"));
+  CHECK(of_nodes.count("int[]") == 0);
+  CHECK(all.count("int[]") == 1);
+  CHECK(nodes["allocated"]["objects"] == of_nodes.at("app.Node"));
+  CHECK(nodes["selection"] == "class=Node");
+  const CommandResult none = Anttracks(SmallTrace().file(), {"lifetimes", "--where", "class=Nod"});
+  CHECK(none.code == 0);
+  CHECK(none.err.find("no class is 'Nod'; did you mean 'app.Node'?") != std::string::npos);
+  for (const char* command : {"lifetimes", "leaks"}) {
+    const CommandResult refused = Anttracks(SmallTrace().file(), {command, "--where", "thread=main"});
+    CHECK(refused.code == 2);
+    CHECK(refused.err.find("threads are not told apart here") != std::string::npos);
+  }
+}
+
 TEST_CASE("samples are selected in the same way") {
   const auto samples = [](Words words) {
     words.insert(words.begin(), "sites");
