@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
 #include "analyzer/cli/chooser.h"
@@ -185,17 +187,21 @@ Report ReportOf(std::vector<Outcome> outcomes) {
   return report;
 }
 
-// The lines of a file that are neither empty nor comments.
-bool ReadFile(Session& session, const std::string& path, std::vector<std::string>* texts) {
+// The lines of a file that are neither empty nor comments. The exit code, with a message, if there are none.
+std::optional<int> ReadFile(Session& session, const std::string& path, std::vector<std::string>* texts) {
   std::ifstream file(path);
+  if (!file) {
+    session.err << fmt::format("anttracks: {}: {}\n", path, std::generic_category().message(errno));
+    return kExitUnreadable;
+  }
   for (std::string line; std::getline(file, line);) {
     const size_t begin = line.find_first_not_of(" \t\r");
     if (begin == std::string::npos || line[begin] == '#') continue;
     texts->push_back(line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1));
   }
-  if (!texts->empty()) return true;
+  if (!texts->empty()) return std::nullopt;
   session.err << fmt::format("anttracks: {}: there are no expectations in it\n", path);
-  return false;
+  return kExitUsage;
 }
 
 bool ParseAll(Session& session, const std::vector<std::string>& texts, std::vector<Expectation>* all) {
@@ -284,7 +290,9 @@ int Evaluate(Session& session, const std::vector<Expectation>& all) {
 
 int RunAssert(Session& session, const AssertArguments& arguments) {
   std::vector<std::string> texts = arguments.expectations;
-  if (!arguments.file.empty() && !ReadFile(session, arguments.file, &texts)) return kExitUsage;
+  if (!arguments.file.empty()) {
+    if (const auto exit = ReadFile(session, arguments.file, &texts)) return *exit;
+  }
   if (texts.empty()) {
     session.err << "anttracks: nothing is expected: give an expectation, or a file of them (--file)\n"
                 << "try: anttracks assert --help\n";

@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -234,6 +237,23 @@ TEST_CASE("where a share was read the interval decides, and live objects are exa
   CHECK(on_share("objects(class=Node) < 10000").code == 0);
   CHECK(on_share("objects(class=Node) == 6").out.find("not known") != std::string::npos);
   CHECK(on_share("live(class=app.Node) > 0").code == 0);
+}
+
+TEST_CASE("a file has one expectation a line, and says which it is if it has none") {
+  const Folder folder;
+  const auto with_file = [&](const std::string& name) {
+    return Anttracks(SmallTrace().file(), {"assert", "--file", folder.path(name)});
+  };
+  std::ofstream(folder.path("two")) << "# a comment\n\n  objects(class=Node) == 9 \nobjects() > 0\n";
+  std::ofstream(folder.path("none")) << "# a comment\n";
+  CHECK(with_file("two").code == 0);
+  CHECK(with_file("two").out.find("2 of 2 expectations hold") == 0);
+  const CommandResult none = with_file("none");
+  CHECK(none.code == 2);
+  CHECK(none.err == "anttracks: " + folder.path("none") + ": there are no expectations in it\n");
+  const CommandResult missing = with_file("missing");
+  CHECK(missing.code == 3);
+  CHECK(missing.err == "anttracks: " + folder.path("missing") + ": No such file or directory\n");
 }
 
 TEST_CASE("JSON and CSV have the bounds") {
