@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -59,13 +60,24 @@ class Chosen {
     if (selection_->all()) return heap_->ForEach(visit);
     Chooser chosen(heap_->definitions(), *selection_);
     heap_->ForEach([&](const HeapObject& object) {
-      PortionKey key = PortionsAndHeap::KeyOfProvenance(*heap_, marks_, true, object.provenance);
-      key.site_class = heap_->definitions().shapes()[object.shape].site_class;
-      if (chosen(key)) visit(object);
+      if (chosen(KeyOf(object))) visit(object);
     });
   }
 
+  void TellUnknown(Session& session) const {
+    if (selection_->where.empty()) return;
+    std::set<PortionKey> keys;
+    heap_->ForEach([&](const HeapObject& object) { keys.insert(KeyOf(object)); });
+    TellUnknownNames(session, heap_->definitions(), {keys.begin(), keys.end()}, selection_->where);
+  }
+
  private:
+  PortionKey KeyOf(const HeapObject& object) const {
+    PortionKey key = PortionsAndHeap::KeyOfProvenance(*heap_, marks_, true, object.provenance);
+    key.site_class = heap_->definitions().shapes()[object.shape].site_class;
+    return key;
+  }
+
   const HeapAt* heap_;
   const Selection* selection_;
   Marks marks_;
@@ -326,6 +338,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
     return session.NoSuchGc(*arguments.gc, heap.GcIds());
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (const auto exit = CheckGcs(session, arguments.selection, heap.GcIds())) return *exit;
+  Chosen(heap, arguments.selection).TellUnknown(session);
   if (arguments.objects) {
     PrintObjects(Chosen(heap, arguments.selection), summary.duration_ns, session);
   } else {

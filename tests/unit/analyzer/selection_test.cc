@@ -199,6 +199,15 @@ TEST_CASE("live objects are chosen by thread and by when they were allocated") {
   CHECK(live({"--where", "thread=<before trace>", "--by", "site"}) == 1);
 }
 
+TEST_CASE("a name that no object of the heap has is told, and one that only others have is not") {
+  const auto err = [](const char* condition) {
+    return Anttracks(SmallTrace().file(), {"heap", "--where", condition}).err;
+  };
+  CHECK(err("class=Nod") == "note: no class is 'Nod'; did you mean 'app.Node'?\n");
+  CHECK(err("class=Node") == "");
+  CHECK(err("thread=mian") == "note: no thread is 'mian'; did you mean 'main'?\n");
+}
+
 TEST_CASE("classes and threads have the rows of what is selected only") {
   const nlohmann::json classes = Json(SmallTrace().file(), {"classes", "--where", "thread=worker"});
   CHECK(classes["classes"].size() == 2);
