@@ -281,14 +281,14 @@ void SetSites(Screen* screen, Histories& histories, const ApplicationFrames& fra
     screen->live_line =
         fmt::format("{} after GC {} at {}", live.all().Text(Basis::kExact), last->gc, Duration(last->time_ns));
   } else {
-    const std::vector<uint64_t> by_shape = histories.live();
+    const std::vector<uint64_t> by_shape = LiveByShape(histories);
     for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
       if (by_shape[shape] == 0) continue;
       live.Add(definitions.shapes()[shape].site_class,
                Amount(HeapTotals{by_shape[shape], by_shape[shape] * definitions.shapes().words(shape)}));
     }
     screen->live_line = fmt::format("{} {}{}", live.all().Text(Basis::kExact), AtEnd(end_ns),
-                                    Caveat(histories.live_state(), histories.live_unknown_words()));
+                                    Caveat(histories.state(), histories.unknown_words()));
   }
   screen->allocated_line = allocated.all().Text(basis);
   screen->allocates = allocated.ToReport("sites", basis);

@@ -93,7 +93,7 @@ class Histories : public LiveAndAllocated {
  public:
   // last: the id of the collection after which nothing more is looked at; none: the whole trace.
   Histories(Definitions& definitions, Problems& problems, std::optional<uint64_t> last = std::nullopt)
-      : LiveAndAllocated(definitions, problems, std::nullopt), last_(last) {}
+      : LiveAndAllocated(definitions, problems), last_(last) {}
 
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
     allocated_words_ += definitions().shapes().words(shape);
