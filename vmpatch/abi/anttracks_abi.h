@@ -8,6 +8,7 @@
  *       start(callbacks)       <----------------  at VMInit or attach
  *       sync_begin, sync_objects*, sync_end --->  the spaces and eden's objects as they stand at that safepoint
  *       tlab, object, thread_exit ------------->  in mutators, and at safepoints for all threads
+ *       stack --------------------------------->  in mutators, for some of the objects
  *       gc_begin, moves*, slides*, fillers*,
  *       class_unload*, gc_end ----------------->  in GC workers and the VM thread
  *       stop()                 <----------------  reports what is left in all TLABs, then silence
@@ -35,7 +36,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 4
+#define ANTTRACKS_ABI_VERSION 5
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -51,6 +52,8 @@ enum {
   ANTTRACKS_SITE_OVERFLOW = 3, /* the id space is used up */
   ANTTRACKS_SITE_FIRST = 16
 };
+/* The most frames of a stack that are reported. */
+#define ANTTRACKS_MOST_FRAMES 512
 /* No id: what object_site says of an object whose header cannot be read now. */
 #define ANTTRACKS_SITE_CANNOT_TELL UINT32_MAX
 
@@ -150,6 +153,16 @@ typedef struct AntTracksCallbacks {
   /* A TLAB is reported whenever about so many bytes of it are filled, while they are in the processor's cache.
    * 0: only when it is retired. Not while another agent has sampled allocation events enabled. */
   uint32_t stretch_bytes;
+
+  /* thread is about to allocate, or has just allocated, an object that contains a sample point. Sample points lie at
+   * exponentially distributed distances in the bytes that each thread allocates, stack_bytes on average; 0: there are none.
+   * Nor are there in TLABs while another agent has sampled allocation events enabled. stack: a site for each frame of
+   * compiled or interpreted code, innermost first. The first is the site of the object; the others are the places of calls,
+   * each with the callers that it was inlined into. A native method's site includes its caller, as always. The last is
+   * ANTTRACKS_SITE_NONE if there are more than ANTTRACKS_MOST_FRAMES. points: how many sample points the object contains, which
+   * is in proportion to its size, on average. Runs in the thread itself. */
+  void (*stack)(void* context, void* thread, void** slot, const uint32_t* stack, uint32_t count, uint32_t points);
+  uint32_t stack_bytes;
 } AntTracksCallbacks;
 
 /* Text members point into the buffer that the caller gave; UTF-8, NUL-terminated, "" when unknown. */

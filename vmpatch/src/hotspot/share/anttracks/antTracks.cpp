@@ -13,6 +13,7 @@
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSpaces.hpp"
+#include "anttracks/antTracksStacks.hpp"
 #include "anttracks/antTracksThread.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/gcCause.hpp"
@@ -50,6 +51,7 @@ int32_t AntTracks::start(const AntTracksCallbacks& callbacks) {
     AntTracksThreadState* const state = thread->anttracks();
     state->_agent_slot = NULL;
     state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
+    state->_random = 0;
   }
   report_heap(callbacks);
   AntTracksRecording::start(callbacks);
@@ -79,6 +81,7 @@ void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   HeapWord* const from = state->_reported != NULL ? state->_reported : start;
   state->_reported = top;
   if (from < top) {
+    state->_in_tlab.pass(pointer_delta(top, from));
     const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
     callbacks.tlab(callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
                    SafepointSynchronize::is_at_safepoint());
@@ -92,13 +95,20 @@ void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
 }
 
 bool AntTracks::in_stretches() {
-  return AntTracksRecording::active() && AntTracksRecording::callbacks().stretch_bytes != 0 &&
+  return AntTracksRecording::active() &&
+         (AntTracksRecording::callbacks().stretch_bytes != 0 || AntTracksStacks::wanted()) &&
          !JvmtiExport::should_post_sampled_object_alloc();
 }
 
 void AntTracks::limit_tlab(Thread* thread) {
   ThreadLocalAllocBuffer& tlab = thread->tlab();
-  if (in_stretches() && tlab.end() != NULL) tlab.limit_to(AntTracksRecording::callbacks().stretch_bytes / HeapWordSize);
+  if (!in_stretches() || tlab.end() == NULL) return;
+  const size_t stretch = AntTracksRecording::callbacks().stretch_bytes / HeapWordSize;
+  size_t limit = stretch != 0 ? stretch : SIZE_MAX;
+  if (AntTracksStacks::wanted()) {
+    limit = MIN2(limit, AntTracksStacks::words_to_point(thread->as_Java_thread()));
+  }
+  tlab.limit_to(limit);
 }
 
 HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
@@ -118,6 +128,7 @@ void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
   AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
   const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
   callbacks.object(callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
+  if (AntTracksStacks::wanted()) AntTracksStacks::allocated_outside(thread->as_Java_thread(), obj->size());
 }
 
 void AntTracks::thread_exit(JavaThread* thread) {

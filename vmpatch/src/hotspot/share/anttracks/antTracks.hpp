@@ -40,7 +40,8 @@ class AntTracks : AllStatic {
   static void allocated_outside_tlab(Thread* thread, oop obj);
   static void thread_exit(JavaThread* thread);
   // The agent gets a TLAB in stretches, each while it is still in the processor's cache: the TLAB's end is lowered so
-  // that the slow path is taken after each (as HotSpot does for sampled allocations, which have precedence).
+  // that the slow path is taken after each, and for each object whose stack is wanted (as HotSpot does for sampled
+  // allocations, which have precedence).
   static void limit_tlab(Thread* thread);
   // NULL: the TLAB has no room for the object. Its end is the real one again.
   static HeapWord* allocate_in_next_stretch(Thread* thread, size_t words);

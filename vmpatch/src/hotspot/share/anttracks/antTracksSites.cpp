@@ -85,30 +85,36 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
   return true;
 }
 
-// Where the native method at the top of the stack was called from.
+// Where a native method was called from.
 struct NativeCaller {
   address  _code;  // bcp or pc; NULL: there is no native method, or nobody has called it
   uint32_t _site;  // 0: it was no Java method
 };
 
-// The general way, for any stack.
-uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) {
+// The site of a Java frame, or of a native method's wrapper. fr becomes the outermost frame that the site includes.
+uint32_t site_and_last_frame(frame* fr, RegisterMap* map, uint32_t flags, NativeCaller* caller) {
   caller->_code = NULL;
   caller->_site = 0;
-  RegisterMap map(thread, false);
-  frame fr = thread->last_frame();
-  if (!find_java_frame(&fr, &map)) return ANTTRACKS_SITE_VM;
-  Method* const native = native_method_of(fr);
-  if (native == NULL) return site_of_frame(fr, flags);
-  if (!fr.is_first_frame()) {
-    fr = fr.sender(&map);
-    caller->_code = fr.pc();
-    if (fr.is_java_frame() && native_method_of(fr) == NULL) {
-      caller->_code = code_of(fr);
-      caller->_site = site_of_frame(fr, 0);
+  Method* const native = native_method_of(*fr);
+  if (native == NULL) return site_of_frame(*fr, flags);
+  if (!fr->is_first_frame()) {
+    const frame sender = fr->sender(map);
+    caller->_code = sender.pc();
+    if (sender.is_java_frame() && native_method_of(sender) == NULL) {
+      caller->_code = code_of(sender);
+      caller->_site = site_of_frame(sender, 0);
+      *fr = sender;
     }
   }
   return AntTracksSiteTable::site(native, -1, caller->_site, ANTTRACKS_TIER_NATIVE, flags);
+}
+
+// The general way, for any stack.
+uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) {
+  caller->_code = NULL;
+  RegisterMap map(thread, false);
+  frame fr = thread->last_frame();
+  return find_java_frame(&fr, &map) ? site_and_last_frame(&fr, &map, flags, caller) : ANTTRACKS_SITE_VM;
 }
 
 // The entry for a return address. Stubs are aligned, so that their addresses have most of their low bits in common.
@@ -188,6 +194,26 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
   if (blob->_kind == AntTracksCallers::native_wrapper) return site_of_native(thread, callers, blob->_native, sender_sp);
   const uint32_t site = AntTracksSiteCache::get((address)sender_sp[-1]);
   return site != 0 ? site : walk_to_site(thread);
+}
+
+uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
+  uint32_t count = 0;
+  if (thread->has_last_Java_frame()) {
+    uint32_t flags = thread->anttracks()->_rematerializing ? ANTTRACKS_SITE_REMATERIALIZED : 0;
+    NativeCaller caller;
+    RegisterMap map(thread, false);
+    for (frame fr = thread->last_frame(); find_java_frame(&fr, &map); fr = fr.sender(&map)) {
+      if (count == ANTTRACKS_MOST_FRAMES) {
+        sites[count++] = ANTTRACKS_SITE_NONE;
+        break;
+      }
+      sites[count++] = site_and_last_frame(&fr, &map, flags, &caller);
+      flags = 0;
+      if (fr.is_first_frame()) break;
+    }
+  }
+  if (count == 0) sites[count++] = ANTTRACKS_SITE_VM;
+  return count;
 }
 
 markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {

@@ -22,7 +22,7 @@ class Thread;
 struct AntTracksThreadState;
 
 // Finds, from the current thread's stack, the site of an object that the runtime
-// allocates; forgets what is known of code that is freed.
+// allocates, and those of its callers; forgets what is known of code that is freed.
 class AntTracksSites : AllStatic {
   friend class AntTracksMultiArray;
 
@@ -33,6 +33,10 @@ class AntTracksSites : AllStatic {
  public:
   // The mark of an object that the runtime is about to create at mem.
   static markWord runtime_mark(Thread* thread, HeapWord* mem);
+
+  // The sites of the frames of the current thread's stack, as the callback stack gets them. Returns how many; at most
+  // ANTTRACKS_MOST_FRAMES + 1, for which there must be room.
+  static uint32_t stack(JavaThread* thread, uint32_t* sites);
 
   // The compiled code, or the method, is about to be freed.
   static void forget_nmethod(nmethod* nm);

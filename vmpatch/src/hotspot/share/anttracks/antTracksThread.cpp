@@ -36,7 +36,7 @@ AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address ca
 // Threads are made after the flags have their final values.
 AntTracksThreadState::AntTracksThreadState()
     : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerializing(false),
-      _multi_array(NULL) {}
+      _multi_array(NULL), _random(0), _in_tlab(), _outside() {}
 
 AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
   _thread->anttracks()->_rematerializing = true;

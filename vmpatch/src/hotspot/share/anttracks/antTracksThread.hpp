@@ -55,6 +55,13 @@ struct AntTracksCallers {
   Native* native_of(Method* native, address caller);
 };
 
+// Where the next sample point lies in what a thread allocates in TLABs, or outside of them.
+struct AntTracksSamplePoint {
+  size_t _words;  // up to it
+
+  void pass(size_t words) { _words -= MIN2(words, _words); }
+};
+
 // What the VM keeps for each Java thread.
 struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
@@ -62,6 +69,9 @@ struct AntTracksThreadState {
   const bool _has_sites;      // AntTracksMark::has_sites(), beside what the slow path of allocations reads
   bool      _rematerializing;
   AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
+  uint64_t  _random;          // 0: there are no sample points yet
+  AntTracksSamplePoint _in_tlab;  // from _reported on
+  AntTracksSamplePoint _outside;
   AntTracksCallers _callers;
 
   AntTracksThreadState();

@@ -1,0 +1,70 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksStacks.hpp"
+#include "anttracks/antTracksThread.hpp"
+#include "gc/shared/threadLocalAllocBuffer.inline.hpp"
+#include "runtime/os.hpp"
+#include "runtime/thread.hpp"
+
+#include <math.h>
+
+// Words up to the next point. The generator is xorshift64* (Vigna, 2016).
+size_t AntTracksStacks::draw(AntTracksThreadState* state) {
+  uint64_t x = state->_random;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  state->_random = x;
+  const uint64_t bits = (x * UCONST64(0x2545F4914F6CDD1D)) >> 11;
+  const double uniform = ((double)bits + 1) / ((double)(UCONST64(1) << 53) + 1);  // above 0
+  const double mean = AntTracksRecording::callbacks().stack_bytes / (double)HeapWordSize;
+  return (size_t)(-log(uniform) * mean);
+}
+
+void AntTracksStacks::make_points(JavaThread* thread) {
+  AntTracksThreadState* const state = thread->anttracks();
+  if (state->_random != 0) return;
+  state->_random = ((uint64_t)(uintptr_t)thread * UCONST64(0x9E3779B97F4A7C15) ^ (uint64_t)os::elapsed_counter()) | 1;
+  for (int i = 0; i < 4; i++) draw(state);  // the first numbers of similar seeds are similar
+  state->_in_tlab._words = draw(state);
+  state->_outside._words = draw(state);
+}
+
+// The object that the thread allocates ends `words` words behind the place from which the point is counted. If it contains
+// the point its stack is reported, and the point becomes the first one behind the object.
+void AntTracksStacks::report_points_in(JavaThread* thread, AntTracksSamplePoint* point, size_t words) {
+  uint32_t points = 0;
+  for (; point->_words < words; points++) point->_words += draw(thread->anttracks());
+  if (points == 0) return;
+  uint32_t sites[ANTTRACKS_MOST_FRAMES + 1];
+  const uint32_t count = AntTracksSites::stack(thread, sites);
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  callbacks.stack(callbacks.context, thread, &thread->anttracks()->_agent_slot, sites, count, points);
+}
+
+size_t AntTracksStacks::words_to_point(JavaThread* thread) {
+  make_points(thread);
+  AntTracksThreadState* const state = thread->anttracks();
+  const ThreadLocalAllocBuffer& tlab = thread->tlab();
+  HeapWord* const from = state->_reported != NULL ? state->_reported : tlab.start();
+  const size_t unreported = pointer_delta(tlab.top(), from);
+  report_points_in(thread, &state->_in_tlab, unreported);
+  return state->_in_tlab._words - unreported;
+}
+
+// Beside what the TLAB has.
+void AntTracksStacks::allocated_outside(JavaThread* thread, size_t words) {
+  make_points(thread);
+  AntTracksSamplePoint* const point = &thread->anttracks()->_outside;
+  report_points_in(thread, point, words);
+  point->pass(words);
+}
