@@ -33,6 +33,7 @@ void AppendDefinition(ByteBuffer* out, const MethodDefinition& definition) { App
 void AppendDefinition(ByteBuffer* out, const SiteDefinition& definition) { Append(out, definition); }
 void AppendDefinition(ByteBuffer* out, const ThreadDefinition& definition) { Append(out, definition); }
 void AppendDefinition(ByteBuffer* out, const SiteClassDefinition& definition) { Append(out, definition); }
+void AppendDefinition(ByteBuffer* out, const StackDefinition& definition) { Append(out, definition); }
 
 void AppendDefinition(ByteBuffer* out, const FieldsDefinition& definition) {
   ByteBuffer record;

@@ -69,6 +69,14 @@ struct SiteClassDefinition {
   static auto Fields(auto& s) { return std::tie(s.id, s.site, s.class_id); }
 };
 
+// caller: the stack of the frames around the site's; 0: none.
+struct StackDefinition {
+  uint64_t id = 0, caller = 0, site = 0;
+
+  static constexpr DefinitionTag kTag = DefinitionTag::kStack;
+  static auto Fields(auto& s) { return std::tie(s.id, s.caller, s.site); }
+};
+
 struct FieldDefinition {
   std::string_view name, signature;
   uint64_t offset = 0;
@@ -95,6 +103,7 @@ void AppendDefinition(ByteBuffer* out, const MethodDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const SiteDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const ThreadDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const SiteClassDefinition& definition);
+void AppendDefinition(ByteBuffer* out, const StackDefinition& definition);
 void AppendDefinition(ByteBuffer* out, const FieldsDefinition& definition);
 
 // False: the record ends within a field, or a number in it is too long. Bytes after the last field are ignored:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of the trace format, version 2.0; docs/trace-format.md is the specification.
+// Constants of the trace format, version 2.1; docs/trace-format.md is the specification.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace anttracks::trace {
 inline constexpr char kFileMagic[8] = {'A', 'N', 'T', 'T', 'R', 'A', 'C', 'K'};
 inline constexpr char kChunkMagic[4] = {'A', 'T', 'C', 'K'};
 inline constexpr uint16_t kMajorVersion = 2;
-inline constexpr uint16_t kMinorVersion = 0;
+inline constexpr uint16_t kMinorVersion = 1;
 
 inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;
@@ -71,11 +71,20 @@ enum class SegmentKind : uint8_t {
   kSamples = 17,
   kSampleDeaths = 18,
   kFound = 19,
+  kStacks = 20,
 };
 // Shares of TLAB stretches are in parts of this; ALLOC has 0 for the whole.
 inline constexpr uint32_t kWholeShare = 1 << 16;
 
-enum class DefinitionTag : uint8_t { kClass = 1, kMethod = 2, kSite = 3, kThread = 4, kKind = 5, kFields = 6 };
+enum class DefinitionTag : uint8_t {
+  kClass = 1,
+  kMethod = 2,
+  kSite = 3,
+  kThread = 4,
+  kKind = 5,
+  kFields = 6,
+  kStack = 7
+};
 inline constexpr uint64_t kClassArray = 1, kClassVariableSize = 2, kClassHidden = 4, kClassSizeUnknown = 8;
 
 inline constexpr uint32_t kSiteUnknown = 0, kSiteVm = 1, kSiteFiller = 2, kSiteOverflow = 3;

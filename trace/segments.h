@@ -3,7 +3,8 @@
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //
-// Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, definition_records.h.
+// Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, stacks.h,
+// definition_records.h.
 //
 // Thread safety: none. Ownership: readers, and the segments that they return, borrow the bytes.
 #pragma once
@@ -59,6 +60,7 @@ inline constexpr auto kSegments = std::to_array<SegmentInfo>({
     {SegmentKind::kSamples, "SAMPLES", Traces::kSampled, Content::kNoEvent},
     {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, Content::kNoEvent},
     {SegmentKind::kFound, "FOUND", Traces::kFull, Content::kEvent},
+    {SegmentKind::kStacks, "STACKS", Traces::kFull, Content::kNoEvent},
 });
 
 constexpr const SegmentInfo& InfoOf(uint8_t kind) { return kSegments[kind < kSegments.size() ? kind : 0]; }

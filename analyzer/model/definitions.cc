@@ -81,6 +81,9 @@ bool Definitions::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const 
     case DefinitionTag::kFields:
       ReadFields(in, position);
       break;
+    case DefinitionTag::kStack:
+      read(trace::StackDefinition());
+      break;
   }
   return in.ok();
 }
@@ -107,6 +110,34 @@ void Definitions::Define(const trace::MethodDefinition& definition, const Positi
 void Definitions::Define(const trace::ThreadDefinition& definition, const Position& position) {
   ThreadInfo* const slot = Slot(threads_, "thread", definition.id, position);
   if (slot != nullptr) *slot = {true, Text(definition.name), definition.java_id, definition.os_id};
+}
+
+void Definitions::Define(const trace::StackDefinition& definition, const Position& position) {
+  StackInfo* const slot = Slot(stacks_, "stack", definition.id, position);
+  if (slot == nullptr) return;
+  StackInfo info{true, static_cast<uint32_t>(std::min<uint64_t>(definition.site, UINT32_MAX)), 0, 1};
+  if (definition.site >= kFirstSite && !site(definition.site).defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "stack {} has the site {}, which is not defined",
+                   definition.id, definition.site);
+  }
+  // Callers come first, so that no chain of callers is a loop.
+  const StackInfo& caller = stack(definition.caller);
+  if (definition.caller != 0 && (!caller.defined || definition.caller == definition.id)) {
+    problems_->Add(ProblemKind::kUndefined, position, "stack {} has the caller {}, which is not defined",
+                   definition.id, definition.caller);
+  } else if (caller.depth >= kMaxStackDepth) {
+    problems_->Add(ProblemKind::kSize, position, "stack {} has more than {} callers", definition.id,
+                   kMaxStackDepth);
+  } else if (definition.caller != 0) {
+    info.caller = static_cast<uint32_t>(definition.caller);
+    info.depth = static_cast<uint16_t>(caller.depth + 1);
+  }
+  if (!slot->defined) {
+    *slot = info;
+  } else if (slot->site != info.site || slot->caller != info.caller) {
+    problems_->Add(ProblemKind::kRedefined, position, "stack {} is defined again, as another one",
+                   definition.id);
+  }
 }
 
 void Definitions::Define(const trace::ClassDefinition& definition, const Position& position) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions in a trace: classes, methods, sites, threads and site-class pairs; and the object shapes that
-// are made from the pairs.
+// The definitions in a trace: classes, methods, sites, threads, site-class pairs and stacks; and the object
+// shapes that are made from the pairs.
 //
 // Thread safety: none. Ownership: owns everything it hands out references to.
 // Units: bytes, or words of 8 bytes where a name says so.
@@ -32,6 +32,8 @@ using trace::kSiteVm;
 inline constexpr size_t kMaxTextBytes = 1024;
 // The most superclasses of a class. Longer chains are cut.
 inline constexpr uint16_t kMaxSuperclasses = 256;
+// The deepest stack; agents cut deeper ones at half of it. Longer chains are cut.
+inline constexpr uint16_t kMaxStackDepth = 1024;
 
 struct FieldInfo {
   std::string name;
@@ -70,6 +72,15 @@ struct SiteInfo {
   uint32_t caller = 0;
   uint8_t tier = 0;
   uint8_t flags = 0;
+};
+
+// A call stack: the place of its innermost frame, with the callers that it was inlined into, and the stack of
+// the frames around these.
+struct StackInfo {
+  bool defined = false;
+  uint32_t site = 0;    // 0: frames that were not recorded
+  uint32_t caller = 0;  // defined before this stack; 0: none
+  uint16_t depth = 0;   // how many stacks the chain of callers has, this one included
 };
 
 struct ThreadInfo {
@@ -125,6 +136,7 @@ class Definitions {
   const MethodInfo& method(uint64_t id) const { return Get(methods_, id); }
   const SiteInfo& site(uint64_t id) const { return Get(sites_, id); }
   const ThreadInfo& thread(uint64_t id) const { return Get(threads_, id); }
+  const StackInfo& stack(uint64_t id) const { return Get(stacks_, id); }
   // Calls visit(id, const ClassInfo&) in the order of ids; the next one does the same for threads.
   template <class Visit>
   void ForEachClass(Visit&& visit) const {
@@ -159,6 +171,7 @@ class Definitions {
   void Define(const trace::SiteDefinition& definition, const Position& position);
   void Define(const trace::ThreadDefinition& definition, const Position& position);
   void Define(const trace::SiteClassDefinition& definition, const Position& position);
+  void Define(const trace::StackDefinition& definition, const Position& position);
   void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
   // Where a definition is stored; nullptr, with a problem, if the id is impossible.
   template <class T>
@@ -179,6 +192,7 @@ class Definitions {
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
   PagedTable<SiteClass> site_classes_;
+  PagedTable<StackInfo> stacks_;
   std::vector<PlainShape> plain_ =
       std::vector<PlainShape>(trace::kSiteClassMask + 1);  // by the ids that fit in columns
   uint64_t class_count_ = 0, method_count_ = 0, site_count_ = 0, site_class_count_ = 0;

@@ -8,6 +8,7 @@
 
 #include "trace/events.h"
 #include "trace/samples.h"
+#include "trace/stacks.h"
 
 namespace anttracks::analyzer {
 
@@ -19,6 +20,7 @@ using trace::LossEvent;
 using trace::SampleEvent;
 using trace::Space;
 using trace::SpaceKind;
+using trace::StackEvent;
 using trace::SyncEvent;
 using trace::SyncReason;
 

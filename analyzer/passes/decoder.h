@@ -29,6 +29,7 @@
 #include "trace/provenance.h"
 #include "trace/samples.h"
 #include "trace/segments.h"
+#include "trace/stacks.h"
 #include "trace/wire.h"
 
 namespace anttracks::analyzer {
@@ -63,6 +64,8 @@ struct SinkBase {
   // A run of a provenance file, before all events. False: it overlaps or precedes the run before.
   virtual bool SavedProvenance(const trace::ProvenanceRun&) { return true; }
   virtual void ClassUnload(uint64_t /*id*/) {}
+  // A call stack that was sampled; it is defined.
+  virtual void Stack(const StackEvent&) {}
   // Both for traces of samples only. collections: how many had begun when the death was recorded.
   virtual void Sample(const SampleEvent&) {}
   virtual void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
@@ -146,6 +149,7 @@ class Decoder {
   void CheckFirstEvent(const trace::Segment& segment);
   void ProvenanceRuns(const trace::Segment& segment);
   void ClassUnload(const trace::Segment& segment);
+  void Stacks(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
   void SampleDeaths(const trace::Segment& segment);
   bool FitsMode(const trace::Segment& segment);

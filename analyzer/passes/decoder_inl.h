@@ -62,6 +62,8 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
       return SampleDeaths(segment);
     case SegmentKind::kFound:
       return Found(segment);
+    case SegmentKind::kStacks:
+      return Stacks(segment);
   }
 }
 
@@ -380,6 +382,32 @@ void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
     return;
   }
   sink_->Sink::ClassUnload(id);
+}
+
+template <class Sink>
+void Decoder<Sink>::Stacks(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  trace::StackReader head;
+  if (head.ReadHead(in) && (head.event.interval == 0 || head.event.interval > UINT32_MAX)) {
+    Malformed("stacks of an impossible interval");
+    return;
+  }
+  if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "STACKS within a collection");
+  Time(head.event.time);
+  Records(in, head, "stack", [this](const trace::StackReader& reader) {
+    if (reader.event.points == 0 || reader.event.points > UINT32_MAX)
+      return Malformed("stack of an object with an impossible number of sample points");
+    if (!definitions_->thread(reader.event.thread).defined) {
+      problems_->Add(ProblemKind::kUndefined, position_, "stack of thread {}, which is not defined",
+                     reader.event.thread);
+    }
+    if (definitions_->stack(reader.event.stack).defined) {
+      sink_->Sink::Stack(reader.event);
+    } else {
+      problems_->Add(ProblemKind::kUndefined, position_, "stack {}, which is not defined", reader.event.stack);
+    }
+    return true;
+  });
 }
 
 template <class Sink>

@@ -259,6 +259,11 @@ class DefinitionsBuilder {
     for (uint64_t v : {id, site, type}) record.Uv(v);
     return Record(5, record);
   }
+  DefinitionsBuilder& Stack(uint64_t id, uint64_t caller, uint64_t site) {
+    ByteBuffer record;
+    for (uint64_t v : {id, caller, site}) record.Uv(v);
+    return Record(7, record);
+  }
   DefinitionsBuilder& Fields(uint64_t class_id, const std::vector<TestField>& fields) {
     ByteBuffer record;
     record.Uv(class_id);
