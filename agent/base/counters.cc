@@ -24,6 +24,10 @@ constexpr CounterRow kCounters[] = {
     {"tlabs", &V::tlabs, "stretches", "TLAB stretches that were reported", kFull},
     {"outside_objects", &V::outside_objects, "objects", "objects allocated outside TLABs", kFull},
     {"sync_objects", &V::sync_objects, "objects", "objects listed by all sync points", kFull},
+    {"stacks", &V::stacks, "stacks", "call stacks of allocations that were recorded", kFull},
+    {"cut_stacks", &V::cut_stacks, "stacks",
+     "of these, recorded without callers, as there were too many different ones", kFull, kNotice,
+     "take fewer (a larger `stacks=`)"},
     {"collections", &V::collections, "collections", "collections that began"},
     {"moves", &V::moves, "objects", "objects that a collection copied", kFull},
     {"slides", &V::slides, "objects", "objects that a collection left in place, or moved within their space",
@@ -84,9 +88,11 @@ constexpr CounterRow kCounters[] = {
     {"unknown_frames", &V::unknown_frames, "frames", "stack frames that the VM could not name", kSample},
     {"methods", &V::methods, "methods", "methods defined"},
     {"classes", &V::classes, "classes", "classes defined"},
+    {"distinct_stacks", &V::distinct_stacks, "stacks", "stacks defined, those of their callers included",
+     kFull},
     {"live_site_classes", &V::live_site_classes, "pairs", "site-class pairs whose class is loaded", kFull},
     {"table_bytes", &V::table_bytes, "bytes",
-     "memory of the agent's tables of classes, methods, sites and pairs, about", kFull},
+     "memory of the agent's tables of classes, methods, sites, pairs and stacks, about", kFull},
 };
 
 bool Has(const CounterRow& row, ValidIn mode) { return row.valid_in == kBoth || row.valid_in == mode; }

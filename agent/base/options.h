@@ -32,6 +32,7 @@ struct Options {
   uint64_t buffer_bytes = 64 << 10;
   double fuzz = 0.1;                  // share of buffer_bytes by which buffer sizes vary
   uint64_t stretch_bytes = 64 << 10;  // size of a TLAB stretch; 0: whole TLABs
+  uint64_t stack_bytes = 512 << 10;   // that a thread allocates between two sample points; 0: no stacks
   double budget_percent = 0;          // of the program's CPU time; 0: no budget
   double share = 1;                   // of the TLAB stretches, which are read if there is no budget
   unsigned walkers = 1;               // threads that read what others have allocated

@@ -88,6 +88,11 @@ void Object(void* context, void* thread, void** slot, uint64_t address) noexcept
   if (!static_cast<Session*>(context)->failure().active()) return;
   InThread(context, [&](Session& s) { s.mutators().Object(thread, slot, address); });
 }
+void Stack(void* context, void* thread, void** slot, const uint32_t* sites, uint32_t count,
+           uint32_t points) noexcept {
+  if (!static_cast<Session*>(context)->failure().active()) return;
+  InThread(context, [&](Session& s) { s.mutators().Stack(thread, slot, {sites, count}, points); });
+}
 // Also when tracing is off: the slot's state must go.
 void ThreadExit(void* context, void* thread, void** slot) noexcept {
   if (*slot == nullptr) return;
@@ -141,6 +146,8 @@ AntTracksCallbacks MakeCallbacks(Session* session) {
   callbacks.class_unload = ClassUnload;
   callbacks.gc_end = GcEnd;
   callbacks.stretch_bytes = session->stretch_bytes();
+  callbacks.stack = Stack;
+  callbacks.stack_bytes = session->stack_bytes();
   return callbacks;
 }
 

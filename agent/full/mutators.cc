@@ -20,11 +20,12 @@ double WaitedOfThisThread() {
 }  // namespace
 
 Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
-                   const Outlet& outlet, const Config& config)
+                   StackSamples& stacks, const Outlet& outlet, const Config& config)
     : definitions_(definitions),
       reader_(reader),
       budget_(budget),
       skipped_(skipped),
+      stacks_(stacks),
       outlet_(outlet),
       report_limit_(config.report_limit),
       walker_count_(config.walkers),
@@ -206,6 +207,11 @@ void Mutators::Object(void* thread, void** slot, uint64_t address) {
   // The newest one stays here: a clone gets the header of its original for a moment when it has been reported.
   if (state.batch.outside.size() >= kMostOutside) HandBatch(state);
   state.batch.outside.push_back(address);
+}
+
+void Mutators::Stack(void* thread, void** slot, std::span<const uint32_t> sites, uint32_t points) {
+  const ThreadState* const state = State(thread, slot);
+  if (state != nullptr) stacks_.Add(state->id, sites, points);
 }
 
 void Mutators::Skip(ThreadState& state, const Stretch& stretch) {

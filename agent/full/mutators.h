@@ -18,6 +18,7 @@
 
 #include "agent/full/budget.h"
 #include "agent/full/skipped.h"
+#include "agent/full/stack_samples.h"
 #include "agent/full/thread_state.h"
 #include "agent/full/walkers.h"
 #include "agent/heap/definitions.h"
@@ -40,7 +41,7 @@ class Mutators {
   };
 
   Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
-           const Outlet& outlet, const Config& config);
+           StackSamples& stacks, const Outlet& outlet, const Config& config);
   ~Mutators();
   Mutators(const Mutators&) = delete;
 
@@ -50,6 +51,8 @@ class Mutators {
   void Alloc(void* thread, void** slot, uint64_t start, uint64_t top, Moment moment);
   // The thread allocated the object at address, outside its TLAB.
   void Object(void* thread, void** slot, uint64_t address);
+  // The thread allocates an object, in which so many sample points lie, at the place that the first site names.
+  void Stack(void* thread, void** slot, std::span<const uint32_t> sites, uint32_t points);
   void ThreadExit(void* thread, void** slot);
 
   // Reads all stretches that were reported and not yet read.
@@ -97,6 +100,7 @@ class Mutators {
   ObjectReader& reader_;
   const Budget& budget_;
   Skipped& skipped_;
+  StackSamples& stacks_;
   const Outlet outlet_;
   const std::chrono::milliseconds report_limit_;
   Staging staging_;

@@ -9,6 +9,8 @@ namespace {
 constexpr uint64_t kAdjustNs = 100'000'000;
 // What a report costs beside what is measured: a call, and the way there in the VM.
 constexpr uint64_t kReportNs = 100;
+// A frame of a sampled stack, in VM and agent.
+constexpr uint64_t kFrameNs = 100;
 constexpr double kPpmOfPercent = 10'000;
 
 }  // namespace
@@ -23,9 +25,10 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       definitions_(vm, config.most_id),
       reader_(vm, definitions_, failure_),
       budget_percent_(config.budget_percent),
+      stacks_(definitions_, outlet_, {config.stack_bytes, config.most_stacks}),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
       sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause}),
-      mutators_(definitions_, reader_, budget_, skipped_, outlet_,
+      mutators_(definitions_, reader_, budget_, skipped_, stacks_, outlet_,
                 {config.report_limit, config.walkers, config.walker_waited}) {
   budget_.Fix(config.share);
 }
@@ -57,7 +60,9 @@ void Session::Finish(std::string_view reason) noexcept {
   failure_.Guard([&] {
     SetEndReason(reason);
     sync_points_.End();
-    if (failure_.active()) mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
+    if (!failure_.active()) return;
+    mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
+    stacks_.HandOver();
   });
   failure_.Deactivate();
   mutators_.walkers().Stop();
@@ -99,6 +104,7 @@ void Session::CollectionBegin(const AntTracksGC& gc) {
   // These have to know all objects: they move them in an order of their own, or free their classes.
   const bool needs_all = gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK;
   mutators_.HandOverAll(PushMode::kTry, needs_all ? OnSkipped::kRead : OnSkipped::kWriteAsSkipped);
+  stacks_.HandOver();
   collections_.Add(1);
   PushCollection(trace::SegmentKind::kGcBegin, gc);
 }
@@ -148,15 +154,17 @@ Budget::Costs Session::CostsSoFar() const {
   return {.process_ns = Clock::ProcessCpu(),
           .scaled_ns =
               alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
-          .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs};
+          .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs +
+                      stacks_.counts().frames * kFrameNs};
 }
 
 // In the writer.
 void Session::HandOver() {
   const uint64_t now = Clock::Monotonic();
-  if (budget_.percent() == 0 || now - adjusted_ns_ < kAdjustNs) return;
+  if (now - adjusted_ns_ < kAdjustNs) return;
+  stacks_.HandOver();
   adjusted_ns_ = now;
-  budget_.Adjust(CostsSoFar());
+  if (budget_.percent() != 0) budget_.Adjust(CostsSoFar());
 }
 
 std::string Session::end_reason() const {
@@ -172,6 +180,10 @@ CounterValues Session::counters() const {
   values.bytes = alloc.words.value() * trace::kWordBytes;
   values.tlabs = alloc.tlabs.value();
   values.outside_objects = alloc.outside.value();
+  const StackSamples::Counts stacks = stacks_.counts();
+  values.stacks = stacks.taken;
+  values.cut_stacks = stacks.cut;
+  values.distinct_stacks = stacks.distinct;
   values.skipped_bytes = alloc.skipped_words.value() * trace::kWordBytes;
   values.walk_ns = alloc.walk_ns.value();
 
@@ -204,7 +216,7 @@ CounterValues Session::counters() const {
   values.methods = definitions.methods;
   values.classes = definitions.classes;
   values.live_site_classes = definitions.live_site_classes;
-  values.table_bytes = definitions.table_bytes;
+  values.table_bytes = definitions.table_bytes + stacks.table_bytes;
   CountOutput(&values);
   values.waits = queue_.waits();
   values.blocked_ns = queue_.blocked_ns();

@@ -30,6 +30,7 @@
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
 #include "agent/full/skipped.h"
+#include "agent/full/stack_samples.h"
 #include "agent/full/sync_points.h"
 #include "agent/heap/definitions.h"
 #include "agent/heap/object_reader.h"
@@ -46,6 +47,8 @@ struct SessionConfig {
   WhenFull when_full = WhenFull::kBlock;
   // Size of a TLAB stretch, which is read while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
+  uint32_t stack_bytes = 0;  // that a thread allocates between two sample points; 0: no stacks
+  uint32_t most_stacks = StackTable::kMost;
   double budget_percent = 0;            // of the program's CPU time; 0: no budget
   uint32_t share = trace::kWholeShare;  // of the stretches, which are read if there is no budget
   unsigned walkers = 0;                 // number of walkers
@@ -100,6 +103,7 @@ class Session final : public SyncPointSource {
   Background& background() { return sync_points_.background(); }
 
   uint32_t stretch_bytes() const { return stretch_bytes_; }
+  uint32_t stack_bytes() const { return stacks_.interval(); }
   Definitions& definitions() { return definitions_; }
   bool definitions_pending() const override { return definitions_.pending(); }
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
@@ -133,6 +137,7 @@ class Session final : public SyncPointSource {
   mutable std::mutex end_mutex_;
   std::string end_reason_;
 
+  StackSamples stacks_;
   GcEvents gc_events_;
   SyncPoints sync_points_;
   Mutators mutators_;  // the last member, so that its walkers end first

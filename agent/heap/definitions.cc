@@ -183,16 +183,24 @@ bool Definitions::DefineSite(uint32_t site) {
   return true;
 }
 
+// The site, defined; or none, if the VM does not know it.
+uint32_t Definitions::NamedSite(uint32_t site) {
+  if (DefineSite(site)) return site;
+  counts_.unknown_sites++;
+  return kNoSite;
+}
+
+void Definitions::DefineStack(uint32_t id, uint32_t caller, uint32_t site) {
+  const std::lock_guard lock(mutex_);
+  trace::AppendDefinition(Block(), trace::StackDefinition{id, caller, NamedSite(site)});
+}
+
 SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
   const std::lock_guard lock(mutex_);
   if (const SiteClass known = site_classes_.Find(site, klass); known.id != 0) return known;
   Class* const owner = DefineClass(KlassAddress(klass));
   if (owner == nullptr) return SiteClass();
-  uint32_t named = site;
-  if (!DefineSite(site)) {
-    named = kNoSite;
-    counts_.unknown_sites++;
-  }
+  const uint32_t named = NamedSite(site);
   const SiteClass site_class{NextId(&last_site_class_), owner->layout};
   if (site_class.id == 0) return SiteClass();
   trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->id});

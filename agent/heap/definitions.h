@@ -45,6 +45,9 @@ class Definitions {
   // klass: as in the object's header. Id 0: the VM does not know the class, or no id is left.
   SiteClass Resolve(uint32_t site, uint64_t klass);
 
+  // Defines a stack, whose number is new, and the caller's known (0: none).
+  void DefineStack(uint32_t id, uint32_t caller, uint32_t site);
+
   // Defines a new thread, with its name and Java id; returns its id. 0: no id is left.
   uint32_t DefineThread(void* thread, std::string* name, uint64_t* java_id);
   // Defines the thread again if its name or Java id has changed.
@@ -87,6 +90,7 @@ class Definitions {
   void DefineFields(uint64_t klass, uint32_t id);
   bool DefineMethod(uint32_t method);
   bool DefineSite(uint32_t site);
+  uint32_t NamedSite(uint32_t site);
   bool AppendSite(uint32_t site, const AntTracksSite& described);
   bool DescribeThread(void* thread, AntTracksThread* out);
   // Calls describe(text, bytes) with as large a buffer as it needs. False: there is no such id.

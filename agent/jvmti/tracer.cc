@@ -52,6 +52,8 @@ core::SessionConfig ConfigOf(const core::Options& options) {
           .fuzz = options.fuzz,
           .when_full = options.when_full,
           .stretch_bytes = static_cast<uint32_t>(options.stretch_bytes),
+          .stack_bytes = static_cast<uint32_t>(options.stack_bytes),
+          .most_stacks = core::StackTable::MostFor(options.max_bytes),
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
           .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0};

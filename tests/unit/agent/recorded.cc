@@ -84,6 +84,14 @@ void ReadDefinitions(ReadTrace* out, std::span<const uint8_t> payload) {
       Check(out->site_classes.emplace(id, k).second, "site-class pair is defined twice");
     }
     if (tag == 6) ReadFields(out, id, &r);
+    if (tag == 7) {
+      ReadStack stack;
+      stack.caller = static_cast<uint32_t>(r.Uv());
+      stack.site = static_cast<uint32_t>(r.Uv());
+      Check(stack.caller == 0 || out->stacks.count(stack.caller), "stack's caller is not defined");
+      Check(stack.site < 16 || out->sites.count(stack.site), "stack's site is not defined");
+      Check(out->stacks.emplace(id, stack).second, "stack is defined twice");
+    }
     Check(r.ok(), "definition is cut");
   }
   Check(in.ok(), "definitions are cut");

@@ -45,6 +45,10 @@ struct ReadKind {
   uint32_t site = 0;
   uint32_t class_id = 0;
 };
+struct ReadStack {
+  uint32_t caller = 0;  // 0: none
+  uint32_t site = 0;
+};
 struct ReadClass {
   std::string name;
   uint64_t flags = 0, bytes = 0, header = 0, log2 = 0, super = 0;
@@ -65,6 +69,7 @@ struct ReadTrace {
   std::map<uint32_t, ReadKind> site_classes;
   std::map<uint32_t, ReadClass> classes;
   std::map<uint32_t, uint32_t> sites;  // caller by id
+  std::map<uint32_t, ReadStack> stacks;
   std::map<uint32_t, std::string> threads;
   std::string meta, end_reason, counters, loss_reason;
   uint64_t losses = 0;
@@ -97,6 +102,9 @@ class Recording {
   std::unique_ptr<io::Writer> writer_;
   AntTracksCallbacks callbacks_{};
 };
+
+// For walkers that read however busy the machine is.
+inline double NeverWaited() { return 0; }
 
 // Records of a DEFINITIONS segment.
 void ReadDefinitions(ReadTrace* out, std::span<const uint8_t> payload);

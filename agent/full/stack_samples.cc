@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/full/stack_samples.h"
+
+namespace anttracks::core {
+
+void StackSamples::Add(uint32_t thread, std::span<const uint32_t> sites, uint32_t points) {
+  const std::lock_guard lock(mutex_);
+  frames_.Add(sites.size());
+  uint32_t stack = Number(sites);
+  if (stack == 0) {
+    cut_.Add(1);
+    const uint32_t caller = NumberOf(0, trace::kSiteUnknown, StackTable::Kind::kShort);
+    stack = caller == 0 ? 0 : NumberOf(caller, sites.front(), StackTable::Kind::kShort);
+    if (stack == 0) return;
+  }
+  taken_.Add(1);
+  encoder_.Stack({outlet_.clock.Now(), interval_, thread, stack, points});
+  if (encoder_.size() >= kSegmentBytes) Queue();
+}
+
+// 0: there is no room for it.
+uint32_t StackSamples::Number(std::span<const uint32_t> sites) {
+  uint32_t stack = 0;
+  for (size_t i = sites.size(); i-- > 0;) {
+    stack = NumberOf(stack, sites[i], StackTable::Kind::kLong);
+    if (stack == 0) return 0;
+  }
+  return stack;
+}
+
+uint32_t StackSamples::NumberOf(uint32_t caller, uint32_t site, StackTable::Kind kind) {
+  if (const uint32_t known = table_.Find(caller, site); known != 0) return known;
+  if (!table_.HasRoom(kind)) return 0;
+  const uint32_t stack = table_.Add(caller, site);
+  definitions_.DefineStack(stack, caller, site);
+  return stack;
+}
+
+void StackSamples::HandOver() {
+  const std::lock_guard lock(mutex_);
+  Queue();
+}
+
+void StackSamples::Queue() {
+  trace::ByteBuffer segment;
+  encoder_.Finish(&segment);
+  if (!segment.empty()) (void)outlet_.queue.PushSegments(segment.span(), PushMode::kForce);
+}
+
+StackSamples::Counts StackSamples::counts() const {
+  const std::lock_guard lock(mutex_);
+  return {taken_.value(), cut_.value(), frames_.value(), table_.size(), table_.size() * StackTable::kBytes};
+}
+
+}  // namespace anttracks::core
