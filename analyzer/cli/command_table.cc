@@ -129,28 +129,6 @@ void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
       "Print every object by address: address, class, bytes, site, separated by tabs; or as JSON or CSV");
 }
 
-void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
-  AddTrace(app, session);
-  SitesArguments& sites = arguments.sites;
-  AddTop(app, session, kTopText);
-  app.add_flag("--tiers", sites.tiers, "A row for each of interpreter, C1, C2 and native code");
-  app.add_flag("--callers", sites.callers, "A row for each chain of inlined callers, and the chain");
-  auto* live = app.add_flag("--live", sites.live,
-                            "Also what is live at the end of the trace; takes longer, as the heap is rebuilt");
-  app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
-  AddGroupBy(app, &sites.group_by);
-  AddSelection(app, &sites.selection);
-}
-
-void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
-  AddTrace(app, session);
-  AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
-                         "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
-                             " (default site: of each site and class)");
-  AddWhere(app, &arguments.lifetimes.where, Threads::kNotTold);
-  AddTop(app, session, kTopText);
-}
-
 // Prefixes of classes: what is the application's own code.
 void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::string>* library) {
   app.add_option("--app", *own,
@@ -163,6 +141,51 @@ void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::st
          "times")
       ->type_name("PREFIX")
       ->allow_extra_args(false);
+}
+
+void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  SitesArguments& sites = arguments.sites;
+  AddTop(app, session, kTopText);
+  app.add_flag("--tiers", sites.tiers, "A row for each of interpreter, C1, C2 and native code");
+  app.add_flag("--callers", sites.callers, "A row for each chain of inlined callers, and the chain");
+  auto* live = app.add_flag("--live", sites.live,
+                            "Also what is live at the end of the trace; takes longer, as the heap is rebuilt");
+  app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
+  AddGroupBy(app, &sites.group_by);
+  AddFrames(app, &sites.app, &sites.library);
+  AddSelection(app, &sites.selection);
+}
+
+void AddTree(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  TreeArguments& tree = arguments.tree;
+  app.add_flag("--reverse", tree.reverse, "From the code that allocates to its callers");
+  app.add_flag("--methods", tree.methods, "Calls are told apart by methods, not by lines");
+  app.add_option("--min", tree.least_percent,
+                 "Calls with at least so many percent of the bytes (default 1; with --json and --csv 0)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PERCENT");
+  auto* live = app.add_flag("--live", tree.live, "What is live instead of what was allocated");
+  app.add_option("--gc", tree.gc, "With --live: after the GC with this id (default: at the end)")->needs(live);
+  auto* collapsed = app.add_flag("--collapsed", tree.collapsed,
+                                 "A line for each path of calls, with its bytes: for other tools");
+  auto* flame = app.add_option("--flame", tree.flame, "Write a flame graph, as a page for a browser")
+                    ->type_name("FILE.html");
+  app.add_flag("-f,--force", tree.force, "Replace that page if it exists")->needs(flame);
+  flame->excludes(collapsed);
+  for (auto* each : {collapsed, flame}) each->excludes("--json")->excludes("--csv");
+  AddSelection(app, &tree.selection);
+  AddTop(app, session, "Rows of the table, 0 for all (default: all)");
+}
+
+void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
+                         "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
+                             " (default site: of each site and class)");
+  AddWhere(app, &arguments.lifetimes.where, Threads::kNotTold);
+  AddTop(app, session, kTopText);
 }
 
 void AddSummary(CLI::App& app, Session& session, Arguments& arguments) {
@@ -318,6 +341,14 @@ constexpr Command kCommands[] = {
      .run = RunWith<RunLeaks, &Arguments::leaks>,
      .why_not_samples =
          "a leak is told by which collections collected the old space, which JVM TI does not tell"},
+    {.name = "tree",
+     .summary = "Who calls the code that allocates: the tree of calls, or a flame graph",
+     .group = Group::kFirstSteps,
+     .example = "tree app.trace",
+     .answers = "which calls lead to it",
+     .add_options = AddTree,
+     .run = RunWith<RunTree, &Arguments::tree>,
+     .run_on_samples = RunWith<RunTree, &Arguments::tree>},
     {.name = "gcs",
      .summary = "One line per GC: times, bytes before and after, objects moved, stayed, died; sync points",
      .group = Group::kMore,

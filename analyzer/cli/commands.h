@@ -37,8 +37,21 @@ struct SitesArguments {
   bool tiers = false;
   bool callers = false;
   bool live = false;
-  std::optional<uint64_t> gc;   // with live: after this collection; none: at the end of the trace
-  std::vector<Field> group_by;  // empty: site and class
+  std::optional<uint64_t> gc;             // with live: after this collection; none: at the end of the trace
+  std::vector<Field> group_by;            // empty: site and class
+  std::vector<std::string> app, library;  // see ApplicationFrames
+  Selection selection;
+};
+
+struct TreeArguments {
+  bool reverse = false;  // callees first
+  bool methods = false;  // calls are told apart by methods, not by lines
+  bool live = false;
+  std::optional<uint64_t> gc;           // with live: after this collection; none: at the end of the trace
+  std::optional<double> least_percent;  // of the bytes, that a call in the table has
+  bool collapsed = false;               // a line for each path instead of a table
+  std::string flame;                    // file for a flame graph instead of a table
+  bool force = false;                   // replace it if it exists
   Selection selection;
 };
 
@@ -119,6 +132,7 @@ struct AttachArguments {
 struct Arguments {
   HeapArguments heap;
   SitesArguments sites;
+  TreeArguments tree;
   LifetimesArguments lifetimes;
   LeaksArguments leaks;
   SummaryArguments summary;
@@ -138,6 +152,7 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
 int RunSampledGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
+int RunTree(Session& session, const TreeArguments& arguments);
 int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunSummary(Session& session, const SummaryArguments& arguments);
 int RunSampledSummary(Session& session, const SummaryArguments& arguments);

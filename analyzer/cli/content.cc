@@ -28,6 +28,7 @@ std::string EstimateNote(const CountPortions& counts) {
 
 void AddAllocated(CountPortions& counts, ByKey* by_key, Content* content) {
   for (const auto& [key, allocated] : counts.Allocations()) (*by_key)[key].allocated = Amount(allocated);
+  content->stacks = counts.stacks();
   if (!counts.estimates()) return;
   content->allocated = Basis::kChosen;
   content->note = EstimateNote(counts);

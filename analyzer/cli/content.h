@@ -42,6 +42,7 @@ struct Content {
   PassSummary summary;
   std::vector<Portion> portions;  // by key
   Basis allocated = Basis::kExact, live = Basis::kExact;
+  StackSamples stacks;               // of a trace of every object
   std::string note;                  // what estimates are made from; empty: all is exact
   nlohmann::ordered_json head;       // the same for JSON
   std::vector<uint64_t> gc_ids;      // of the collections that ended

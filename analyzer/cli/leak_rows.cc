@@ -118,22 +118,6 @@ bool IsJudged(const Definitions& definitions, const Group& group) {
   return info.bci >= 0 || (holder != "java.lang.Class" && holder != "java.lang.ClassLoader");
 }
 
-// The site's ids differ in what they were inlined into: the frame of those with most bytes.
-void SetApplication(LeakRow* row, const Definitions& definitions, const Group& group,
-                    const ApplicationFrames& frames) {
-  std::map<std::string, uint64_t> by_frame;
-  for (const auto& [site, words] : group.words_by_site) {
-    const std::optional<uint32_t> frame = frames.First(definitions, site);
-    if (!frame) continue;
-    if (*frame == site) row->in_application = true;
-    by_frame[SiteLabel(definitions, *frame)] += words;
-  }
-  if (row->in_application || by_frame.empty()) return;
-  row->application = std::max_element(by_frame.begin(), by_frame.end(), [](const auto& a, const auto& b) {
-                       return a.second < b.second;
-                     })->first;
-}
-
 void SetTimes(LeakRow* row, const Histories& histories, const Group& group) {
   const std::vector<GcRecord>& gcs = histories.gcs();
   const Growth& growth = row->growth;
@@ -148,7 +132,7 @@ void SetTimes(LeakRow* row, const Histories& histories, const Group& group) {
 }
 
 LeakRow RowOf(const Histories& histories, const GrowthTimeline& timeline, const AllBirths& births,
-              const Key& key, const Group& group, const ApplicationFrames& frames) {
+              const Key& key, const Group& group, ApplicationSites& applications) {
   LeakRow row;
   std::tie(row.site, row.class_name) = key;
   row.site_classes = group.site_classes;
@@ -162,7 +146,8 @@ LeakRow RowOf(const Histories& histories, const GrowthTimeline& timeline, const 
   if (!IsJudged(histories.definitions(), group)) growth.verdict = Verdict::kNotJudged;
   row.then = LiveAtOnset(histories, group, growth.onset);
   row.now = LiveAt(histories.old_space().back(), row.site_classes);
-  SetApplication(&row, histories.definitions(), group, frames);
+  for (const auto& [site, words] : group.words_by_site)
+    row.application.Add(applications, site, static_cast<double>(words));
   SetTimes(&row, histories, group);
   return row;
 }
@@ -203,7 +188,7 @@ size_t Leaks::count() const {
       rows.begin(), rows.end(), [](const LeakRow& row) { return row.growth.verdict == Verdict::kLeak; }));
 }
 
-Leaks FindLeaks(const Histories& histories, const ApplicationFrames& frames) {
+Leaks FindLeaks(const Histories& histories, ApplicationSites& applications) {
   Leaks leaks;
   leaks.old_space_collections = histories.old_space_collections();
   leaks.why_unknown = WhyUnknown(histories);
@@ -213,7 +198,7 @@ Leaks FindLeaks(const Histories& histories, const ApplicationFrames& frames) {
   const GrowthTimeline timeline = TimelineOf(histories);
   const AllBirths births(histories);
   for (const auto& [key, group] : grouping.groups()) {
-    leaks.rows.push_back(RowOf(histories, timeline, births, key, group, frames));
+    leaks.rows.push_back(RowOf(histories, timeline, births, key, group, applications));
   }
   std::stable_sort(leaks.rows.begin(), leaks.rows.end(), [](const LeakRow& a, const LeakRow& b) {
     const bool a_leaks = a.growth.verdict == Verdict::kLeak, b_leaks = b.growth.verdict == Verdict::kLeak;

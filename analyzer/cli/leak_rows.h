@@ -11,19 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/model/frames.h"
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/passes/growth.h"
 #include "analyzer/passes/histories.h"
 
 namespace anttracks::analyzer {
 
-// In place of the first application frame of a library's site.
-inline constexpr std::string_view kNoApplicationFrame = "no application frame was inlined";
-
 struct LeakRow {
   std::string site, class_name;
-  bool in_application = false;  // the site itself
-  std::string application;      // otherwise the first application frame that it was inlined into; "": none was
+  MainApplicationSite application;
   std::vector<uint32_t> site_classes;
   Growth growth;
   HeapTotals then, now;   // live at the onset, or as soon as something is known, and after the last collection
@@ -52,6 +48,6 @@ struct Leaks {
 HeapTotals LiveAt(const HistoryPoint& point, const std::vector<uint32_t>& site_classes);
 
 // The histories must outlive the result.
-Leaks FindLeaks(const Histories& histories, const ApplicationFrames& frames);
+Leaks FindLeaks(const Histories& histories, ApplicationSites& applications);
 
 }  // namespace anttracks::analyzer

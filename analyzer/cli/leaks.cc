@@ -15,58 +15,39 @@
 namespace anttracks::analyzer {
 namespace {
 
-// Of rows that stand under their site; the site itself may be enough.
-std::vector<std::string> ApplicationTexts(const LeakRow& row) {
-  if (row.in_application) return {};
-  return {row.application.empty() ? std::string(kNoApplicationFrame) : row.application};
-}
-
-Cell ApplicationCell(const LeakRow& row) {
-  if (row.in_application) return row.site;
-  return row.application.empty() ? Cell(nullptr) : Cell(row.application);
-}
-
 std::vector<Column> LeakColumns(bool all) {
-  return {{.key = "verdict", .title = "Verdict", .where = all ? Where::kEverywhere : Where::kInData},
-          {.key = "site", .title = "Site"},
-          {.key = "application", .where = Where::kInData},
-          {.key = "frame", .unit = Unit::kTexts, .where = Where::kInText},
-          {.key = "class", .title = "Class"},
-          {.key = "since_gc", .title = "Since GC", .unit = Unit::kId},
-          {.key = "since_ns", .unit = Unit::kNs, .where = Where::kInData},
-          {.key = "then.objects", .unit = Unit::kCount, .where = Where::kInData},
-          {.key = "then.bytes", .title = "Bytes then", .unit = Unit::kBytes},
-          {.key = "now.objects", .title = "Objects now", .unit = Unit::kCount},
-          {.key = "now.bytes", .title = "Bytes now", .unit = Unit::kBytes},
-          {.key = "grown_objects", .unit = Unit::kCount, .where = Where::kInData},
-          {.key = "grown_bytes", .unit = Unit::kBytes, .where = Where::kInData},
-          {.key = "bytes_per_gc", .title = "Per GC", .unit = Unit::kRoundedBytes},
-          {.key = "bytes_per_minute", .title = "Per minute", .unit = Unit::kRoundedBytes},
-          {.key = "oldest_ns", .title = "Oldest", .unit = Unit::kNs},
-          {.key = "freed_objects", .unit = Unit::kCount, .where = Where::kInData},
-          {.key = "share_of_growth", .title = "Of growth", .unit = Unit::kShare}};
+  std::vector<Column> columns{
+      {.key = "verdict", .title = "Verdict", .where = all ? Where::kEverywhere : Where::kInData},
+      {.key = "site", .title = "Site"}};
+  for (Column& column : ApplicationColumns()) columns.push_back(std::move(column));
+  columns.insert(columns.end(),
+                 {{.key = "class", .title = "Class"},
+                  {.key = "since_gc", .title = "Since GC", .unit = Unit::kId},
+                  {.key = "since_ns", .unit = Unit::kNs, .where = Where::kInData},
+                  {.key = "then.objects", .unit = Unit::kCount, .where = Where::kInData},
+                  {.key = "then.bytes", .title = "Bytes then", .unit = Unit::kBytes},
+                  {.key = "now.objects", .title = "Objects now", .unit = Unit::kCount},
+                  {.key = "now.bytes", .title = "Bytes now", .unit = Unit::kBytes},
+                  {.key = "grown_objects", .unit = Unit::kCount, .where = Where::kInData},
+                  {.key = "grown_bytes", .unit = Unit::kBytes, .where = Where::kInData},
+                  {.key = "bytes_per_gc", .title = "Per GC", .unit = Unit::kRoundedBytes},
+                  {.key = "bytes_per_minute", .title = "Per minute", .unit = Unit::kRoundedBytes},
+                  {.key = "oldest_ns", .title = "Oldest", .unit = Unit::kNs},
+                  {.key = "freed_objects", .unit = Unit::kCount, .where = Where::kInData},
+                  {.key = "share_of_growth", .title = "Of growth", .unit = Unit::kShare}});
+  return columns;
 }
 
 Row CellsOf(const LeakRow& row) {
   const Growth& growth = row.growth;
-  return {std::string(VerdictName(growth.verdict)),
-          row.site,
-          ApplicationCell(row),
-          ApplicationTexts(row),
-          row.class_name,
-          row.since_gc,
-          row.since_ns,
-          row.then.objects,
-          row.then.bytes(),
-          row.now.objects,
-          row.now.bytes(),
-          growth.objects,
-          row.grown_bytes(),
-          Rounded(row.bytes_per_gc()),
-          Rounded(row.bytes_per_minute()),
-          row.oldest_ns ? Cell(*row.oldest_ns) : Cell(nullptr, "before trace"),
-          growth.freed,
-          row.share};
+  Row cells{std::string(VerdictName(growth.verdict)), row.site};
+  AddApplicationCells(&cells, row.application, row.site, kNoApplicationFrame);
+  cells.insert(cells.end(),
+               {row.class_name, row.since_gc, row.since_ns, row.then.objects, row.then.bytes(), row.now.objects,
+                row.now.bytes(), growth.objects, row.grown_bytes(), Rounded(row.bytes_per_gc()),
+                Rounded(row.bytes_per_minute()),
+                row.oldest_ns ? Cell(*row.oldest_ns) : Cell(nullptr, "before trace"), growth.freed, row.share});
+  return cells;
 }
 
 std::string Judged(const Leaks& leaks) {
@@ -157,7 +138,9 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
-  Leaks leaks = FindLeaks(histories, ApplicationFrames(arguments.app, arguments.library));
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(definitions, histories.stacks(), frames);
+  Leaks leaks = FindLeaks(histories, applications);
   const Selection selection{arguments.where, {}, {}};
   Choose(session, definitions, selection, &leaks);
   Report report =

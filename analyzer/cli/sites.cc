@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -33,9 +34,15 @@ struct SiteAmounts {
   }
 };
 
+struct SiteSums {
+  SiteAmounts amounts;
+  MainApplicationSite application;
+};
+
 struct SiteRow {
   SiteKey key;
   SiteAmounts amounts;
+  MainApplicationSite application;
 };
 
 // What the rows are: a site and a class, unless something else is wanted.
@@ -51,22 +58,30 @@ bool Has(const std::vector<Field>& fields, Field field) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
+// Of sites; --callers has it among the callers.
+bool ShowsApplication(const SitesArguments& arguments) {
+  return !arguments.callers && Has(FieldsOf(arguments), Field::kSite);
+}
+
 std::vector<SiteRow> RowsOf(const Content& content, const SitesArguments& arguments) {
   const std::vector<Field> fields = FieldsOf(arguments);
   Chooser chosen(content.definitions, arguments.selection);
-  std::map<SiteKey, SiteAmounts> by_key;
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(content.definitions, content.stacks, frames, arguments.selection);
+  std::map<SiteKey, SiteSums> by_key;
   for (const Portion& portion : content.portions) {
     if (!chosen(portion.key)) continue;
     SiteKey key;
     for (const Field field : fields) key.names.push_back(FieldText(content.definitions, field, portion.key));
-    if (arguments.callers) {
-      key.callers =
-          CallerLabels(content.definitions, content.definitions.site_class(portion.key.site_class).site);
-    }
-    by_key[std::move(key)].Add({portion.allocated, portion.live});
+    const uint32_t site = content.definitions.site_class(portion.key.site_class).site;
+    if (arguments.callers) key.callers = CallerLabels(content.definitions, site);
+    SiteSums& sums = by_key[std::move(key)];
+    sums.amounts.Add({portion.allocated, portion.live});
+    const double allocated = portion.allocated.bytes().value;
+    sums.application.Add(applications, site, allocated != 0 ? allocated : portion.live.bytes().value);
   }
   std::vector<SiteRow> rows;
-  for (const auto& [key, amounts] : by_key) rows.push_back({key, amounts});
+  for (const auto& [key, sums] : by_key) rows.push_back({key, sums.amounts, sums.application});
   std::stable_sort(rows.begin(), rows.end(), [](const SiteRow& a, const SiteRow& b) {
     return std::tie(a.amounts.allocated, a.amounts.live) > std::tie(b.amounts.allocated, b.amounts.live);
   });
@@ -87,6 +102,9 @@ std::vector<Column> ColumnsFor(const Content& content, const SitesArguments& arg
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
     columns.push_back({.key = key, .title = std::move(title)});
   }
+  if (ShowsApplication(arguments)) {
+    for (Column& column : ApplicationColumns()) columns.push_back(std::move(column));
+  }
   if (arguments.callers) columns.push_back({.key = "callers", .unit = Unit::kTexts});
   for (Column& column : AmountColumns(content.allocated)) columns.push_back(std::move(column));
   if (!arguments.live) return columns;
@@ -105,8 +123,11 @@ Report TableOf(const std::vector<SiteRow>& rows, const Content& content, const S
   } else {
     for (const Field field : FieldsOf(arguments)) report.text_order.push_back(NameOf<Field>(kFields, field));
   }
+  const std::vector<Field> fields = FieldsOf(arguments);
+  const auto site = static_cast<size_t>(std::find(fields.begin(), fields.end(), Field::kSite) - fields.begin());
   for (const SiteRow& row : rows) {
     Row cells(row.key.names.begin(), row.key.names.end());
+    if (ShowsApplication(arguments)) AddApplicationCells(&cells, row.application, row.key.names[site]);
     if (arguments.callers) cells.emplace_back(row.key.callers);
     row.amounts.allocated.AddCells(&cells, content.allocated);
     if (arguments.live) row.amounts.live.AddCells(&cells, content.live);

@@ -79,8 +79,8 @@ std::string CommandLine(const Session& session, const std::string& command, cons
 // The rows of one table, by what is given of each site-class pair.
 class TopSites {
  public:
-  TopSites(const Definitions& definitions, const ApplicationFrames& frames)
-      : definitions_(&definitions), frames_(&frames) {}
+  explicit TopSites(ApplicationSites& applications)
+      : definitions_(&applications.definitions()), applications_(&applications) {}
 
   void Add(uint64_t site_class, const Amount& amount) {
     const SiteClass& pair = definitions_->site_class(site_class);
@@ -88,18 +88,15 @@ class TopSites {
     Site& site = sites_[{SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)}];
     site.amount.Add(amount);
     all_.Add(amount);
-    const std::optional<uint32_t> frame = frames_->First(*definitions_, pair.site);
-    if (frame) site.frames[*frame == pair.site ? "" : SiteLabel(*definitions_, *frame)].Add(amount);
+    site.application.Add(*applications_, pair.site, amount.bytes().value);
   }
   const Amount& all() const { return all_; }
 
   Report ToReport(const std::string& key, Basis basis) const {
     Report report;
     report.rows_key = key;
-    report.columns = {{.key = "class", .title = "Class"},
-                      {.key = "site", .title = "Site"},
-                      {.key = "application", .where = Where::kInData},
-                      {.key = "frame", .unit = Unit::kTexts, .where = Where::kInText}};
+    report.columns = {{.key = "class", .title = "Class"}, {.key = "site", .title = "Site"}};
+    for (Column& column : ApplicationColumns()) report.columns.push_back(std::move(column));
     for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
     report.text_order = {"samples", "objects", "bytes", "class", "site"};
     std::vector<const Sites::value_type*> sorted;
@@ -113,34 +110,34 @@ class TopSites {
  private:
   struct Site {
     Amount amount;
-    std::map<std::string, Amount> frames;  // application frames; "": the site itself is one
+    MainApplicationSite application;
   };
   using Sites = std::map<std::pair<std::string, std::string>, Site>;
 
   static Row CellsOf(const Sites::value_type& entry, Basis basis) {
     const auto& [names, site] = entry;
-    const auto most = std::max_element(site.frames.begin(), site.frames.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    const bool known = most != site.frames.end(), itself = known && most->first.empty();
     Row row{names.second, names.first};
-    row.push_back(itself ? Cell(names.first) : known ? Cell(most->first) : Cell(nullptr));
-    row.push_back(itself ? std::vector<std::string>()
-                         : std::vector<std::string>{known ? most->first : std::string(kNoApplicationFrame)});
+    AddApplicationCells(&row, site.application, names.first, kNoApplicationFrame);
     site.amount.AddCells(&row, basis);
     return row;
   }
 
   const Definitions* definitions_;
-  const ApplicationFrames* frames_;
+  ApplicationSites* applications_;
   Sites sites_;
   Amount all_;
 };
 
 std::string LeakText(const LeakRow& row, size_t more) {
-  const std::string& line = row.application.empty() ? row.site : row.application;
-  std::string text = fmt::format("leak: {} piles up {}", line, row.class_name);
-  if (!row.application.empty()) text += " (allocated in " + row.site + ")";
-  if (row.application.empty() && !row.in_application) text += fmt::format(" ({})", kNoApplicationFrame);
+  const std::string line = row.application.name();
+  const bool sure = !line.empty() && row.application.all();
+  std::string text = fmt::format("leak: {} piles up {}", sure ? line : row.site, row.class_name);
+  if (sure) text += " (allocated in " + row.site + ")";
+  if (line.empty() && !row.application.itself()) text += fmt::format(" ({})", kNoApplicationFrame);
+  if (!line.empty() && !sure) {
+    text += fmt::format(" (of what is allocated there ~{:.0f} % comes from {})", 100 * row.application.share(),
+                        line);
+  }
   const std::string oldest = row.oldest_ns ? Duration(*row.oldest_ns) + " ago" : "before the trace";
   text += fmt::format(":\n     {} before GC {}, {} in {} now, the oldest from {}", Bytes(row.then.bytes()),
                       row.since_gc, Bytes(row.now.bytes()), Plural(row.now.objects, "object"), oldest);
@@ -206,9 +203,10 @@ Report FindingsOf(const Screen& screen) {
     std::string text = finding.text;
     for (size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) text.erase(at, 5);
     const auto name = [](const std::string& cell) { return cell.empty() ? Cell(nullptr) : Cell(cell); };
-    report.rows.push_back({finding.kind, leak ? Cell(leak->site) : Cell(nullptr),
-                           leak ? name(leak->in_application ? leak->site : leak->application) : Cell(nullptr),
-                           leak ? Cell(leak->class_name) : Cell(nullptr), std::move(text)});
+    report.rows.push_back(
+        {finding.kind, leak ? Cell(leak->site) : Cell(nullptr),
+         leak ? name(leak->application.itself() ? leak->site : leak->application.name()) : Cell(nullptr),
+         leak ? Cell(leak->class_name) : Cell(nullptr), std::move(text)});
   }
   return report;
 }
@@ -268,9 +266,9 @@ void SetPauses(Screen* screen, Histories& histories) {
     screen->copied_share = static_cast<double>(copied) / static_cast<double>(InBytes(allocated));
 }
 
-void SetSites(Screen* screen, Histories& histories, const ApplicationFrames& frames, uint64_t end_ns) {
+void SetSites(Screen* screen, Histories& histories, ApplicationSites& applications, uint64_t end_ns) {
   const Definitions& definitions = histories.definitions();
-  TopSites allocated(definitions, frames), live(definitions, frames);
+  TopSites allocated(applications), live(applications);
   CountByShape& counts = histories.allocated();
   const Basis basis = BasisOf(counts);
   for (const auto& [id, amount] : counts.BySiteClass()) allocated.Add(id, Amount(amount));
@@ -310,9 +308,10 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
   Screen screen;
   screen.program = ProgramLine(summary);
   screen.duration_ns = summary.duration_ns;
-  SetSites(&screen, histories, frames, summary.duration_ns);
+  ApplicationSites applications(definitions, histories.stacks(), frames);
+  SetSites(&screen, histories, applications, summary.duration_ns);
   SetPauses(&screen, histories);
-  const Leaks leaks = FindLeaks(histories, frames);
+  const Leaks leaks = FindLeaks(histories, applications);
   AddLeakFindings(&screen, leaks);
   AddPausesFinding(&screen);
   screen.cannot_tell = leaks.why_unknown;
@@ -328,7 +327,9 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   const ApplicationFrames frames(arguments.app, arguments.library);
-  TopSites allocated(trace.definitions, frames), live(trace.definitions, frames);
+  const StackSamples none;  // the sites of samples are whole stacks
+  ApplicationSites applications(trace.definitions, none, frames);
+  TopSites allocated(applications), live(applications);
   const auto pair = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
   for (const auto& [id, estimate] : trace.sampled.By(pair, [](const SampledObject&) { return true; })) {
     allocated.Add(id, Amount(estimate));

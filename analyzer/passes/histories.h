@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "analyzer/passes/live.h"
+#include "analyzer/passes/portions.h"
 
 namespace anttracks::analyzer {
 
@@ -103,6 +104,7 @@ class Histories : public LiveAndAllocated {
     allocated_words_ += words;
     LiveAndAllocated::Skipped(word, words);
   }
+  void Stack(const StackEvent& event) override { stacks_.Add(0, 0, event); }
   void GcEnd(const GcEvent& event) override;
   bool done() const override { return reached_last_ || Rebuild::done(); }
 
@@ -112,6 +114,7 @@ class Histories : public LiveAndAllocated {
   // The newest of both; nullptr: there is none.
   const HistoryPoint* last() const;
   uint64_t allocated_words() const { return allocated_words_; }
+  const StackSamples& stacks() const { return stacks_; }
   // Of the last old-space collection; by site_class, then by birth.
   const std::vector<Cohort>& cohorts() const { return cohorts_; }
   // Words that had been allocated when collection number epoch began, counted from 0 as in gcs().
@@ -130,6 +133,7 @@ class Histories : public LiveAndAllocated {
   std::optional<uint64_t> last_;
   bool reached_last_ = false;
   uint64_t allocated_words_ = 0;
+  StackSamples stacks_;
   std::vector<uint64_t> allocated_at_;
   OldSpaceCollections old_space_collections_;
   ThinnedPoints old_space_, others_;

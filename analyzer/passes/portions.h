@@ -87,6 +87,32 @@ struct PortionKey {
   auto operator<=>(const PortionKey&) const = default;
 };
 
+// Sampled call stacks, as portions are told apart.
+struct StackKey {
+  Passed passed = 0;
+  uint64_t thread = 0;  // 0: not asked for
+  uint32_t stack = 0;
+  auto operator<=>(const StackKey&) const = default;
+};
+
+// The call stacks that were sampled while objects were allocated.
+struct StackSamples {
+  struct Count {
+    uint64_t stacks = 0;  // how often it was sampled
+    uint64_t points = 0;  // the sample points in these objects, in proportion to their bytes
+  };
+  std::map<StackKey, Count> counts;
+  uint64_t least_interval = UINT64_MAX, most_interval = 0;  // bytes of a thread between two points, on average
+
+  void Add(Passed passed, uint64_t thread, const StackEvent& event) {
+    Count& count = counts[{passed, thread, static_cast<uint32_t>(event.stack)}];
+    count.stacks++;
+    count.points += event.points;
+    least_interval = std::min(least_interval, event.interval);
+    most_interval = std::max(most_interval, event.interval);
+  }
+};
+
 // The thread of what the collector made.
 inline constexpr uint64_t kFillerThread = UINT64_MAX;
 
@@ -129,6 +155,9 @@ class CountPortions : public SinkBase {
     part_->estimator.Found(GroupOf(part_, shape), definitions_->shapes().words(shape));
     return true;
   }
+  void Stack(const StackEvent& event) override {
+    stacks_.Add(marks_.At(event.time), threads_ ? event.thread : 0, event);
+  }
   void GcEnd(const GcEvent& event) override {
     marks_.GcEnd(event.id);
     gc_ids_.push_back(event.id);
@@ -136,6 +165,7 @@ class CountPortions : public SinkBase {
 
   // All of which something is known.
   std::map<PortionKey, Allocated> Allocations();
+  const StackSamples& stacks() const { return stacks_; }
   const Marks& marks() const { return marks_; }
   bool threads() const { return threads_; }
   // Of the collections that ended.
@@ -195,6 +225,7 @@ class CountPortions : public SinkBase {
   uint32_t share_ = trace::kWholeShare;
   bool chosen_ = false;  // the run's stretch, by chance
   uint64_t skipped_words_ = 0;
+  StackSamples stacks_;
   std::vector<uint64_t> gc_ids_;
 };
 
@@ -225,6 +256,7 @@ class PortionsAndHeap : public HeapAt {
     counts_.Object(word, shape, how);
     HeapAt::Object(word, shape, how);
   }
+  void Stack(const StackEvent& event) override { counts_.Stack(event); }
   void GcEnd(const GcEvent& event) override {
     HeapAt::GcEnd(event);
     counts_.GcEnd(event);

@@ -53,6 +53,9 @@ const Words kReports[] = {
     {"leaks", "--history", "--all", "--json"},
     {"summary"},
     {"summary", "--json"},
+    {"tree", "--min", "0"},
+    {"tree", "--reverse", "--json"},
+    {"tree", "--collapsed", "--live"},
 };
 
 }  // namespace

@@ -33,8 +33,8 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-void CheckFrozen(const std::string& name, const std::string& gc) {
-  const fs::path folder = fs::path(ANTTRACKS_FROZEN) / "2.0" / name;
+void CheckFrozen(const std::string& name, const std::string& gc, const char* version = "2.0") {
+  const fs::path folder = fs::path(ANTTRACKS_FROZEN) / version / name;
   const std::pair<const char*, std::vector<std::string>> expected[] = {
       {"info.json", {"info", "--json"}},
       {"verify.txt", {"verify"}},
@@ -81,6 +81,14 @@ TEST_CASE("a frozen trace with a budget reads as ever") { CheckFrozen("budget", 
 TEST_CASE("a frozen trace of an agent that was attached reads as ever") { CheckFrozen("attached", "14"); }
 
 TEST_CASE("a frozen trace of samples reads as ever") { CheckFrozen("sampled", "3"); }
+
+TEST_CASE("a frozen trace with call stacks reads as ever") {
+  CheckFrozen("stacks", "1", "2.1");
+  const fs::path folder = fs::path(ANTTRACKS_FROZEN) / "2.1/stacks";
+  const CommandResult tree = Run(folder / "stacks.trace", {"tree", "--json", "--min", "1"});
+  CHECK(tree.code == 0);
+  CHECK(tree.out == Read(folder / "tree.json"));
+}
 
 TEST_CASE("a frozen trace of format 1 is refused in one sentence") {
   const fs::path trace = fs::path(ANTTRACKS_FROZEN) / "1.0/small.trace";

@@ -282,15 +282,16 @@ allocated: 12 objects, 304 B, 3 rows
         9  75.0 %    216  71.1 %  app.Node          app.List.add(List.java:12)
         2  16.7 %     72  23.7 %  int[]             app.Main.run(Main.java:30)
         1   8.3 %     16   5.3 %  java.lang.Object  java.lang.Object.clone(Native Method)
+                                                      <- app.Main.run(Main.java:30)
 )out");
 }
 
 TEST_CASE("sites --csv has a line of keys, then one line per row") {
   CheckOutput({"sites", "--csv"}, R"out(
-site,class,objects,bytes
-app.List.add(List.java:12),app.Node,9,216
-app.Main.run(Main.java:30),int[],2,72
-java.lang.Object.clone(Native Method),java.lang.Object,1,16
+site,class,application,application_share,objects,bytes
+app.List.add(List.java:12),app.Node,app.List.add(List.java:12),1.0,9,216
+app.Main.run(Main.java:30),int[],app.Main.run(Main.java:30),1.0,2,72
+java.lang.Object.clone(Native Method),java.lang.Object,app.Main.run(Main.java:30),1.0,1,16
 )out");
 }
 
@@ -335,6 +336,7 @@ live at the end of the trace, 2.00 ms: 6 objects, 264 B
         9  75.0 %    216  71.1 %             4          96  36.4 %  app.Node          app.List.add(List.java:12)
         2  16.7 %     72  23.7 %             1          56  21.2 %  int[]             app.Main.run(Main.java:30)
         1   8.3 %     16   5.3 %             0           0   0.0 %  java.lang.Object  java.lang.Object.clone(Native Method)
+                                                                                        <- app.Main.run(Main.java:30)
         0   0.0 %      0   0.0 %             1         112  42.4 %  java.lang.Class   <unknown>
 )out");
 }
@@ -348,6 +350,7 @@ live after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B
         9  75.0 %    216  71.1 %             2          48  18.2 %  app.Node          app.List.add(List.java:12)
         2  16.7 %     72  23.7 %             1          56  21.2 %  int[]             app.Main.run(Main.java:30)
         1   8.3 %     16   5.3 %             1          16   6.1 %  java.lang.Object  java.lang.Object.clone(Native Method)
+                                                                                        <- app.Main.run(Main.java:30)
         0   0.0 %      0   0.0 %             1         112  42.4 %  java.lang.Class   <unknown>
         0   0.0 %      0   0.0 %             1          32  12.1 %  int[]             <filler>
 )out");
@@ -368,6 +371,8 @@ TEST_CASE("sites --live --json has the moment and what is live of each site") {
     {
       "site": "app.List.add(List.java:12)",
       "class": "app.Node",
+      "application": "app.List.add(List.java:12)",
+      "application_share": 1.0,
       "objects": 9,
       "bytes": 216,
       "live_objects": 3,

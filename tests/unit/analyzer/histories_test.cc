@@ -203,7 +203,7 @@ What stays: 962 objects, 22.6 KiB after GC 11 at 119.0 us
   Objects   Share   Bytes   Share  Class            Site
       961  99.9 %  23,064  99.5 %  app.Node         app.List.add(List.java:12)
         1   0.1 %     112   0.5 %  java.lang.Class  <unknown>
-                                                      <- no application frame was inlined
+                                                      <- no application frame is known
 
 Collections: 12 collections, 48.0 us of pauses, 32.0 % of the time; the longest 4.0 us (GC 11);
   22.5 KiB copied, 50.0 % of what was allocated

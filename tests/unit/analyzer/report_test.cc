@@ -154,7 +154,9 @@ TEST_CASE("CSV of heaps and sites") {
 
 TEST_CASE("CSV of estimates has their intervals, and stderr says that they are estimates") {
   const CommandResult sites = Anttracks(SkippedTrace().file(), {"sites", "--csv"});
-  CHECK(sites.out.find("site,class,objects,objects_low,objects_high,bytes,bytes_low,bytes_high\n") == 0);
+  CHECK(sites.out.find(
+            "site,class,application,application_share,objects,objects_low,objects_high,bytes,bytes_low,"
+            "bytes_high\n") == 0);
   CHECK(sites.err.find("note: estimates: ") == 0);
   const auto json =
       nlohmann::json::parse(Anttracks(SkippedTrace().file(), {"sites", "--json"}).out)["sites"][0];
@@ -163,9 +165,9 @@ TEST_CASE("CSV of estimates has their intervals, and stderr says that they are e
   std::getline(lines, line);
   std::getline(lines, line);
   const std::vector<std::string> fields = Split(line);
-  REQUIRE(fields.size() == 8);
+  REQUIRE(fields.size() == 10);
   const char* const kKeys[] = {"objects", "objects_low", "objects_high", "bytes", "bytes_low", "bytes_high"};
-  for (size_t i = 0; i < 6; i++) CHECK(fields[i + 2] == json[kKeys[i]].dump());
+  for (size_t i = 0; i < 6; i++) CHECK(fields[i + 4] == json[kKeys[i]].dump());
   CHECK(Anttracks(SkippedTrace().file(), {"threads", "--csv"})
             .out.find("id,java_id,os_id,name,objects,objects_low,objects_high,bytes,skipped_bytes,outside_tlab_"
                       "objects,outside_tlab_bytes\n") == 0);
