@@ -81,7 +81,7 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
   for (const uint64_t mark : {FakeVm::kMarked, FakeVm::kBeingInflated}) {
     CAPTURE(mark);
     FakeVm vm;
-    Recording recording(vm, {.walkers = 2});
+    Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
     const Session& session = recording.session();
     Stretches stretches(vm);
     stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
@@ -106,7 +106,7 @@ TEST_CASE("a reader that cannot tell an object's site leaves the batch to its th
 TEST_CASE(
     "a reader leaves an object whose header is on the stack of a lock's owner to the thread that made it") {
   FakeVm vm;
-  Recording recording(vm, {.walkers = 2});
+  Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
   const Session& session = recording.session();
   Stretches stretches(vm);
   stretches.Report(recording, kLanes, true);  // from now on its site-class pairs are known
@@ -234,7 +234,7 @@ uint64_t LockAndUnlock(std::vector<std::unique_ptr<Owner>>& owners, unsigned see
 TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, with its site") {
   const KnownThread known;
   FakeVm vm(true, 1 << 16);
-  Recording recording(vm, {.walkers = 2});
+  Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
   std::vector<std::unique_ptr<Owner>> owners;
   for (uintptr_t i = 0; i < 2; i++)
     owners.push_back(std::make_unique<Owner>(vm, i + 1, vm.heap() + i * (256 << 10)));

@@ -87,7 +87,7 @@ template <typename Callback, typename Rest>
 void ReaderLeaves(const Callback& callback, const Rest& rest) {
   WithEachAllocationFailing([&](const auto& scarce) {
     SlowVm vm;
-    Recording recording(vm.fake, {.walkers = 1});
+    Recording recording(vm.fake, {.walkers = 1, .walker_waited = &NeverWaited});
     void* slot = nullptr;
     GiveToWalker(vm, recording, &slot);
     const bool failed = scarce([&] { callback(recording, &slot); });

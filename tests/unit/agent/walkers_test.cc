@@ -84,7 +84,7 @@ TEST_CASE("whoever reads what threads have allocated, every object is in the tra
   for (const unsigned walkers : {1u, 3u}) {
     CAPTURE(walkers);
     FakeVm vm(true, 1 << 18);
-    Recording recording(vm, {.walkers = walkers});
+    Recording recording(vm, {.walkers = walkers, .walker_waited = &NeverWaited});
     std::vector<Allocator> allocators = FourParts(vm);
     std::vector<std::thread> threads;
     for (Allocator& allocator : allocators) threads.emplace_back([&] { allocator.Run(recording); });
@@ -103,7 +103,7 @@ TEST_CASE("whoever reads what threads have allocated, every object is in the tra
 
 TEST_CASE("threads that end leave nothing behind for the walkers") {
   FakeVm vm(true, 1 << 18);
-  Recording recording(vm, {.walkers = 2});
+  Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
   std::vector<Allocator> allocators = FourParts(vm);
   std::vector<std::thread> threads;
   for (Allocator& allocator : allocators) {
@@ -119,7 +119,7 @@ TEST_CASE("threads that end leave nothing behind for the walkers") {
 
 TEST_CASE("a collection finds everything read that was reported before") {
   FakeVm vm(true, 1 << 18);
-  Recording recording(vm, {.walkers = 1});
+  Recording recording(vm, {.walkers = 1, .walker_waited = &NeverWaited});
   std::vector<Allocator> allocators = FourParts(vm);
   for (Allocator& allocator : allocators) allocator.Run(recording);
   AntTracksGC gc{};
@@ -200,7 +200,7 @@ TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
     if (std::this_thread::get_id() != owner) *asked_by_other = true;
     return describe(klass, out, text, bytes);
   };
-  Recording recording(vm, {.walkers = 2});
+  Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
   // One batch, of site-class pairs that nobody has seen.
   uint64_t at = vm.heap();
   void* slot = nullptr;
