@@ -192,7 +192,8 @@ uint32_t Definitions::NamedSite(uint32_t site) {
 
 void Definitions::DefineStack(uint32_t id, uint32_t caller, uint32_t site) {
   const std::lock_guard lock(mutex_);
-  trace::AppendDefinition(Block(), trace::StackDefinition{id, caller, NamedSite(site)});
+  const uint32_t named = NamedSite(site);  // first, as it may begin another block
+  trace::AppendDefinition(Block(), trace::StackDefinition{id, caller, named});
 }
 
 SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
