@@ -9,8 +9,8 @@ namespace {
 constexpr uint64_t kAdjustNs = 100'000'000;
 // What a report costs beside what is measured: a call, and the way there in the VM.
 constexpr uint64_t kReportNs = 100;
-// A frame of a sampled stack, in VM and agent.
-constexpr uint64_t kFrameNs = 100;
+// A sampled stack, in VM and agent: 12 us on tomcat, 13 on fop, 26 on javac (docs/decisions/0016-stacks.md).
+constexpr uint64_t kStackNs = 20'000;
 constexpr double kPpmOfPercent = 10'000;
 
 }  // namespace
@@ -155,7 +155,7 @@ Budget::Costs Session::CostsSoFar() const {
           .scaled_ns =
               alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
           .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs +
-                      stacks_.counts().frames * kFrameNs};
+                      stacks_.counts().taken * kStackNs};
 }
 
 // In the writer.

@@ -5,7 +5,6 @@ namespace anttracks::core {
 
 void StackSamples::Add(uint32_t thread, std::span<const uint32_t> sites, uint32_t points) {
   const std::lock_guard lock(mutex_);
-  frames_.Add(sites.size());
   uint32_t stack = Number(sites);
   if (stack == 0) {
     cut_.Add(1);
@@ -49,7 +48,7 @@ void StackSamples::Queue() {
 
 StackSamples::Counts StackSamples::counts() const {
   const std::lock_guard lock(mutex_);
-  return {taken_.value(), cut_.value(), frames_.value(), table_.size(), table_.size() * StackTable::kBytes};
+  return {taken_.value(), cut_.value(), table_.size(), table_.size() * StackTable::kBytes};
 }
 
 }  // namespace anttracks::core

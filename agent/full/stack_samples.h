@@ -39,7 +39,7 @@ class StackSamples {
   void HandOver();
 
   struct Counts {
-    uint64_t taken = 0, cut = 0, frames = 0;  // cut: without their callers
+    uint64_t taken = 0, cut = 0;  // cut: without their callers
     uint64_t distinct = 0, table_bytes = 0;
   };
   Counts counts() const;
@@ -58,7 +58,7 @@ class StackSamples {
   mutable std::mutex mutex_;
   StackTable table_;
   trace::StackEncoder encoder_;
-  Counter taken_, cut_, frames_;
+  Counter taken_, cut_;
 };
 
 }  // namespace anttracks::core
