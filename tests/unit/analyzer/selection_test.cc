@@ -4,8 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/unit/analyzer/json_output.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -14,16 +13,6 @@ namespace anttracks::testing {
 namespace {
 
 using namespace analyzer;
-using Words = std::vector<std::string>;
-
-nlohmann::json Json(const std::string& trace, Words words) {
-  words.emplace_back("--json");
-  const CommandResult result = Anttracks(trace, words);
-  CAPTURE(result.err);
-  REQUIRE(result.code == 0);
-  return nlohmann::json::parse(result.out);
-}
-
 // Objects of all rows of sites of the small trace.
 uint64_t Objects(Words conditions) {
   conditions.insert(conditions.begin(), "sites");
