@@ -176,6 +176,25 @@ std::optional<int> CheckNames(Session& session, const Content& content, const Se
   return std::nullopt;
 }
 
+std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& wanted, int* exit) {
+  const auto& [selection, threads, live, gc] = wanted;
+  const auto stop = [exit](int code) {
+    *exit = code;
+    return nullptr;
+  };
+  if (const auto code = CheckWindow(session, selection, live)) return stop(*code);
+  Wanted content_wanted{.portions = {threads || selection.threads(), selection.marks()}};
+  if (live) content_wanted.live = gc ? LiveAt::kGc : LiveAt::kEnd;
+  content_wanted.gc = gc.value_or(0);
+  std::unique_ptr<Content> content = ReadContent(session, content_wanted);
+  const PassSummary& summary = content->summary;
+  if (!summary.fatal.ok()) return stop(session.Unreadable(summary.fatal));
+  if (!summary.has_meta && live) return stop(session.Finish(summary, content->problems));
+  if (gc && !content->HasGc(*gc)) return stop(session.NoSuchGc(*gc, content->gc_ids));
+  if (const auto code = CheckNames(session, *content, selection)) return stop(*code);
+  return content;
+}
+
 void ShowSelection(const Selection& selection, Report* report) {
   if (selection.all()) return;
   const std::string text = "only " + selection.Text();

@@ -4,6 +4,7 @@
 // Thread safety: none. Ownership: definitions and selections are borrowed.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,15 @@ std::optional<int> CheckWindow(Session& session, const Selection& selection, boo
 std::optional<int> CheckGcs(Session& session, const Selection& selection, const std::vector<uint64_t>& gc_ids);
 // And of names. A name that it does not have is told on stderr.
 std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection);
+// What is selected of the trace, and of what lives, if that is wanted, after a collection or (none) at the end.
+struct WantedSelection {
+  const Selection& selection;
+  bool threads = false;  // apart, also if no condition is on them
+  bool live = false;
+  std::optional<uint64_t> gc;
+};
+// Reads it, after all these checks. nullptr: *exit is the exit code, and what is wrong was told.
+std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& wanted, int* exit);
 // On stderr: of which conditions the pattern fits none of the keys, and no name that the trace defines.
 void TellUnknownNames(Session& session, const Definitions& definitions, const std::vector<PortionKey>& keys,
                       const std::vector<Condition>& where);

@@ -184,16 +184,10 @@ int RunSites(Session& session, const SitesArguments& arguments) {
     session.err << "anttracks: --callers are callers of sites: --group-by has to have site\n";
     return kExitUsage;
   }
-  if (const auto exit = CheckWindow(session, arguments.selection, arguments.live)) return *exit;
-  Wanted wanted{
-      .portions = {Has(fields, Field::kThread) || arguments.selection.threads(), arguments.selection.marks()}};
-  if (arguments.live) wanted.live = arguments.gc ? LiveAt::kGc : LiveAt::kEnd;
-  wanted.gc = arguments.gc.value_or(0);
-  const std::unique_ptr<Content> content = ReadContent(session, wanted);
-  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
-  if (!content->summary.has_meta && arguments.live) return session.Finish(content->summary, content->problems);
-  if (arguments.gc && !content->HasGc(*arguments.gc)) return session.NoSuchGc(*arguments.gc, content->gc_ids);
-  if (const auto exit = CheckNames(session, *content, arguments.selection)) return *exit;
+  int exit = kExitFine;
+  const auto content = ReadSelected(
+      session, {arguments.selection, Has(fields, Field::kThread), arguments.live, arguments.gc}, &exit);
+  if (!content) return exit;
   Print(session, ReportOf(*content, arguments));
   return session.Finish(content->summary, content->problems);
 }

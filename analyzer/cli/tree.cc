@@ -256,15 +256,9 @@ void PrintCollapsed(const CallTree& tree, std::ostream& out) {
 }  // namespace
 
 int RunTree(Session& session, const TreeArguments& arguments) {
-  if (const auto exit = CheckWindow(session, arguments.selection, arguments.live)) return *exit;
-  Wanted wanted{.portions = {arguments.selection.threads(), arguments.selection.marks()}};
-  if (arguments.live) wanted.live = arguments.gc ? LiveAt::kGc : LiveAt::kEnd;
-  wanted.gc = arguments.gc.value_or(0);
-  const std::unique_ptr<Content> content = ReadContent(session, wanted);
-  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
-  if (!content->summary.has_meta && arguments.live) return session.Finish(content->summary, content->problems);
-  if (arguments.gc && !content->HasGc(*arguments.gc)) return session.NoSuchGc(*arguments.gc, content->gc_ids);
-  if (const auto exit = CheckNames(session, *content, arguments.selection)) return *exit;
+  int exit = kExitFine;
+  const auto content = ReadSelected(session, {arguments.selection, false, arguments.live, arguments.gc}, &exit);
+  if (!content) return exit;
   Builder builder(*content, arguments);
   const std::unique_ptr<CallTree> tree = builder.Build();
   const double least = arguments.least_percent.value_or(session.output == Output::kText ? kLeastInText : 0);
