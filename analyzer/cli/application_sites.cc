@@ -46,7 +46,7 @@ uint32_t ApplicationSites::FirstOfStack(uint32_t stack) {
 }
 
 std::vector<ApplicationSites::Part> ApplicationSites::Find(uint32_t site) {
-  if (const uint32_t inlined = FirstOfSite(site); inlined != 0) return {{inlined, 1}};
+  if (const uint32_t inlined = FirstOfSite(site); inlined != 0) return {{inlined, 1, true}};
   std::map<uint32_t, uint64_t> points;
   uint64_t all = 0;
   for (const Callers::Sampled& sampled : callers_.Of(site)) {
@@ -55,31 +55,37 @@ std::vector<ApplicationSites::Part> ApplicationSites::Find(uint32_t site) {
   }
   std::vector<Part> parts;
   for (const auto& [frame, count] : points)
-    parts.push_back({frame, static_cast<double>(count) / static_cast<double>(all)});
+    parts.push_back({frame, static_cast<double>(count) / static_cast<double>(all), false});
   return parts;
 }
 
 void MainApplicationSite::Add(ApplicationSites& sites, uint32_t site, double bytes) {
   const std::vector<ApplicationSites::Part>& parts = sites.Of(site);
-  if (!parts.empty()) known_bytes_ += bytes;
+  if (!parts.empty()) all_.bytes += bytes;
   for (const ApplicationSites::Part& part : parts) {
     if (part.site == site) itself_ = true;
-    if (part.site != 0) by_name_[SiteLabel(sites.definitions(), part.site)] += part.share * bytes;
+    if (part.site == 0) continue;
+    const std::string name = SiteLabel(sites.definitions(), part.site);
+    all_.by_name[name] += part.share * bytes;
+    if (!part.inlined) continue;
+    inlined_.bytes += bytes;
+    inlined_.by_name[name] += bytes;
   }
 }
 
 std::string MainApplicationSite::name() const {
-  if (itself_ || by_name_.empty()) return "";
-  return std::max_element(by_name_.begin(), by_name_.end(),
+  const auto& by_name = names().by_name;
+  if (itself_ || by_name.empty()) return "";
+  return std::max_element(by_name.begin(), by_name.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
 }
 
 double MainApplicationSite::share() const {
   if (itself_) return 1;
-  const auto most = by_name_.find(name());
-  if (most == by_name_.end()) return 0;
-  return known_bytes_ == 0 ? 1 : most->second / known_bytes_;
+  const auto most = names().by_name.find(name());
+  if (most == names().by_name.end()) return 0;
+  return names().bytes == 0 ? 1 : most->second / names().bytes;
 }
 
 bool MainApplicationSite::all() const { return share() >= kAll; }

@@ -24,9 +24,9 @@ inline constexpr std::string_view kNoApplicationFrame = "no application frame is
 class ApplicationSites {
  public:
   struct Part {
-    uint32_t site = 0;  // 0: no frame of the stack is the application's
-    double share =
-        0;  // of what was allocated at the site for which this was asked; an estimate if it is below 1
+    uint32_t site = 0;     // 0: no frame of the stack is the application's
+    double share = 0;      // of what was allocated at the site for which this was asked
+    bool inlined = false;  // so it is exact; otherwise an estimate from stacks
   };
 
   // selection: whose window and threads choose the stacks.
@@ -53,6 +53,12 @@ class ApplicationSites {
 // Of several sites that are one row of a table: the application site from which most bytes come.
 class MainApplicationSite {
  public:
+  // Whose bytes are added. Stacks tell where objects are allocated, not where those come from that stay. So for
+  // live objects they count only if nothing of the row was inlined into the application.
+  enum class Of { kAllocated, kLive };
+
+  explicit MainApplicationSite(Of of = Of::kAllocated) : of_(of) {}
+
   void Add(ApplicationSites& sites, uint32_t site, double bytes);
 
   // The row's site is in the application's code.
@@ -67,9 +73,15 @@ class MainApplicationSite {
   std::vector<std::string> Lines() const;
 
  private:
+  struct Names {
+    double bytes = 0;  // for which something is known
+    std::map<std::string, double> by_name;
+  };
+  const Names& names() const { return of_ == Of::kLive && !inlined_.by_name.empty() ? inlined_ : all_; }
+
+  Of of_;
   bool itself_ = false;
-  double known_bytes_ = 0;
-  std::map<std::string, double> by_name_;
+  Names all_, inlined_;
 };
 
 // Columns application and application_share of JSON and CSV, and what the table has instead, under the row.

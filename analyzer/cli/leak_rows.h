@@ -19,7 +19,7 @@ namespace anttracks::analyzer {
 
 struct LeakRow {
   std::string site, class_name;
-  MainApplicationSite application;
+  MainApplicationSite application{MainApplicationSite::Of::kLive};
   std::vector<uint32_t> site_classes;
   Growth growth;
   HeapTotals then, now;   // live at the onset, or as soon as something is known, and after the last collection

@@ -79,13 +79,17 @@ std::string CommandLine(const Session& session, const std::string& command, cons
 // The rows of one table, by what is given of each site-class pair.
 class TopSites {
  public:
-  explicit TopSites(ApplicationSites& applications)
-      : definitions_(&applications.definitions()), applications_(&applications) {}
+  TopSites(ApplicationSites& applications, MainApplicationSite::Of of)
+      : definitions_(&applications.definitions()), applications_(&applications), of_(of) {}
 
   void Add(uint64_t site_class, const Amount& amount) {
     const SiteClass& pair = definitions_->site_class(site_class);
     if (pair.site == kSiteFiller) return;
-    Site& site = sites_[{SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)}];
+    Site& site =
+        sites_
+            .try_emplace({SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)},
+                         Site{{}, MainApplicationSite(of_)})
+            .first->second;
     site.amount.Add(amount);
     all_.Add(amount);
     site.application.Add(*applications_, pair.site, amount.bytes().value);
@@ -124,6 +128,7 @@ class TopSites {
 
   const Definitions* definitions_;
   ApplicationSites* applications_;
+  const MainApplicationSite::Of of_;
   Sites sites_;
   Amount all_;
 };
@@ -268,7 +273,8 @@ void SetPauses(Screen* screen, Histories& histories) {
 
 void SetSites(Screen* screen, Histories& histories, ApplicationSites& applications, uint64_t end_ns) {
   const Definitions& definitions = histories.definitions();
-  TopSites allocated(applications), live(applications);
+  TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
+  TopSites live(applications, MainApplicationSite::Of::kLive);
   CountByShape& counts = histories.allocated();
   const Basis basis = BasisOf(counts);
   for (const auto& [id, amount] : counts.BySiteClass()) allocated.Add(id, Amount(amount));
@@ -329,7 +335,8 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;  // the sites of samples are whole stacks
   ApplicationSites applications(trace.definitions, none, frames);
-  TopSites allocated(applications), live(applications);
+  TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
+  TopSites live(applications, MainApplicationSite::Of::kLive);
   const auto pair = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
   for (const auto& [id, estimate] : trace.sampled.By(pair, [](const SampledObject&) { return true; })) {
     allocated.Add(id, Amount(estimate));

@@ -3,10 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/callers.h"
 #include "analyzer/cli/flame_graph.h"
+#include "tests/unit/analyzer/json_output.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/stacks_trace.h"
@@ -15,16 +16,6 @@ namespace anttracks::testing {
 namespace {
 
 using namespace analyzer;
-using Words = std::vector<std::string>;
-
-nlohmann::json Json(const std::string& trace, Words words) {
-  words.emplace_back("--json");
-  const CommandResult result = Anttracks(trace, words);
-  CAPTURE(result.err);
-  REQUIRE(result.code == 0);
-  return nlohmann::json::parse(result.out);
-}
-
 // "depth call bytes objects stacks" of each row; a class has no stacks.
 Words Rows(const nlohmann::json& tree) {
   Words rows;
@@ -210,6 +201,28 @@ TEST_CASE("sites name the application's line beyond the callers that were inline
   CHECK(none.at("app.List.add(List.java:12)").first == nullptr);
   const CommandResult text = Anttracks(StacksTrace().file(), {"sites", "--library", "app.List"});
   CHECK(text.out.find("<- app.Main.run(Main.java:30) (~80 %)") != std::string::npos);
+}
+
+TEST_CASE("of what lives callers that were inlined count alone, as stacks tell where objects are allocated") {
+  Problems problems;
+  Definitions definitions(problems);
+  definitions.Read(StackDefinitions().bytes().span(), {});
+  StackSamples stacks;
+  stacks.Add(0, 0, {.time = 0, .interval = 4096, .thread = 2, .stack = 5, .points = 1});
+  const ApplicationFrames frames({}, {"app.List"});
+  ApplicationSites sites(definitions, stacks, frames);
+  // Site 16 was called by Worker.work, site 18 was inlined into Main.run.
+  MainApplicationSite allocated, live(MainApplicationSite::Of::kLive), called(MainApplicationSite::Of::kLive);
+  for (MainApplicationSite* each : {&allocated, &live}) {
+    each->Add(sites, 16, 900);
+    each->Add(sites, 18, 100);
+  }
+  called.Add(sites, 16, 900);
+  CHECK(allocated.name() == "app.Worker.work(Worker.java:7)");
+  CHECK(allocated.share() == doctest::Approx(0.9));
+  CHECK(live.name() == "app.Main.run(Main.java:30)");
+  CHECK(live.all());
+  CHECK(called.name() == "app.Worker.work(Worker.java:7)");
 }
 
 TEST_CASE("damaged stacks are problems, and the rest is read") {
