@@ -19,12 +19,14 @@ class ReadPace {
   // other processors.
   static constexpr uint64_t kMostUnreadNs = 300'000, kMostGivenNs = 200'000;
 
-  // That many bytes of the heap were read in ns of CPU time.
+  // That many bytes of the heap were read in ns of CPU time. Few bytes count little: beside them the time is
+  // that of the first definitions, of cold caches and of the clock.
   void Add(uint64_t ns, uint64_t bytes) {
     if (bytes == 0) return;
     const double before = ns_per_byte_.load(std::memory_order_relaxed);
     const double now = static_cast<double>(ns) / static_cast<double>(bytes);
-    ns_per_byte_.store(before + (now - before) * kWeight, std::memory_order_relaxed);
+    const double weight = kWeight * std::min(1.0, static_cast<double>(bytes) / kWholeBytes);
+    ns_per_byte_.store(before + (now - before) * weight, std::memory_order_relaxed);
   }
   // How many bytes can be read in that time.
   uint64_t BytesIn(uint64_t ns) const {
@@ -33,7 +35,7 @@ class ReadPace {
   }
 
  private:
-  static constexpr double kWeight = 1.0 / 16;
+  static constexpr double kWeight = 1.0 / 16, kWholeBytes = 64 << 10;
   static constexpr double kMostBytes = 8 << 20;
   std::atomic<double> ns_per_byte_{0.25};
 };

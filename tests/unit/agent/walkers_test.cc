@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "agent/full/read_pace.h"
 #include "agent/full/run_delay.h"
 #include "tests/unit/agent/recorded.h"
 
@@ -16,6 +17,19 @@ namespace anttracks::core {
 namespace {
 
 constexpr uint64_t kTlabBytes = 2048;
+
+TEST_CASE("a few slow bytes do not make walkers take less, many do") {
+  ReadPace pace;
+  const uint64_t before = pace.BytesIn(1'000'000);
+  pace.Add(500'000, 96);
+  CHECK(pace.BytesIn(1'000'000) > before / 3);
+  for (int i = 0; i < 100; i++) pace.Add(64'000, 64 << 10);
+  const uint64_t slow = pace.BytesIn(1'000'000);
+  CHECK(slow < before / 3);
+  CHECK(slow > (1 << 20) * 9 / 10);
+  for (int i = 0; i < 100; i++) pace.Add(6'400, 64 << 10);
+  CHECK(pace.BytesIn(1'000'000) > before);
+}
 
 bool ByAddress(const ReadObject& a, const ReadObject& b) { return a.address < b.address; }
 
