@@ -21,7 +21,7 @@ namespace anttracks::core {
 struct CounterValues {
   uint64_t samples = 0, sample_bytes = 0, sample_deaths = 0, untracked_samples = 0;
   uint64_t objects = 0, bytes = 0, tlabs = 0, outside_objects = 0, sync_objects = 0;
-  uint64_t stacks = 0, cut_stacks = 0, distinct_stacks = 0;
+  uint64_t stacks = 0, cut_stacks = 0, distinct_stacks = 0, stack_bytes = 0, stack_ns = 0;
   uint64_t collections = 0, moves = 0, slides = 0, fillers = 0;
   uint64_t skipped_bytes = 0, found_objects = 0, share_ppm = 0, budget_ppm = 0, spent_ppm = 0;
   uint64_t raw_bytes = 0, stored_bytes = 0, chunks = 0, files = 0;

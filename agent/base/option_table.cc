@@ -37,6 +37,7 @@ constexpr Option kOptions[] = {
      .meaning = "stack frames per sample"},
     {.name = "stacks",
      .type = SizeOption{&Options::stack_bytes, 4 * kKilo, kGiga},
+     .automatic = "512K, or more while stacks would take more than 0.5% of the program's CPU time",
      .zero = "no stacks",
      .valid_in = ValidIn::kFull,
      .meaning = "bytes that a thread allocates between two call stacks that are sampled, on average",
@@ -169,6 +170,7 @@ std::optional<double> ParseFraction(std::string_view text) {
 
 // The reverse of ParseSize.
 std::string SizeText(uint64_t bytes) {
+  if (bytes == Options::kAutomatic) return "auto";
   if (bytes != 0 && bytes % kGiga == 0) return std::to_string(bytes / kGiga) + "G";
   if (bytes != 0 && bytes % kMega == 0) return std::to_string(bytes / kMega) + "M";
   if (bytes != 0 && bytes % kKilo == 0) return std::to_string(bytes / kKilo) + "K";
@@ -295,9 +297,13 @@ const Option* NearestOption(std::string_view name) {
 }
 
 bool SetOption(const Option& option, std::string_view value, Options* options) {
-  if (value == "0" && !option.zero.empty()) {
-    if (const auto* size = std::get_if<SizeOption>(&option.type)) {
+  if (const auto* size = std::get_if<SizeOption>(&option.type)) {
+    if (value == "0" && !option.zero.empty()) {
       options->*size->member = 0;
+      return true;
+    }
+    if (value == "auto" && !option.automatic.empty()) {
+      options->*size->member = Options::kAutomatic;
       return true;
     }
   }
@@ -306,6 +312,7 @@ bool SetOption(const Option& option, std::string_view value, Options* options) {
 
 std::string ValidValues(const Option& option) {
   std::string text = std::visit([](const auto& type) { return Valid(type); }, option.type);
+  if (!option.automatic.empty()) text += "; auto: " + std::string(option.automatic);
   if (!option.zero.empty()) text += "; 0: " + std::string(option.zero);
   return text;
 }

@@ -58,7 +58,8 @@ struct Option {
   std::string_view name;
   std::string_view old_name = {};  // still accepted, with a warning; empty: none
   OptionType type;
-  std::string_view zero = {};  // what the value 0 means; empty: 0 has no meaning of its own
+  std::string_view automatic = {};  // what the word auto means as a size; empty: it is not valid
+  std::string_view zero = {};       // what the value 0 means; empty: 0 has no meaning of its own
   ValidIn valid_in = ValidIn::kBoth;
   bool only_with_maxsize = false;
   bool changeable = false;        // can be changed while a trace runs

@@ -18,6 +18,8 @@
 namespace anttracks::core {
 
 struct Options {
+  static constexpr uint64_t kAutomatic = UINT64_MAX;  // the word auto
+
   Mode mode = Mode::kAuto;
   uint64_t interval =
       512 << 10;  // bytes of allocation between two samples, on average; 0: every object that JVM TI reports
@@ -32,10 +34,11 @@ struct Options {
   uint64_t buffer_bytes = 64 << 10;
   double fuzz = 0.1;                  // share of buffer_bytes by which buffer sizes vary
   uint64_t stretch_bytes = 64 << 10;  // size of a TLAB stretch; 0: whole TLABs
-  uint64_t stack_bytes = 512 << 10;   // that a thread allocates between two sample points; 0: no stacks
-  double budget_percent = 0;          // of the program's CPU time; 0: no budget
-  double share = 1;                   // of the TLAB stretches, which are read if there is no budget
-  unsigned walkers = 1;               // threads that read what others have allocated
+  // Bytes that a thread allocates between two sample points; 0: no stacks; kAutomatic: what the agent chooses.
+  uint64_t stack_bytes = kAutomatic;
+  double budget_percent = 0;  // of the program's CPU time; 0: no budget
+  double share = 1;           // of the TLAB stretches, which are read if there is no budget
+  unsigned walkers = 1;       // threads that read what others have allocated
   uint64_t queue_bytes = 32 << 20;
   WhenFull when_full = WhenFull::kBlock;
   Compression compression = Compression::kFull;

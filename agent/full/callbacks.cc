@@ -88,10 +88,9 @@ void Object(void* context, void* thread, void** slot, uint64_t address) noexcept
   if (!static_cast<Session*>(context)->failure().active()) return;
   InThread(context, [&](Session& s) { s.mutators().Object(thread, slot, address); });
 }
-void Stack(void* context, void* thread, void** slot, const uint32_t* sites, uint32_t count,
-           uint32_t points) noexcept {
+void Stack(void* context, void* thread, void** slot, const AntTracksStack* stack) noexcept {
   if (!static_cast<Session*>(context)->failure().active()) return;
-  InThread(context, [&](Session& s) { s.mutators().Stack(thread, slot, {sites, count}, points); });
+  InThread(context, [&](Session& s) { s.mutators().Stack(thread, slot, *stack); });
 }
 // Also when tracing is off: the slot's state must go.
 void ThreadExit(void* context, void* thread, void** slot) noexcept {

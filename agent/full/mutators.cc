@@ -209,9 +209,9 @@ void Mutators::Object(void* thread, void** slot, uint64_t address) {
   state.batch.outside.push_back(address);
 }
 
-void Mutators::Stack(void* thread, void** slot, std::span<const uint32_t> sites, uint32_t points) {
+void Mutators::Stack(void* thread, void** slot, const AntTracksStack& stack) {
   const ThreadState* const state = State(thread, slot);
-  if (state != nullptr) stacks_.Add(state->id, sites, points);
+  if (state != nullptr) stacks_.Add(state->id, stack);
 }
 
 void Mutators::Skip(ThreadState& state, const Stretch& stretch) {

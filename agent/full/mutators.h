@@ -52,7 +52,7 @@ class Mutators {
   // The thread allocated the object at address, outside its TLAB.
   void Object(void* thread, void** slot, uint64_t address);
   // The thread allocates an object, in which so many sample points lie, at the place that the first site names.
-  void Stack(void* thread, void** slot, std::span<const uint32_t> sites, uint32_t points);
+  void Stack(void* thread, void** slot, const AntTracksStack& stack);
   void ThreadExit(void* thread, void** slot);
 
   // Reads all stretches that were reported and not yet read.

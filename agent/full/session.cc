@@ -9,8 +9,8 @@ namespace {
 constexpr uint64_t kAdjustNs = 100'000'000;
 // What a report costs beside what is measured: a call, and the way there in the VM.
 constexpr uint64_t kReportNs = 100;
-// A sampled stack, in VM and agent: 12 us on tomcat, 13 on fop, 26 on javac (docs/decisions/0016-stacks.md).
-constexpr uint64_t kStackNs = 20'000;
+// The part of a budget that stacks may take.
+constexpr double kStacksPart = 1.0 / 6;
 constexpr double kPpmOfPercent = 10'000;
 
 }  // namespace
@@ -25,7 +25,9 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       definitions_(vm, config.most_id),
       reader_(vm, definitions_, failure_),
       budget_percent_(config.budget_percent),
-      stacks_(definitions_, outlet_, {config.stack_bytes, config.most_stacks}),
+      stack_percent_(config.stack_percent),
+      stacks_(definitions_, outlet_, config.most_stacks),
+      stack_distance_(config.stack_bytes),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
       sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause}),
       mutators_(definitions_, reader_, budget_, skipped_, stacks_, outlet_,
@@ -154,8 +156,7 @@ Budget::Costs Session::CostsSoFar() const {
   return {.process_ns = Clock::ProcessCpu(),
           .scaled_ns =
               alloc.walk_ns.value() + output_.compress_ns.load(std::memory_order_relaxed) + Clock::ThreadCpu(),
-          .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs +
-                      stacks_.counts().taken * kStackNs};
+          .fixed_ns = gc_events_.counts().hook_ns + alloc.tlabs.value() * kReportNs + stacks_.counts().ns};
 }
 
 // In the writer.
@@ -165,6 +166,16 @@ void Session::HandOver() {
   stacks_.HandOver();
   adjusted_ns_ = now;
   if (budget_.percent() != 0) budget_.Adjust(CostsSoFar());
+  AdjustStacks();
+}
+
+// A budget counts, even if a distance was asked for.
+void Session::AdjustStacks() {
+  const double part = budget_.percent() * kStacksPart;
+  const double percent =
+      part == 0 || stack_percent_ == 0 ? std::max(part, stack_percent_) : std::min(part, stack_percent_);
+  if (stack_distance_.Adjust(stacks_.counts().ns, Clock::ProcessCpu(), percent))
+    vm_.set_stack_bytes(stack_distance_.now());
 }
 
 std::string Session::end_reason() const {
@@ -184,6 +195,8 @@ CounterValues Session::counters() const {
   values.stacks = stacks.taken;
   values.cut_stacks = stacks.cut;
   values.distinct_stacks = stacks.distinct;
+  values.stack_bytes = stack_distance_.now();
+  values.stack_ns = stacks.ns;
   values.skipped_bytes = alloc.skipped_words.value() * trace::kWordBytes;
   values.walk_ns = alloc.walk_ns.value();
 

@@ -30,6 +30,7 @@
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
 #include "agent/full/skipped.h"
+#include "agent/full/stack_distance.h"
 #include "agent/full/stack_samples.h"
 #include "agent/full/sync_points.h"
 #include "agent/heap/definitions.h"
@@ -48,6 +49,9 @@ struct SessionConfig {
   // Size of a TLAB stretch, which is read while it is in the cache; 0: whole TLABs.
   uint32_t stretch_bytes = 64 << 10;
   uint32_t stack_bytes = 0;  // that a thread allocates between two sample points; 0: no stacks
+  // The most CPU time that stacks may take, of that of the program, before the points get further apart; 0:
+  // any, without a budget.
+  double stack_percent = 0;
   uint32_t most_stacks = StackTable::kMost;
   double budget_percent = 0;            // of the program's CPU time; 0: no budget
   uint32_t share = trace::kWholeShare;  // of the stretches, which are read if there is no budget
@@ -103,7 +107,7 @@ class Session final : public SyncPointSource {
   Background& background() { return sync_points_.background(); }
 
   uint32_t stretch_bytes() const { return stretch_bytes_; }
-  uint32_t stack_bytes() const { return stacks_.interval(); }
+  uint32_t stack_bytes() const { return stack_distance_.now(); }
   Definitions& definitions() { return definitions_; }
   bool definitions_pending() const override { return definitions_.pending(); }
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
@@ -117,6 +121,7 @@ class Session final : public SyncPointSource {
   void ForgetSiteClasses();
   void SetEndReason(std::string_view reason);
   Budget::Costs CostsSoFar() const;
+  void AdjustStacks();
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
@@ -137,7 +142,9 @@ class Session final : public SyncPointSource {
   mutable std::mutex end_mutex_;
   std::string end_reason_;
 
+  const double stack_percent_;
   StackSamples stacks_;
+  StackDistance stack_distance_;
   GcEvents gc_events_;
   SyncPoints sync_points_;
   Mutators mutators_;  // the last member, so that its walkers end first

@@ -3,18 +3,24 @@
 
 namespace anttracks::core {
 
-void StackSamples::Add(uint32_t thread, std::span<const uint32_t> sites, uint32_t points) {
+void StackSamples::Add(uint32_t thread, const AntTracksStack& taken) {
   const std::lock_guard lock(mutex_);
+  const std::span<const uint32_t> sites(taken.sites, taken.count);
   uint32_t stack = Number(sites);
   if (stack == 0) {
     cut_.Add(1);
     const uint32_t caller = NumberOf(0, trace::kSiteUnknown, StackTable::Kind::kShort);
     stack = caller == 0 ? 0 : NumberOf(caller, sites.front(), StackTable::Kind::kShort);
-    if (stack == 0) return;
   }
-  taken_.Add(1);
-  encoder_.Stack({outlet_.clock.Now(), interval_, thread, stack, points});
-  if (encoder_.size() >= kSegmentBytes) Queue();
+  if (stack != 0) {
+    taken_.Add(1);
+    if (taken.stack_bytes != interval_) Queue();
+    interval_ = taken.stack_bytes;
+    encoder_.Stack({outlet_.clock.Now(), interval_, thread, stack, taken.points});
+    if (encoder_.size() >= kSegmentBytes) Queue();
+  }
+  const uint64_t now = Clock::ThreadCpu();
+  if (now > taken.begin_cpu_ns) ns_.Add(now - taken.begin_cpu_ns);
 }
 
 // 0: there is no room for it.
@@ -48,7 +54,7 @@ void StackSamples::Queue() {
 
 StackSamples::Counts StackSamples::counts() const {
   const std::lock_guard lock(mutex_);
-  return {taken_.value(), cut_.value(), table_.size(), table_.size() * StackTable::kBytes};
+  return {taken_.value(), cut_.value(), table_.size(), table_.size() * StackTable::kBytes, ns_.value()};
 }
 
 }  // namespace anttracks::core

@@ -17,30 +17,26 @@
 #include "agent/heap/stack_table.h"
 #include "agent/stream/outlet.h"
 #include "trace/stacks.h"
+#include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::core {
 
 class StackSamples {
  public:
-  struct Config {
-    uint32_t interval = 0;  // bytes that a thread allocates between two sample points, on average; 0: none
-    uint32_t most = StackTable::kMost;
-  };
-  StackSamples(Definitions& definitions, const Outlet& outlet, const Config& config)
-      : definitions_(definitions), outlet_(outlet), interval_(config.interval), table_(config.most) {}
+  // most: how many different stacks.
+  StackSamples(Definitions& definitions, const Outlet& outlet, uint32_t most)
+      : definitions_(definitions), outlet_(outlet), table_(most) {}
   StackSamples(const StackSamples&) = delete;
 
-  uint32_t interval() const { return interval_; }
-
-  // thread: its id in the trace. sites: innermost first, as the VM reports them; at least one. points: how many
-  // sample points the object contains.
-  void Add(uint32_t thread, std::span<const uint32_t> sites, uint32_t points);
+  // thread: its id in the trace. In the thread itself.
+  void Add(uint32_t thread, const AntTracksStack& stack);
   // Queues what was added. Never waits: it is little.
   void HandOver();
 
   struct Counts {
     uint64_t taken = 0, cut = 0;  // cut: without their callers
     uint64_t distinct = 0, table_bytes = 0;
+    uint64_t ns = 0;  // CPU time, that of the VM included
   };
   Counts counts() const;
 
@@ -54,11 +50,11 @@ class StackSamples {
 
   Definitions& definitions_;
   const Outlet outlet_;
-  const uint32_t interval_;
   mutable std::mutex mutex_;
   StackTable table_;
   trace::StackEncoder encoder_;
-  Counter taken_, cut_;
+  uint32_t interval_ = 0;  // of the stacks that the encoder has
+  Counter taken_, cut_, ns_;
 };
 
 }  // namespace anttracks::core

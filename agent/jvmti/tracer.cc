@@ -45,14 +45,20 @@ size_t WaitBytes(const core::Options& options) {
   return std::clamp<size_t>(limits.backlog(), 4 * options.buffer_bytes, options.queue_bytes);
 }
 
+// With stacks=auto.
+constexpr uint32_t kStackBytes = 512 << 10;
+constexpr double kStackPercent = 0.5;
+
 core::SessionConfig ConfigOf(const core::Options& options) {
+  const bool automatic = options.stack_bytes == core::Options::kAutomatic;
   return {.buffer_bytes = options.buffer_bytes,
           .queue_bytes = options.queue_bytes,
           .wait_bytes = WaitBytes(options),
           .fuzz = options.fuzz,
           .when_full = options.when_full,
           .stretch_bytes = static_cast<uint32_t>(options.stretch_bytes),
-          .stack_bytes = static_cast<uint32_t>(options.stack_bytes),
+          .stack_bytes = automatic ? kStackBytes : static_cast<uint32_t>(options.stack_bytes),
+          .stack_percent = automatic ? kStackPercent : 0,
           .most_stacks = core::StackTable::MostFor(options.max_bytes),
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),

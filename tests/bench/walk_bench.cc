@@ -96,6 +96,7 @@ uint64_t ObjectBytes(uint64_t address) {  // of a mirror: its size stands where 
 
 AntTracksVM MakeVm() {
   AntTracksVM vm{};
+  vm.set_stack_bytes = [](uint32_t) {};
   vm.size = offsetof(AntTracksVM, describe_fields);
   vm.version = ANTTRACKS_ABI_VERSION;
   vm.klass_offset = kKlassOffset;

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 5
+#define ANTTRACKS_ABI_VERSION 6
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -118,6 +118,15 @@ typedef struct AntTracksFiller {
   uint64_t address, words;
 } AntTracksFiller;
 
+/* The call stack of an object that contains a sample point: see the callback stack. */
+typedef struct AntTracksStack {
+  const uint32_t* sites;
+  uint32_t count;        /* of sites, at least 1 */
+  uint32_t points;       /* at least 1 */
+  uint32_t stack_bytes;  /* the distance of the points, as it was when the first of them was drawn */
+  uint64_t begin_cpu_ns; /* the thread's CPU time when the VM began to look at the stack */
+} AntTracksStack;
+
 /* thread is an opaque identity, equal for equal live threads; slot is the agent's own word of the thread,
  * NULL when the thread is new. */
 typedef struct AntTracksCallbacks {
@@ -132,7 +141,9 @@ typedef struct AntTracksCallbacks {
   void (*sync_objects)(void* context, uint32_t space_index, const uint64_t* addresses, uint32_t count);
   void (*sync_end)(void* context);
 
-  /* thread allocated the objects that lie one behind the other in [start, top). Runs in the thread itself,
+  /* NULL: of a census. Only gc_begin, class_unload and gc_end are called, the others may be NULL, too: the agent reads the
+   * heap when it wants to.
+   * thread allocated the objects that lie one behind the other in [start, top). Runs in the thread itself,
    * or in the VM thread with at_safepoint set. A TLAB may be reported in several stretches. */
   void (*tlab)(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint);
   /* thread allocated one object outside its TLAB. Runs in the thread itself, header and length are set. */
@@ -151,18 +162,18 @@ typedef struct AntTracksCallbacks {
   void (*gc_end)(void* context, const AntTracksGC* gc);
 
   /* A TLAB is reported whenever about so many bytes of it are filled, while they are in the processor's cache.
-   * 0: only when it is retired. Not while another agent has sampled allocation events enabled. */
+   * 0: only when it is retired, or a sample point lies there (see stack). Not while another agent has sampled allocation events enabled. */
   uint32_t stretch_bytes;
 
   /* thread is about to allocate, or has just allocated, an object that contains a sample point. Sample points lie at
    * exponentially distributed distances in the bytes that each thread allocates, stack_bytes on average; 0: there are none.
-   * Nor are there in TLABs while another agent has sampled allocation events enabled. stack: a site for each frame of
+   * Nor are there in TLABs while another agent has sampled allocation events enabled. sites: a site for each frame of
    * compiled or interpreted code, innermost first. The first is the site of the object; the others are the places of calls,
    * each with the callers that it was inlined into. A native method's site includes its caller, as always. The last is
    * ANTTRACKS_SITE_NONE if there are more than ANTTRACKS_MOST_FRAMES. points: how many sample points the object contains, which
    * is in proportion to its size, on average. Runs in the thread itself. */
-  void (*stack)(void* context, void* thread, void** slot, const uint32_t* stack, uint32_t count, uint32_t points);
-  uint32_t stack_bytes;
+  void (*stack)(void* context, void* thread, void** slot, const AntTracksStack* stack);
+  uint32_t stack_bytes; /* to begin with: see set_stack_bytes */
 } AntTracksCallbacks;
 
 /* Text members point into the buffer that the caller gave; UTF-8, NUL-terminated, "" when unknown. */
@@ -261,6 +272,10 @@ typedef struct AntTracksVM {
    * first from is the space's bottom. Fillers, and what is known to be dead, are left out. Not later than gc_begin of a
    * full or mixed collection or of a remark returns, of any collection for eden, survivor and humongous spaces. */
   uint64_t (*next_objects)(uint64_t* from, uint64_t top);
+
+  /* Changes stack_bytes of the callbacks; neither may be 0. By any thread, while started. Each thread takes the new
+   * distance when it next reports allocations. */
+  void (*set_stack_bytes)(uint32_t bytes);
 } AntTracksVM;
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ TEST_CASE("the JSON has the counters of its mode, in the order in which programs
   CHECK(
       CountersJson(values, ValidIn::kFull) ==
       R"({"objects":7,"bytes":0,"tlabs":0,"outside_objects":0,"sync_objects":0,"stacks":0,)"
-      R"("cut_stacks":0,"collections":0,"moves":0,"slides":0,)"
+      R"("cut_stacks":0,"stack_bytes":0,"stack_ns":0,"collections":0,"moves":0,"slides":0,)"
       R"("fillers":0,"skipped_bytes":0,"found_objects":0,"share_ppm":0,"budget_ppm":0,"spent_ppm":0,"raw_bytes":0,)"
       R"("stored_bytes":0,"chunks":0,"files":0,"sync_points":0,"abandoned_sync_points":0,"requested_collections":0,)"
       R"("sync_pause_ns":0,"compressed_chunks":0,"compress_ns":0,"write_ns":0,"waits":0,"blocked_ns":0,"walk_ns":0,)"

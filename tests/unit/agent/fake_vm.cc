@@ -59,6 +59,7 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   vm_.describe_method = DescribeMethod;
   vm_.describe_thread = DescribeThread;
   vm_.describe_fields = DescribeFields;
+  vm_.set_stack_bytes = [](uint32_t bytes) { current->stack_bytes = bytes; };
   vm_.heap_start = heap();
   vm_.heap_end = heap_end();
 }

@@ -85,6 +85,7 @@ class FakeVm {
   // What start was given.
   AntTracksCallbacks callbacks{};
   std::atomic<int> described_classes{0};
+  std::atomic<uint32_t> stack_bytes{0};  // what set_stack_bytes was given
 
  private:
   static int32_t DescribeClass(uint64_t, AntTracksClass*, char*, size_t);

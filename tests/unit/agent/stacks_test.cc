@@ -4,9 +4,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "agent/base/clock.h"
+#include "agent/full/stack_distance.h"
 #include "agent/heap/stack_table.h"
 #include "tests/unit/agent/recorded.h"
 
@@ -41,9 +46,17 @@ std::vector<std::pair<uint64_t, Sites>> Samples(const ReadTrace& trace) {
 }
 
 // With as many points as frames.
-void Report(Recording& recording, uintptr_t thread, void** slot, const Sites& sites) {
-  recording.callbacks().stack(recording.context(), reinterpret_cast<void*>(thread), slot, sites.data(),
-                              static_cast<uint32_t>(sites.size()), static_cast<uint32_t>(sites.size()));
+void Report(Recording& recording, uintptr_t thread, void** slot, const Sites& sites, uint32_t distance = 4096,
+            uint64_t begin_cpu_ns = Clock::ThreadCpu()) {
+  const auto count = static_cast<uint32_t>(sites.size());
+  const AntTracksStack stack{sites.data(), count, count, distance, begin_cpu_ns};
+  recording.callbacks().stack(recording.context(), reinterpret_cast<void*>(thread), slot, &stack);
+}
+
+// Uses CPU time.
+void Work(uint64_t ns) {
+  for (const uint64_t begin = Clock::ThreadCpu(); Clock::ThreadCpu() < begin + ns;) {
+  }
 }
 
 TEST_CASE("the VM is asked for stacks at the interval that is wanted") {
@@ -113,6 +126,107 @@ TEST_CASE("many samples are written in several segments") {
   const ReadTrace trace = recording.End();
   CHECK(Samples(trace).size() == kSamples);
   CHECK(trace.Count(trace::SegmentKind::kStacks) > 1);
+}
+
+TEST_CASE("stacks that were sampled at different distances lie in different segments") {
+  FakeVm vm;
+  Recording recording(vm, {.stack_bytes = 4096});
+  void* slot = nullptr;
+  for (const uint32_t distance : {4096, 4096, 8192, 4096}) Report(recording, 1, &slot, {17}, distance);
+  std::vector<uint64_t> intervals;
+  for (const ReadSegment& segment : recording.End().segments) {
+    if (segment.kind != trace::SegmentKind::kStacks) continue;
+    trace::WireReader in(segment.payload);
+    trace::StackReader reader;
+    reader.ReadHead(in);
+    intervals.push_back(reader.event.interval);
+  }
+  CHECK(intervals == std::vector<uint64_t>{4096, 8192, 4096});
+}
+
+TEST_CASE("the CPU time of a stack is counted from where the VM began") {
+  FakeVm vm;
+  Recording recording(vm, {.stack_bytes = 4096});
+  void* slot = nullptr;
+  const uint64_t begin = Clock::ThreadCpu();
+  Work(3'000'000);
+  Report(recording, 1, &slot, {17}, 4096, begin);
+  const uint64_t most = Clock::ThreadCpu() - begin;
+  const CounterValues counters = recording.session().counters();
+  CHECK(counters.stack_ns >= 3'000'000);
+  CHECK(counters.stack_ns <= most);
+}
+
+// Stacks that cost too much make the VM take fewer, while there is a limit.
+uint32_t DistanceOfDearStacks(const SessionConfig& config) {
+  FakeVm vm;
+  Recording recording(vm, config);
+  void* slot = nullptr;
+  for (int i = 0; i < 6; i++) {
+    const uint64_t begin = Clock::ThreadCpu();
+    Work(30'000'000);
+    Report(recording, 1, &slot, {17}, 4096, begin);
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  }
+  CHECK(recording.session().stack_bytes() == std::max(vm.stack_bytes.load(), config.stack_bytes));
+  return vm.stack_bytes;
+}
+
+TEST_CASE("the VM is told to take fewer stacks when they cost more than they may") {
+  CHECK(DistanceOfDearStacks({.stack_bytes = 4096, .stack_percent = 0.5}) > 10 * 4096);
+  CHECK(DistanceOfDearStacks({.stack_bytes = 4096, .budget_percent = 3}) > 10 * 4096);
+  CHECK(DistanceOfDearStacks({.stack_bytes = 4096}) == 0);
+}
+
+// A program in which stacks at every 512 KB take a part of the CPU time; for each step of a tenth of a second
+// the distance is adjusted.
+struct StackedProgram {
+  StackDistance distance{512 << 10};
+  uint64_t stacks_ns = 0, process_ns = 3'600'000'000'000;  // an hour before the trace
+  int changes = 0;
+
+  // Which part they take in so many steps.
+  double Run(double part, int steps, double limit = 0.5) {
+    const uint64_t before = stacks_ns;
+    for (int i = 0; i < steps; i++) {
+      stacks_ns += static_cast<uint64_t>(1e8 * part * (512 << 10) / distance.now());
+      process_ns += 100'000'000;
+      if (distance.Adjust(stacks_ns, process_ns, limit)) changes++;
+    }
+    return static_cast<double>(stacks_ns - before) / (1e8 * steps);
+  }
+};
+
+TEST_CASE("stacks take no more than they may, and are as near as may be") {
+  for (const double part : {0.02, 0.1, 0.5}) {
+    StackedProgram program;
+    program.Run(part, 10);
+    CAPTURE(part);
+    const double taken = program.Run(part, 100);
+    CHECK(taken <= 0.005 * 1.25);
+    CHECK(taken >= 0.005 * 0.75);
+    CHECK(program.changes < 10);
+  }
+}
+
+TEST_CASE("stacks that are cheap are taken at the distance that was asked for, also after dear ones") {
+  StackedProgram program;
+  program.Run(0.004, 100);
+  CHECK(program.changes == 0);
+  program.Run(0.1, 100);
+  CHECK(program.distance.now() > 10 * (512 << 10));
+  program.Run(0.001, 100);
+  CHECK(program.distance.now() == 512 << 10);
+}
+
+TEST_CASE("without a limit the distance of stacks does not change, and without stacks there are none") {
+  StackedProgram program;
+  program.Run(0.5, 100, 0);
+  CHECK(program.changes == 0);
+  StackDistance none(0);
+  none.Adjust(0, 0, 0.5);
+  CHECK(!none.Adjust(1'000'000, 1'000'000, 0.5));
+  CHECK(none.now() == 0);
 }
 
 TEST_CASE("when there are too many different stacks new ones are recorded without their callers") {

@@ -45,7 +45,11 @@ static void report_heap(const AntTracksCallbacks& callbacks) {
 }
 
 int32_t AntTracks::start(const AntTracksCallbacks& callbacks) {
-  if (AntTracksRecording::active()) return -1;
+  if (AntTracksRecording::listened_to()) return -1;
+  if (callbacks.tlab == NULL) {
+    AntTracksRecording::start(callbacks);
+    return 0;
+  }
   Universe::heap()->ensure_parsability(false);
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     AntTracksThreadState* const state = thread->anttracks();
@@ -62,7 +66,7 @@ int32_t AntTracks::start(const AntTracksCallbacks& callbacks) {
 }
 
 int32_t AntTracks::stop() {
-  if (!AntTracksRecording::active()) return -1;
+  if (!AntTracksRecording::listened_to()) return -1;
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     ThreadLocalAllocBuffer& tlab = thread->tlab();
     if (tlab.end() == NULL) continue;
@@ -81,7 +85,7 @@ void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   HeapWord* const from = state->_reported != NULL ? state->_reported : start;
   state->_reported = top;
   if (from < top) {
-    state->_in_tlab.pass(pointer_delta(top, from));
+    AntTracksStacks::pass(state, &state->_in_tlab, pointer_delta(top, from));
     const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
     callbacks.tlab(callbacks.context, thread, &state->_agent_slot, (uint64_t)from, (uint64_t)top,
                    SafepointSynchronize::is_at_safepoint());
@@ -156,13 +160,13 @@ static void report_gc(AntTracksSpaces::Moment moment, uint32_t kind) {
 
 void AntTracks::gc_begin(uint32_t kind) {
   if (kind == ANTTRACKS_GC_FULL && (UseSerialGC || UseG1GC)) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
-  if (!AntTracksRecording::active()) return;
+  if (!AntTracksRecording::listened_to()) return;
   report_gc(AntTracksSpaces::at_gc_begin, kind);
-  _gc_active = true;
+  _gc_active = AntTracksRecording::active();
 }
 
 void AntTracks::gc_end(uint32_t kind) {
-  if (!AntTracksRecording::active()) return;
+  if (!AntTracksRecording::listened_to()) return;
   AntTracksBatchBase::flush_all();
   _gc_active = false;
   report_gc(AntTracksSpaces::at_gc_end, kind);
@@ -184,7 +188,7 @@ void AntTracks::filler(HeapWord* start, size_t words) {
 }
 
 void AntTracks::class_loader_unloading(ClassLoaderData* cld) {
-  if (!AntTracksRecording::active()) return;
+  if (!AntTracksRecording::listened_to()) return;
   const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
   for (Klass* k = cld->klasses(); k != NULL; k = k->next_link()) {
     callbacks.class_unload(callbacks.context, (uint64_t)k);

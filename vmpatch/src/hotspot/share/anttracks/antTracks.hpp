@@ -20,7 +20,7 @@ class JavaThread;
 class Thread;
 
 // The events: what hooks in HotSpot's files call when threads allocate, collectors move objects and classes are
-// unloaded. They reach the agent while AntTracksRecording is active.
+// unloaded. They reach the agent while AntTracksRecording says so.
 class AntTracks : AllStatic {
   static bool _gc_active;
   static AntTracksWorker* _workers;  // NULL with Parallel, whose managers hold the batches

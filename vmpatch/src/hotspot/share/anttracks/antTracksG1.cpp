@@ -18,13 +18,13 @@
 uint32_t AntTracksG1::_young_kind = ANTTRACKS_GC_YOUNG;
 
 void AntTracksG1::young_begin() {
-  if (!AntTracksRecording::active()) return;
+  if (!AntTracksRecording::listened_to()) return;
   _young_kind = G1CollectedHeap::heap()->collector_state()->in_mixed_phase() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
   AntTracks::gc_begin(_young_kind);
 }
 
 void AntTracksG1::young_end() {
-  if (AntTracksRecording::active()) AntTracks::gc_end(_young_kind);
+  if (AntTracksRecording::listened_to()) AntTracks::gc_end(_young_kind);
 }
 
 void AntTracksG1::remark_begin() {

@@ -13,6 +13,7 @@
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksInterface.hpp"
 #include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksRecording.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksText.hpp"
 #include "classfile/classLoaderData.inline.hpp"
@@ -219,6 +220,7 @@ void fill_table() {
   the_vm.describe_thread = &describe_thread;
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
+  the_vm.set_stack_bytes = &AntTracksRecording::set_stack_bytes;
   the_vm.next_objects = UseG1GC ? &AntTracksG1Regions::next_objects : NULL;
 }
 

@@ -11,16 +11,20 @@
 #include "anttracks/antTracksRecording.hpp"
 #include "runtime/safepoint.hpp"
 
+volatile bool AntTracksRecording::_listened_to = false;
 volatile bool AntTracksRecording::_active = false;
 AntTracksCallbacks AntTracksRecording::_callbacks;
+volatile uint32_t AntTracksRecording::_stack_bytes = 0;
 
 void AntTracksRecording::start(const AntTracksCallbacks& callbacks) {
   assert_at_safepoint();
   _callbacks = callbacks;
-  _active = true;
+  set_stack_bytes(callbacks.stack_bytes);
+  _listened_to = true;
+  _active = callbacks.tlab != NULL;
 }
 
 void AntTracksRecording::stop() {
   assert_at_safepoint();
-  _active = false;
+  _listened_to = _active = false;
 }

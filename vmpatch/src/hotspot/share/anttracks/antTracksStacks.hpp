@@ -21,18 +21,23 @@ struct AntTracksThreadState;
 // Reports the stacks of those allocations that contain a sample point. The points lie at exponentially distributed distances
 // in the bytes that a thread allocates, apart for TLABs and for objects outside of them: an object of s bytes contains
 // s / stack_bytes of them on average, whatever was allocated before it.
+// When their distance changes, or a point was passed that nobody looked at, a new point is drawn: how far the next one is
+// does not depend on where the last one was, so that all that follows is right.
 class AntTracksStacks : AllStatic {
-  static size_t draw(AntTracksThreadState* state);
-  static void make_points(JavaThread* thread);
+  static size_t draw(AntTracksThreadState* state, uint32_t bytes);
+  static void seed(JavaThread* thread);
+  static void set(AntTracksThreadState* state, AntTracksSamplePoint* point, size_t after);
   static void report_points_in(JavaThread* thread, AntTracksSamplePoint* point, size_t words);
 
  public:
   // While AntTracksRecording is active.
-  static bool wanted() { return AntTracksRecording::callbacks().stack_bytes != 0; }
+  static bool wanted() { return AntTracksRecording::stack_bytes() != 0; }
 
   // How many words the thread may allocate in its TLAB before an object contains the point. What is not reported yet is at
   // most the object that took the slow path; if it contains the point its stack is reported, and the point is a later one.
   static size_t words_to_point(JavaThread* thread);
+  // What the thread has allocated there so far is reported, or can no longer be.
+  static void pass(AntTracksThreadState* state, AntTracksSamplePoint* point, size_t words);
   // The thread, which is the current one, has allocated an object of that size.
   static void allocated_outside(JavaThread* thread, size_t words);
 };

@@ -57,9 +57,8 @@ struct AntTracksCallers {
 
 // Where the next sample point lies in what a thread allocates in TLABs, or outside of them.
 struct AntTracksSamplePoint {
-  size_t _words;  // up to it
-
-  void pass(size_t words) { _words -= MIN2(words, _words); }
+  size_t   _words;  // up to it
+  uint32_t _bytes;  // the distance of points that it was drawn for; 0: not drawn yet
 };
 
 // What the VM keeps for each Java thread.
@@ -69,7 +68,7 @@ struct AntTracksThreadState {
   const bool _has_sites;      // AntTracksMark::has_sites(), beside what the slow path of allocations reads
   bool      _rematerializing;
   AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
-  uint64_t  _random;          // 0: there are no sample points yet
+  uint64_t  _random;          // 0: not seeded yet
   AntTracksSamplePoint _in_tlab;  // from _reported on
   AntTracksSamplePoint _outside;
   AntTracksCallers _callers;
