@@ -47,14 +47,14 @@ uint32_t ApplicationSites::FirstOfStack(uint32_t stack) {
 
 std::vector<ApplicationSites::Part> ApplicationSites::Find(uint32_t site) {
   if (const uint32_t inlined = FirstOfSite(site); inlined != 0) return {{inlined, 1, true}};
-  std::map<uint32_t, uint64_t> points;
+  std::map<uint32_t, uint64_t> bytes;
   uint64_t all = 0;
   for (const Callers::Sampled& sampled : callers_.Of(site)) {
-    points[FirstOfStack(sampled.stack)] += sampled.points;
-    all += sampled.points;
+    bytes[FirstOfStack(sampled.stack)] += sampled.bytes;
+    all += sampled.bytes;
   }
   std::vector<Part> parts;
-  for (const auto& [frame, count] : points)
+  for (const auto& [frame, count] : bytes)
     parts.push_back({frame, static_cast<double>(count) / static_cast<double>(all), false});
   return parts;
 }

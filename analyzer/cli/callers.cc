@@ -25,11 +25,10 @@ Callers::Callers(const Definitions& definitions, const StackSamples& samples, co
   std::unordered_map<uint32_t, StackSamples::Count> counts;
   for (const auto& [key, count] : samples.counts) {
     if (!selection.InWindow(key.passed) || !chosen({key.passed, key.thread, 0})) continue;
-    counts[key.stack].stacks += count.stacks;
-    counts[key.stack].points += count.points;
+    counts[key.stack].Add(count.stacks, count.bytes);
   }
   for (const auto& [stack, count] : counts)
-    by_site_[definitions.stack(stack).site].push_back({stack, count.stacks, count.points});
+    by_site_[definitions.stack(stack).site].push_back({stack, count.stacks, count.bytes});
   for (auto& [site, sampled] : by_site_)
     std::sort(sampled.begin(), sampled.end(), [](auto& a, auto& b) { return a.stack < b.stack; });
 }

@@ -2,7 +2,7 @@
 // Who called the code that allocates: how what a site allocated splits among the call stacks that were sampled
 // there. The totals of sites are not touched by that: the parts of a number add up to it.
 //
-// A stack weighs as much as there are sample points in its objects. These lie anywhere with the same
+// A stack weighs as many bytes as the sample points in its objects stand for. Points lie anywhere with the same
 // probability, so the stacks of one site are a sample of its bytes.
 //
 // Thread safety: none. Ownership: borrows the definitions.
@@ -22,8 +22,8 @@ class Callers {
  public:
   struct Sampled {
     uint32_t stack = 0;
-    uint64_t count = 0;   // how often it was sampled
-    uint64_t points = 0;  // its weight
+    uint64_t count = 0;  // how often it was sampled
+    uint64_t bytes = 0;  // its weight; at least 1
   };
 
   // Of the stacks that the selection's window and threads have.
@@ -41,17 +41,17 @@ class Callers {
   std::unordered_map<uint32_t, std::vector<Sampled>> by_site_;
 };
 
-// Calls take(sampled, part) for each, so that the parts of whole are in the ratio of the points and add up to
+// Calls take(sampled, part) for each, so that the parts of whole are in the ratio of the weights and add up to
 // it.
 template <class Take>
 void Split(uint64_t whole, const std::vector<Callers::Sampled>& among, Take&& take) {
   __extension__ using Wide = unsigned __int128;
-  Wide points = 0, before = 0;
-  for (const auto& each : among) points += each.points;
+  Wide all = 0, before = 0;
+  for (const auto& each : among) all += each.bytes;
   uint64_t given = 0;
   for (const auto& each : among) {
-    before += each.points;
-    const auto until = static_cast<uint64_t>((whole * before + points / 2) / points);
+    before += each.bytes;
+    const auto until = static_cast<uint64_t>((whole * before + all / 2) / all);
     take(each, until - given);
     given = until;
   }

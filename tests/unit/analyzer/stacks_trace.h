@@ -37,7 +37,7 @@ inline DefinitionsBuilder StackDefinitions() {
 
 // Allocations as those of SmallTrace before collection 0, and one Node of List.add after it: 6 Nodes in all, of
 // which one is of the inlined List.add.
-inline TraceBuilder StacksTrace() {
+inline TraceBuilder StacksTrace(uint64_t workers_interval = 4096) {
   TraceBuilder b;
   b.Meta(kEden * 8, kHeapEnd * 8);
   b.Segment(SegmentKind::kDefinitions, 0, StackDefinitions().bytes());
@@ -49,7 +49,7 @@ inline TraceBuilder StacksTrace() {
   b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}, {kEden + 6, kOld, 1, 7}}));
   b.Gc(SegmentKind::kGcEnd, 0, 0, "Allocation Failure", 9000, Spaces(0, 0, 3, 7));
   b.Segment(SegmentKind::kAlloc, 2, Objects().Head(10000).Tlab(kEden).Fixed(1));
-  b.Segment(SegmentKind::kStacks, 0, Stacks(10500, 4096, {{2, 5}}));
+  b.Segment(SegmentKind::kStacks, 0, Stacks(10500, workers_interval, {{2, 5}}));
   b.End(2'000'000, "VM death", "{}");
   return b.Flush();
 }

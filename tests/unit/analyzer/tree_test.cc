@@ -2,6 +2,7 @@
 // Sampled call stacks: the tree of calls, flame graphs, and the application's line of a site.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "analyzer/cli/application_sites.h"
@@ -38,6 +39,25 @@ TEST_CASE("the tree splits what a site allocated among its callers, and adds up 
                             "3 int[] 72 2 -", "3 java.lang.Object.clone(Native Method) 16 1 0",
                             "4 java.lang.Object 16 1 -", "1 app.Worker.work(Worker.java:7) 24 1 1",
                             "2 app.List.add(List.java:12) 24 1 1", "3 app.Node 24 1 -"});
+}
+
+TEST_CASE("a stack that was taken at a larger distance stands for more bytes") {
+  const nlohmann::json tree = Json(StacksTrace(3 * 4096).file(), {"tree"});
+  CHECK(tree["bytes"] == 208);
+  // 4 Nodes of List.add: 3 stacks from Main.run, and 1 of three times the distance from Worker.work.
+  const Words rows = Rows(tree);
+  CHECK(std::find(rows.begin(), rows.end(), "1 app.Worker.work(Worker.java:7) 48 2 1") != rows.end());
+}
+
+TEST_CASE("stacks with more bytes than can be counted do no harm") {
+  std::vector<Callers::Sampled> among = {{1, 1, UINT64_MAX}, {2, 1, UINT64_MAX}};
+  uint64_t sum = 0;
+  Split(1000, among, [&](const auto&, uint64_t part) { sum += part; });
+  CHECK(sum == 1000);
+  StackSamples::Count count;
+  count.Add(1, UINT64_MAX);
+  count.Add(1, 1);
+  CHECK(count.bytes == UINT64_MAX);
 }
 
 TEST_CASE("the table indents where calls part, and leaves out small ones") {
