@@ -37,6 +37,10 @@ ROWS = {
         (("none", DUMPS), ("all", COUNTS), ("of samples", SAMPLED), ("all", SITES)),
         "none, all, all",
     ),
+    "call stacks": (
+        (("none", DUMPS), ("all, at a price", INSTRUMENTED), ("of samples", SAMPLED), ("of samples", TRACED)),
+        "",
+    ),
     "address": (
         (("at a dump", DUMPS), ("none", INSTRUMENTED), ("none", SAMPLED), ("all", EXACT)),
         "none, none, all",

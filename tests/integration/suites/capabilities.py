@@ -85,7 +85,7 @@ def traced(t):
         f"no collection moved objects: {gcs}",
     )
     expect(any(gc["died"]["objects"] > 1000 for gc in gcs), f"no object died: {gcs}")
-    # Nothing in a trace is about references, uses or methods that run.
+    # Call stacks are sampled. Nothing in a trace is about references or uses.
     segments = set(analyze_json("info", trace)["segments"])
     expect(
         segments
@@ -102,6 +102,7 @@ def traced(t):
             "CLASS_UNLOAD",
             "THREAD_END",
             "DEFINITIONS",
+            "STACKS",
             "LOSS",
             "END",
         },
