@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the distance of the sample points at which call stacks are taken, so that they take no more CPU time
-// than allowed: where a program does little but allocate, a stack at every 512 KB would cost more than all
-// else.
+// Chooses the distance of the sample points at which call stacks are taken, so that these take no more CPU time
+// than allowed, however fast the program allocates and however deep its stacks are.
 //
 // Thread safety: now by any thread, Adjust by one at a time. Units: distances are bytes that a thread
 // allocates, times are ns of CPU time since the process began.

@@ -29,7 +29,7 @@ class StackSamples {
   StackSamples(const StackSamples&) = delete;
 
   // thread: its id in the trace. In the thread itself.
-  void Add(uint32_t thread, const AntTracksStack& stack);
+  void Add(uint32_t thread, const AntTracksStack& taken);
   // Queues what was added. Never waits: it is little.
   void HandOver();
 
