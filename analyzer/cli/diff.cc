@@ -90,6 +90,11 @@ void AddSides(Trace* trace, const DiffArguments& arguments) {
   }
 }
 
+// Samples do not tell whether C2's code allocated.
+bool OfSamples(const Trace& a, const Trace& b) {
+  return a.session.sampled.has_value() && b.session.sampled.has_value();
+}
+
 // Tells the rows what of their differences C2 left out in one run only.
 void AddOptimized(const Trace& a, const Trace& b, DiffBy by, const NoiseRule& rule,
                   std::vector<DiffRow>* rows) {
@@ -288,9 +293,14 @@ std::string OptimizedText(const std::vector<DiffRow>& rows, const Comparison& co
   }
   if (count == 0) return "";
   const std::string more = count > kShown ? fmt::format("  ... and {} more\n", count - kShown) : "";
-  return fmt::format(
-      "\nC2 left out {} in one run only, or sooner, which may be chance (--all shows all rows):\n{}{}",
-      count == 1 ? "an allocation" : "allocations", PrintableLines(text), more);
+  const std::string why =
+      OfSamples(comparison.a, comparison.b)
+          ? fmt::format("Other sites of the class make up for {}, as when a method is compiled sooner",
+                        count == 1 ? "a difference" : "differences")
+          : fmt::format("C2 left out {} in one run only, or sooner",
+                        count == 1 ? "an allocation" : "allocations");
+  return fmt::format("\n{}, which may be chance (--all shows all rows):\n{}{}", why, PrintableLines(text),
+                     more);
 }
 
 Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) {
@@ -360,7 +370,7 @@ int RunDiff(Session& session, const DiffArguments& arguments) {
   const NoiseRule rule = NoiseRule::Of(TotalsOf(a), TotalsOf(b));
   std::vector<DiffRow> rows = MatchRows(a.sides, b.sides);
   AddOptimized(a, b, arguments.by, rule, &rows);
-  if (arguments.by == DiffBy::kSite) AddShifts(&rows);
+  if (arguments.by == DiffBy::kSite) OfSamples(a, b) ? AddMadeUp(&rows) : AddShifts(&rows);
   SortRows(&rows, rule);
   Print(session, ReportOf(rows, {arguments, a, b, rule, session.output != Output::kText}));
   for (Trace* trace : {&a, &b}) {

@@ -193,6 +193,23 @@ void AddShifts(std::vector<DiffRow>* rows) {
   }
 }
 
+void AddMadeUp(std::vector<DiffRow>* rows) {
+  struct Sums {
+    double more = 0, less = 0;
+    double both() const { return std::min(more, less); }
+  };
+  std::map<std::string, Sums> classes;
+  for (const DiffRow& row : *rows) {
+    Sums& sums = classes[row.place.class_name];
+    sums.more += std::max(0.0, row.Allocated());
+    sums.less += std::max(0.0, -row.Allocated());
+  }
+  for (DiffRow& row : *rows) {
+    const double both = classes[row.place.class_name].both();
+    row.optimized = std::clamp(row.Allocated(), -both, both);
+  }
+}
+
 NoiseRule NoiseRule::Of(const Totals& a, const Totals& b) {
   const double allocated = std::max(a.allocated, b.allocated);
   return {std::max(kLeastBytes, kShare * allocated), std::max(kLeastBytes, kNewShare * allocated),

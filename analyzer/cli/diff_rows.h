@@ -46,7 +46,7 @@ struct DiffRow {
   int line_in_a = -1;  // another one than place's if the source was changed
   bool in_a = false, in_b = false;
   Side a, b;
-  double optimized = 0;  // of a row of several sites: how much of Allocated() is kOptimized at these
+  double optimized = 0;  // how much of Allocated() is kOptimized: see AddMadeUp; of several sites, at these
   // See AddShifts: how much of Allocated() others of the class make up for, and how much more other code than
   // C2's allocated in B than in A for which C2's made up.
   double shifted = 0, later = 0;
@@ -63,6 +63,11 @@ std::vector<DiffRow> MatchRows(const Sides& a, const Sides& b);
 // what of their differences goes from the one kind of code to the other within all sites of the class, and
 // `later` to the sum of this over all classes, with its sign.
 void AddShifts(std::vector<DiffRow>* rows);
+
+// The same for samples, which do not tell the kind of code. Of rows that are sites, sets `optimized` to what of
+// their differences other sites of the class make up for. A change of the source that moves allocations of a
+// class from one site to another looks the same.
+void AddMadeUp(std::vector<DiffRow>* rows);
 
 // How much two runs of one program may differ.
 struct NoiseRule {
@@ -89,7 +94,7 @@ enum class Difference {
   kNone,       // noise
   kAllocated,  // above noise
   kLive,       // what was allocated is noise, what is live is not
-  kOptimized,  // C2 left out allocations in one of the runs only, or sooner, which may be chance
+  kOptimized,  // may be chance: C2 left out allocations in one of the runs only, or sooner; or see AddMadeUp
 };
 Difference Judge(const DiffRow& row, const NoiseRule& rule);
 

@@ -157,6 +157,28 @@ TEST_CASE("what C2 leaves out in both runs is allocated longer where C2 compiled
   CHECK(judged(0, 2500) == Difference::kAllocated);
 }
 
+TEST_CASE("of samples, what other sites of the class make up for is told apart") {
+  const auto judged = [](const Sides& a, const Sides& b) {
+    std::vector<DiffRow> rows = MatchRows(a, b);
+    AddMadeUp(&rows);
+    std::string text;
+    for (const DiffRow& row : rows) {
+      const Difference difference = Judge(row, kRule);
+      text += difference == Difference::kNone ? "-" : difference == Difference::kOptimized ? "o" : "+";
+    }
+    return text;
+  };
+  const Sides before{{At(10), Allocating(6000)}, {At(20), Allocating(8000)}};
+  CHECK(judged(before, {{At(10), Allocating(1000)}, {At(20), Allocating(13000)}}) == "oo");
+  CHECK(judged(before, {{At(10), Allocating(1000)}, {At(20), Allocating(12100)}}) == "oo");  // but for 900 KB
+  CHECK(judged(before, {{At(10), Allocating(1000)}, {At(20), Allocating(11000)}}) == "+o");  // but for 2000 KB
+  CHECK(judged(before, {{At(10), Allocating(1000)}, {At(20), Allocating(8000)}}) == "+-");
+  CHECK(judged(before, {{At(10), Allocating(9000)}, {At(20), Allocating(11000)}}) == "++");
+  CHECK(judged(before,
+               {{At(10), Allocating(1000)}, {At(20), Allocating(8000)}, {At(20, "int[]"), Allocating(5000)}}) ==
+        "+-+");  // of another class
+}
+
 TEST_CASE("a row that one side does not have counts from 64 KB on") {
   CHECK(Judged({}, Allocating(63)) == Difference::kNone);
   CHECK(Judged({}, Allocating(64)) == Difference::kAllocated);
