@@ -105,7 +105,10 @@ bool IsNoise(double difference, double larger, double least, double relative) {
 }
 
 bool Overlap(const Estimated& a, const Estimated& b, const NoiseRule& rule) {
-  return a.low <= std::max(b.high, rule.unseen_b) && b.low <= std::max(a.high, rule.unseen_a);
+  const auto low = [](const Estimated& of) { return of.value - NoiseRule::kWider * (of.value - of.low); };
+  const auto high = [](const Estimated& of) { return of.value + NoiseRule::kWider * (of.high - of.value); };
+  return low(a) <= std::max(high(b), NoiseRule::kWider * rule.unseen_b) &&
+         low(b) <= std::max(high(a), NoiseRule::kWider * rule.unseen_a);
 }
 
 // One side never allocated there. What only C2 allocates may come from other code that it replaced by its own.

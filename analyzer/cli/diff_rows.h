@@ -76,6 +76,10 @@ struct NoiseRule {
   static constexpr double kNewShare = 0.0001;               // the same of a row that one side does not have
   static constexpr double kLiveShare = 0.05, kLiveRelative = 0.5;  // of what is live
 
+  // Of estimates, 95 % intervals that are as much wider must not overlap, on both sides: about 99.7 %
+  // intervals, as a report compares many rows at once.
+  static constexpr double kWider = 1.5;
+
   double allocated_bytes = kLeastBytes;  // a difference of less is noise
   double new_bytes = kLeastBytes;
   double live_bytes = kLeastBytes;

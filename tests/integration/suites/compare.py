@@ -185,7 +185,7 @@ def _samples(test_):
     for i in range(2):
         trace = test_.path(f"{i}.trace")
         options = f"file={trace},mode=sample,interval=16K"
-        # Samples do not tell what C2 left out, nor when it began to (docs/analyzer.md): without it, no row is chance.
+        # Without C2: samples do not tell what it left out, nor when it began to (docs/analyzer.md).
         flags = ["-Xmx64m", "-XX:TieredStopAtLevel=1", f"-agentpath:{AGENT}={options}"]
         done = run([JDK + "/bin/java", *flags, "-cp", classes, "Steady"])
         expect(done.returncode == 0, tail(done.stderr))

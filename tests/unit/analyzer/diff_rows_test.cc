@@ -228,9 +228,13 @@ TEST_CASE("estimates whose intervals overlap do not differ") {
   NoiseRule rule = kRule;
   CHECK(Judged(sampled(10), sampled(16), rule) == Difference::kNone);
   CHECK(Judged(sampled(10), sampled(60), rule) == Difference::kAllocated);
-  CHECK(Judged({}, sampled(4), rule) == Difference::kAllocated);
-  rule.unseen_a = PoissonHigh(0) * (512 << 10);
+  // 95 % intervals are apart, which one of 200 pairs of equal rows has.
+  CHECK(Judged(sampled(2450), sampled(2240), rule) == Difference::kNone);
+  CHECK(Judged(sampled(2450), sampled(2100), rule) == Difference::kAllocated);
   CHECK(Judged({}, sampled(4), rule) == Difference::kNone);
+  CHECK(Judged({}, sampled(6), rule) == Difference::kAllocated);
+  rule.unseen_a = PoissonHigh(0) * (512 << 10);
+  CHECK(Judged({}, sampled(12), rule) == Difference::kNone);
   CHECK(Judged({}, sampled(20), rule) == Difference::kAllocated);
 }
 
