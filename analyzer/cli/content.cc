@@ -17,7 +17,7 @@ using ByKey = std::map<PortionKey, Portion>;
 void Take(ByKey* by_key, Content* content) {
   for (auto& [key, portion] : *by_key) {
     portion.key = key;
-    content->portions.push_back(std::move(portion));
+    content->portions.push_back(portion);
   }
 }
 

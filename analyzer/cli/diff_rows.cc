@@ -17,12 +17,12 @@ bool SameGroup(const Place& a, const Place& b) {
 
 DiffRow RowOf(const Sides::value_type* a, const Sides::value_type* b) {
   DiffRow row;
-  row.place = b != nullptr ? b->first : a->first;
-  row.line_in_a = a != nullptr ? a->first.line : row.place.line;
   row.in_a = a != nullptr;
   row.in_b = b != nullptr;
+  if (b != nullptr) std::tie(row.place, row.b) = *b;
   if (a != nullptr) row.a = a->second;
-  if (b != nullptr) row.b = b->second;
+  if (a != nullptr && b == nullptr) row.place = a->first;
+  row.line_in_a = a != nullptr ? a->first.line : row.place.line;
   return row;
 }
 

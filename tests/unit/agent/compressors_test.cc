@@ -95,7 +95,7 @@ TEST_CASE("chunks come out in order and as ChunkEncoder makes them, also from ma
     REQUIRE(chunk->status.ok());
     REQUIRE(chunk->sequence == popped);
     const unsigned seed = static_cast<unsigned>(popped++);
-    const ByteBuffer payload = Payload(seed, 1000 * (seed % 50));
+    const ByteBuffer payload = Payload(seed, size_t{1000} * (seed % 50));
     REQUIRE(chunk->type == (seed % 7 == 0 ? ChunkType::kMeta : ChunkType::kData));
     REQUIRE(chunk->raw_bytes == payload.size());
     const Bytes with = Copy(*expected.Encode(chunk->type, payload.span()));
@@ -108,7 +108,7 @@ TEST_CASE("chunks come out in order and as ChunkEncoder makes them, also from ma
   constexpr unsigned kChunks = 1500;
   for (unsigned seed = 0; seed < kChunks; seed++) {
     while (compressors.full()) pop(true);
-    ByteBuffer payload = Payload(seed, 1000 * (seed % 50));
+    ByteBuffer payload = Payload(seed, size_t{1000} * (seed % 50));
     compressors.Submit(seed % 7 == 0 ? ChunkType::kMeta : ChunkType::kData, std::move(payload), seed, 0);
     if (random() % 3 == 0) pop(false);
   }
@@ -235,11 +235,11 @@ TEST_CASE("the payload's memory comes back") {
   ByteBuffer payload = Payload(0);
   const uint8_t* const first = payload.data();
   pool.compressors.Submit(ChunkType::kData, std::move(payload), 0, 0);
-  CHECK(payload.empty());
+  CHECK(payload.empty());  // NOLINT(bugprone-use-after-move): Submit swaps
   CHECK(pool.Next());
   payload = Payload(1);
   pool.compressors.Submit(ChunkType::kData, std::move(payload), 1, 0);
-  CHECK(payload.empty());
+  CHECK(payload.empty());  // NOLINT(bugprone-use-after-move): Submit swaps
   CHECK(payload.capacity() >= 100'000);
   CHECK(payload.data() == first);
   CHECK(pool.Next());

@@ -100,7 +100,7 @@ size_t Index(const ReadTrace& trace, SegmentKind kind) {
 TEST_CASE("what is old is listed after the pause, and a young collection does not wait for it") {
   Attached attached;
   CHECK(attached.background().busy());
-  const uint64_t marked = attached.old + 1000 * 24;
+  const uint64_t marked = attached.old + uint64_t{1000} * 24;
   const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
   attached.StartThread();
   void* slot = nullptr;
@@ -133,7 +133,7 @@ TEST_CASE("a collection that comes before the walk's thread lists what it needs 
 // The walk stands still at an object that cannot be read for a while; meanwhile the call.
 template <class Call>
 void WhileHeldUp(Attached& attached, Call&& call) {
-  const uint64_t marked = attached.old + 1000 * 24;
+  const uint64_t marked = attached.old + uint64_t{1000} * 24;
   const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
   attached.StartThread();
   std::thread unmark([&] {

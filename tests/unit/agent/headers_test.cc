@@ -139,7 +139,7 @@ TEST_CASE("a walk of the heap waits for an object that a heap walk of JVM TI has
   gc.cause = "test";
   gc.spaces = &old;
   gc.nspaces = 1;
-  const uint64_t marked = vm.heap() + 10 * 24;
+  const uint64_t marked = vm.heap() + uint64_t{10} * 24;
   const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
   recording.session().WantSyncPoint();
   recording.callbacks().gc_begin(recording.context(), &gc);

@@ -65,7 +65,7 @@ TEST_CASE("a table that was large becomes small when its pairs have gone, and la
   const size_t empty = table.MemoryBytes();
   for (int round = 0; round < 3; round++) {
     for (uint32_t n = 1; n <= 50'000; n++) table.Insert(n % 5000, n, {n, ObjectLayout::Fixed(16)});
-    CHECK(table.MemoryBytes() > empty + 50'000 * 20);
+    CHECK(table.MemoryBytes() > empty + uint64_t{50'000} * 20);
     for (uint32_t n = 1; n <= 50'000; n++) table.Remove(n % 5000, n);
     table.Shrink();
     CHECK(table.MemoryBytes() == empty);

@@ -130,7 +130,8 @@ TEST_CASE("a mistyped word is answered with the nearest one and the help that ha
       {"--jsn", "anttracks: no option '--jsn'\ntry: anttracks --help\n"},
       {"--json heap a.trace",
        "anttracks: --json stands before the command: options follow heap\ntry: anttracks heap --help\n"}};
-  for (const auto& [words, expected] : kCases) {
+  for (const auto& [words_, expected] : kCases) {
+    const auto& words = words_;  // clang 14 captures no binding
     CAPTURE(words);
     const CommandResult result = Typed(words);
     CHECK(result.code == 2);
@@ -168,7 +169,8 @@ TEST_CASE("tables have thirty rows for people, and all of them in JSON and CSV")
       {"sites a", 30},        {"sites a --json", 0},        {"sites a --csv", 0},
       {"sites a --top 7", 7}, {"sites a --csv --top 7", 7}, {"threads a", 0},
       {"heap a --top 0", 0}};
-  for (const auto& [words, rows] : kCases) {
+  for (const auto& [words_, rows] : kCases) {
+    const auto& words = words_;  // clang 14 captures no binding
     CAPTURE(words);
     std::ostringstream out, err;
     Session session{out, err};

@@ -102,7 +102,8 @@ TEST_CASE("what is wrong is told with its column") {
       {"live(class=A) < 1 at last", 21, "expected 'end' or 'last gc'"},
       {"live(class=A) < 1 x", 18, "or nothing more"},
   };
-  for (const auto& [text, column, what] : kCases) {
+  for (const auto& [text_, column, what] : kCases) {
+    const auto& text = text_;  // clang 14 captures no binding
     CAPTURE(text);
     Wrong why;
     CHECK(!ParseExpectation(text, &why));
@@ -152,7 +153,8 @@ TEST_CASE("what holds has exit code 0, what does not has 1") {
                                                 {"live_bytes(class=int[]) == 56 at last gc", 0},
                                                 {"live(class=Node) == 2 after 1 gcs", 0},
                                                 {"live(class=Node) == 1 after 2 gcs at end", 0}};
-  for (const auto& [expectation, code] : kCases) {
+  for (const auto& [expectation_, code] : kCases) {
+    const auto& expectation = expectation_;  // clang 14 captures no binding
     CAPTURE(expectation);
     const CommandResult result = Assert(expectation);
     CAPTURE(result.out);

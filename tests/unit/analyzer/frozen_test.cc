@@ -41,7 +41,8 @@ void CheckFrozen(const std::string& name, const std::string& gc, const char* ver
       {"heap.json", {"heap", "--json", "--top", "20", "--gc", gc}},
       {"heap_by_thread.json", {"heap", "--json", "--by", "thread", "--gc", gc}},
       {"sites.json", {"sites", "--json", "--top", "20"}}};
-  for (const auto& [file, command] : expected) {
+  for (const auto& [file_, command] : expected) {
+    const auto& file = file_;  // clang 14 captures no binding
     CAPTURE(file);
     const CommandResult result = Run(folder / (name + ".trace"), command);
     CHECK(result.code == 0);
@@ -63,7 +64,8 @@ TEST_CASE("a frozen rotated trace whose first file is gone reads as ever, proven
 TEST_CASE("each data file of a frozen rotated trace gives the heap that all of them give") {
   const fs::path folder = fs::path(ANTTRACKS_FROZEN) / "2.0/rotated";
   const std::pair<const char*, const char*> last_gcs[] = {{"1", "24"}, {"2", "34"}, {"3", "44"}, {"4", "53"}};
-  for (const auto& [index, gc] : last_gcs) {
+  for (const auto& [index_, gc] : last_gcs) {
+    const auto& index = index_;  // clang 14 captures no binding
     CAPTURE(index);
     const CommandResult all = Run(folder / "rotated.trace", {"heap", "--objects", "--gc", gc});
     const CommandResult one =
