@@ -114,21 +114,6 @@ void AddGroupBy(CLI::App& app, std::vector<Field>* group_by) {
       ->type_name("FIELDS");
 }
 
-void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
-  AddTrace(app, session);
-  HeapArguments& heap = arguments.heap;
-  AddChoice<GroupBy>(app, "--by", kGroupings, &heap.by,
-                     "Rows of the table: " + Joined(NamesOf<GroupBy>(kGroupings)) + " (default class)");
-  auto* gc = app.add_option("--gc", heap.gc, "Id of the GC (default: the last one)");
-  app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
-      ->excludes(gc);
-  AddSelection(app, &heap.selection);
-  AddTop(app, session, kTopText);
-  app.add_flag(
-      "--objects", heap.objects,
-      "Print every object by address: address, class, bytes, site, separated by tabs; or as JSON or CSV");
-}
-
 // Prefixes of classes: what is the application's own code.
 void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::string>* library) {
   app.add_option("--app", *own,
@@ -141,6 +126,22 @@ void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::st
          "times")
       ->type_name("PREFIX")
       ->allow_extra_args(false);
+}
+
+void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  HeapArguments& heap = arguments.heap;
+  AddChoice<GroupBy>(app, "--by", kGroupings, &heap.by,
+                     "Rows of the table: " + Joined(NamesOf<GroupBy>(kGroupings)) + " (default class)");
+  auto* gc = app.add_option("--gc", heap.gc, "Id of the GC (default: the last one)");
+  app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
+      ->excludes(gc);
+  AddFrames(app, &heap.app, &heap.library);
+  AddSelection(app, &heap.selection);
+  AddTop(app, session, kTopText);
+  app.add_flag(
+      "--objects", heap.objects,
+      "Print every object by address: address, class, bytes, site, separated by tabs; or as JSON or CSV");
 }
 
 void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
@@ -184,6 +185,7 @@ void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
   AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
                          "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
                              " (default site: of each site and class)");
+  AddFrames(app, &arguments.lifetimes.app, &arguments.lifetimes.library);
   AddWhere(app, &arguments.lifetimes.where, Threads::kNotTold);
   AddTop(app, session, kTopText);
 }
@@ -222,6 +224,7 @@ void AddDiff(CLI::App& app, Session& session, Arguments& arguments) {
                     "Rows of the table: " + Joined(NamesOf<DiffBy>(kDiffRows)) + " (default site)");
   app.add_flag("--all", diff.all,
                "All rows, also those that differ by no more than two runs of one program do");
+  AddFrames(app, &diff.app, &diff.library);
   AddSelection(app, &diff.selection);
   AddTop(app, session, kTopText);
 }

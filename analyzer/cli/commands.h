@@ -30,6 +30,7 @@ struct HeapArguments {
   std::optional<uint64_t> gc;
   bool end = false;
   bool objects = false;
+  std::vector<std::string> app, library;  // by site: see ApplicationFrames
   Selection selection;
 };
 
@@ -63,7 +64,8 @@ inline constexpr Choice<DiffBy> kDiffRows[] = {
 struct DiffArguments {
   std::string a, b;  // traces
   DiffBy by = DiffBy::kSite;
-  bool all = false;  // also rows whose differences are noise
+  bool all = false;                       // also rows whose differences are noise
+  std::vector<std::string> app, library;  // by site: see ApplicationFrames
   Selection selection;
 };
 
@@ -80,6 +82,7 @@ inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite
 
 struct LifetimesArguments {
   LifetimesBy by = LifetimesBy::kSite;
+  std::vector<std::string> app, library;  // by site: see ApplicationFrames
   std::vector<Condition> where;
 };
 

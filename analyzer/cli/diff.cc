@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -30,6 +31,7 @@ struct Trace {
   Sides sides = {};
   Sides sites = {};  // of which the rows are made, if they are no sites themselves
   Side all = {};
+  std::map<Place, MainApplicationSite> applications = {};  // of rows that are sites
 
   Trace(const char* which, const Session& parent, const std::string& file)
       : name(which), session{.out = parent.out, .err = err, .show_progress = parent.show_progress} {
@@ -75,13 +77,22 @@ std::string PlaceText(const Place& place) {
 void AddSides(Trace* trace, const DiffArguments& arguments) {
   const Content& content = *trace->content;
   Chooser chosen(content.definitions, arguments.selection);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(content.definitions, content.stacks, frames, arguments.selection);
   for (const Portion& portion : content.portions) {
     if (!chosen(portion.key)) continue;
     Side side{portion.allocated, portion.live, {}};
     if (FieldText(content.definitions, Field::kTier, portion.key) == "C2") side.optimized = portion.allocated;
-    trace->sides[PlaceOf(content.definitions, portion.key, arguments.by)].Add(side);
+    const Place place = PlaceOf(content.definitions, portion.key, arguments.by);
+    trace->sides[place].Add(side);
     trace->all.Add(side);
-    if (arguments.by == DiffBy::kSite) continue;
+    if (arguments.by == DiffBy::kSite) {
+      const uint32_t pair_site = content.definitions.site_class(portion.key.site_class).site;
+      const double allocated = side.allocated.bytes().value;
+      trace->applications[place].Add(applications, pair_site,
+                                     allocated != 0 ? allocated : side.live.bytes().value);
+      continue;
+    }
     Place site = PlaceOf(content.definitions, portion.key, DiffBy::kSite);
     if (arguments.by == DiffBy::kThread) {
       site.method = PlaceOf(content.definitions, portion.key, DiffBy::kThread).method + kBetween + site.method;
@@ -201,6 +212,7 @@ void AddKeyColumns(std::vector<Column>* columns, DiffBy by) {
   if (by == DiffBy::kSite) {
     columns->push_back({.key = "site", .title = "Site"});
     columns->push_back({.key = "line_a", .unit = Unit::kId, .where = Where::kInData});
+    for (Column& column : ApplicationColumns()) columns->push_back(std::move(column));
   }
   if (by != DiffBy::kThread) columns->push_back({.key = "class", .title = "Class"});
   columns->push_back({.key = "above_noise", .where = Where::kInData});
@@ -227,6 +239,12 @@ std::string SiteText(const DiffRow& row) {
   return PlaceText(row.place) + (moved ? fmt::format(" (A: line {})", row.line_in_a) : "");
 }
 
+// Where the row's bytes come from, in B; in A, if B does not have it.
+const MainApplicationSite& ApplicationOf(const DiffRow& row, const Comparison& comparison) {
+  if (row.in_b) return comparison.b.applications.at(row.place);
+  return comparison.a.applications.at(row.place);
+}
+
 Row CellsOf(const DiffRow& row, const Comparison& comparison) {
   Row cells;
   const DiffBy by = comparison.arguments.by;
@@ -235,6 +253,7 @@ Row CellsOf(const DiffRow& row, const Comparison& comparison) {
     cells.push_back(Cell(PlaceText(row.place), Printable(SiteText(row))));
     const bool has_line = row.in_a && row.line_in_a >= 0;
     cells.push_back(has_line ? Cell(static_cast<uint64_t>(row.line_in_a)) : Cell(nullptr));
+    AddApplicationCells(&cells, ApplicationOf(row, comparison), PlaceText(row.place));
   }
   if (by != DiffBy::kThread) cells.emplace_back(row.place.class_name);
   cells.emplace_back(std::string(NameOf<Difference>(kDifferences, Judge(row, comparison.rule))));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -25,20 +26,33 @@ namespace {
 
 using Moment = HeapAt::Moment;
 
+struct HeapSum {
+  Amount amount;
+  MainApplicationSite application =
+      MainApplicationSite(MainApplicationSite::Of::kLive);  // of rows that are sites
+};
+
 struct HeapRow {
   std::string key;
-  Amount amount;
+  HeapSum sum;
 };
 
 // Rows of the same name become one; the largest first. name: of a number by which sums were made.
+// applications: the numbers are sites; otherwise nullptr.
 template <class Sums, class Name>
-std::vector<HeapRow> RowsOf(const Sums& sums, Name&& name) {
-  std::map<std::string, Amount> by_name;
-  for (const auto& [number, sum] : sums) by_name[name(number)].Add(Amount(sum));
+std::vector<HeapRow> RowsOf(const Sums& sums, Name&& name, ApplicationSites* applications = nullptr) {
+  std::map<std::string, HeapSum> by_name;
+  for (const auto& [number, sum] : sums) {
+    const Amount amount(sum);
+    HeapSum& row = by_name[name(number)];
+    row.amount.Add(amount);
+    if (applications != nullptr)
+      row.application.Add(*applications, static_cast<uint32_t>(number), amount.bytes().value);
+  }
   std::vector<HeapRow> rows;
-  for (const auto& [key, amount] : by_name) rows.push_back({key, amount});
+  for (const auto& [key, sum] : by_name) rows.push_back({key, sum});
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const HeapRow& a, const HeapRow& b) { return a.amount > b.amount; });
+                   [](const HeapRow& a, const HeapRow& b) { return a.sum.amount > b.sum.amount; });
   return rows;
 }
 
@@ -92,7 +106,8 @@ Sums SumBy(const Chosen& heap, Key&& key) {
   return sums;
 }
 
-std::vector<HeapRow> ByShape(const Chosen& heap, GroupBy by) {
+std::vector<HeapRow> ByShape(const Chosen& heap, const HeapArguments& arguments) {
+  const GroupBy by = arguments.by;
   const Definitions& definitions = heap->definitions();
   std::vector<uint64_t> objects(definitions.shapes().size());
   heap.ForEach([&](const HeapObject& object) { objects[object.shape]++; });
@@ -103,10 +118,12 @@ std::vector<HeapRow> ByShape(const Chosen& heap, GroupBy by) {
     sums[by == GroupBy::kSite ? pair.site : pair.class_id].Add(
         {objects[shape], objects[shape] * definitions.shapes().words(shape)});
   }
-  return RowsOf(sums, [&](uint64_t id) {
-    const auto number = static_cast<uint32_t>(id);
-    return by == GroupBy::kSite ? SiteLabel(definitions, number) : ClassLabel(definitions, number);
-  });
+  const auto class_name = [&](uint64_t id) { return ClassLabel(definitions, static_cast<uint32_t>(id)); };
+  if (by == GroupBy::kClass) return RowsOf(sums, class_name);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(definitions, heap->stacks(), frames);
+  const auto site_name = [&](uint64_t id) { return SiteLabel(definitions, static_cast<uint32_t>(id)); };
+  return RowsOf(sums, site_name, &applications);
 }
 
 std::vector<HeapRow> ByProvenance(const Chosen& heap, GroupBy by) {
@@ -135,14 +152,14 @@ std::vector<HeapRow> BySpace(const Chosen& heap) {
   });
 }
 
-std::vector<HeapRow> RowsBy(const Chosen& heap, GroupBy by) {
-  switch (by) {
+std::vector<HeapRow> RowsBy(const Chosen& heap, const HeapArguments& arguments) {
+  switch (arguments.by) {
     case GroupBy::kClass:
     case GroupBy::kSite:
-      return ByShape(heap, by);
+      return ByShape(heap, arguments);
     case GroupBy::kThread:
     case GroupBy::kAge:
-      return ByProvenance(heap, by);
+      return ByProvenance(heap, arguments.by);
     case GroupBy::kSpace:
       return BySpace(heap);
   }
@@ -181,12 +198,15 @@ std::vector<HeapRow> RowsBy(const Sampled& sampled, const HeapArguments& argumen
     }
   };
   const auto wanted = [&](const SampledObject& s) { return s.LivesAfter(gc) && chosen(KeyOf(s, marks, true)); };
-  return RowsOf(sampled.By(key, wanted), name);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  const StackSamples none;  // the sites of samples are whole stacks
+  ApplicationSites applications(definitions, none, frames);
+  return RowsOf(sampled.By(key, wanted), name, by == GroupBy::kSite ? &applications : nullptr);
 }
 
 Amount Sum(const std::vector<HeapRow>& rows) {
   Amount all;
-  for (const HeapRow& row : rows) all.Add(row.amount);
+  for (const HeapRow& row : rows) all.Add(row.sum.amount);
   return all;
 }
 
@@ -197,11 +217,15 @@ Report TableOf(const std::vector<HeapRow>& rows, GroupBy by, Basis basis) {
   std::string title = key;
   title[0] = static_cast<char>(title[0] - 'a' + 'A');
   report.columns = {{.key = key, .title = std::move(title)}};
+  if (by == GroupBy::kSite) {
+    for (Column& column : ApplicationColumns()) report.columns.push_back(std::move(column));
+  }
   for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
   report.text_order = {"samples", "objects", "bytes", NameOf<GroupBy>(kGroupings, by)};
   for (const HeapRow& row : rows) {
     Row cells{row.key};
-    row.amount.AddCells(&cells, basis);
+    if (by == GroupBy::kSite) AddApplicationCells(&cells, row.sum.application, row.key);
+    row.sum.amount.AddCells(&cells, basis);
     report.rows.push_back(std::move(cells));
   }
   return report;
@@ -230,7 +254,7 @@ std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
 
 Report ReportOf(const HeapAt& heap, const HeapArguments& arguments, uint64_t end_ns) {
   const GroupBy by = arguments.by;
-  const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), by);
+  const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), arguments);
   const Amount all = Sum(rows);
   Report report = TableOf(rows, by, Basis::kExact);
   report.head = HeadOf(heap, all);
@@ -274,7 +298,7 @@ Report ReportOf(const SampledTrace& trace, const HeapArguments& arguments, std::
 void PrintObjects(const Chosen& heap, uint64_t end_ns, Session& session) {
   ObjectLines lines(session, heap->definitions());
   const bool json = session.output == Output::kJson;
-  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, GroupBy::kClass))) : nlohmann::ordered_json());
+  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, {.by = GroupBy::kClass}))) : nlohmann::ordered_json());
   heap.ForEach([&](const HeapObject& object) { lines.Add(InBytes(object.word), object.shape); });
   lines.End();
   if (session.output == Output::kCsv) PrintNotes(session, NotesOf(*heap, end_ns));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/moment.h"
@@ -37,6 +38,7 @@ struct LifeRow {
   Allocated allocated;     // as sums.born, estimated where a share was read
   HeapTotals saved;        // copies that pretenuring would save
   bool pretenure = false;  // it is worth it
+  MainApplicationSite application = MainApplicationSite();
 
   void Add(const LifeRow& other) {
     sums.Add(other.sums);
@@ -83,27 +85,32 @@ void Advise(LifeRow* row) {
   row->saved = row->sums.copied_young;
 }
 
-std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes, const Selection& selection) {
+std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes,
+                            const LifetimesArguments& arguments, const Selection& selection) {
   Chooser chooses(definitions, selection);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(definitions, lifetimes.stacks(), frames);
   const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
   std::map<RowKey, LifeRow> rows;
-  const auto add = [&](RowKey key, RowKind kind, const LifeSums& sums, const Allocated& allocated) {
+  const auto add = [&](RowKey key, RowKind kind, uint32_t site, const LifeSums& sums,
+                       const Allocated& allocated) {
     if (sums.born.objects == 0 && allocated.known.objects == 0) return;
     LifeRow row{key.first, key.second, kind, sums, allocated, {}, false};
     const auto [at, is_new] = rows.try_emplace(std::move(key), row);
     if (!is_new) at->second.Add(row);
+    if (kind == RowKind::kProgram) at->second.application.Add(applications, site, 8 * allocated.words.value);
   };
   for (const auto& [id, traced, present] : lifetimes.BySiteClass()) {
     if (!chooses({.site_class = id})) continue;
     const SiteClass& pair = definitions.site_class(id);
-    add({kBeforeTrace, ""}, RowKind::kCoverage, present, Exactly(present.born));
+    add({kBeforeTrace, ""}, RowKind::kCoverage, pair.site, present, Exactly(present.born));
     if (pair.site == kSiteFiller) {
-      add({kFiller, ""}, RowKind::kCoverage, traced, Exactly(traced.born));
+      add({kFiller, ""}, RowKind::kCoverage, pair.site, traced, Exactly(traced.born));
       continue;
     }
     const auto estimate = chosen.find(id);
-    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, RowKind::kProgram, traced,
-        AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
+    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, RowKind::kProgram,
+        pair.site, traced, AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
   }
   std::vector<LifeRow> list;
   for (auto& [key, row] : rows) {
@@ -153,7 +160,10 @@ constexpr const char* kAgeNames[LifeSums::kAges] = {"0", "1", "2_to_3", "4_to_7"
 std::vector<Column> ColumnsFor(LifetimesBy by, Basis basis, bool any_lost) {
   const Accuracy accuracy = basis == Basis::kExact ? Accuracy::kExact : Accuracy::kInterval;
   std::vector<Column> columns;
-  if (by == LifetimesBy::kSite) columns.push_back({.key = "site", .title = "Site"});
+  if (by == LifetimesBy::kSite) {
+    columns.push_back({.key = "site", .title = "Site"});
+    for (Column& column : ApplicationColumns()) columns.push_back(std::move(column));
+  }
   columns.push_back({.key = "class", .title = "Class"});
   for (Column& column : AmountColumns(basis)) columns.push_back(std::move(column));
   AddPair(&columns, "died_young", "Died young", accuracy);
@@ -190,7 +200,10 @@ Cell Held(const LifeRow& row, bool at_least) {
 
 Row CellsOf(const LifeRow& row, LifetimesBy by, Basis basis, bool any_lost) {
   Row cells;
-  if (by == LifetimesBy::kSite) cells.emplace_back(row.site);
+  if (by == LifetimesBy::kSite) {
+    cells.emplace_back(row.site);
+    AddApplicationCells(&cells, row.application, row.site);
+  }
   cells.emplace_back(row.class_name);
   Amount(row.allocated).AddCells(&cells, basis);
   Amount(row.DiedYoung()).AddCells(&cells, basis);
@@ -331,10 +344,11 @@ std::string Notes(Report* report, Lifetimes& lifetimes) {
   return text;
 }
 
-Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, LifetimesBy by,
+Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const LifetimesArguments& arguments,
                 const Selection& selection) {
+  const LifetimesBy by = arguments.by;
   const Basis basis = BasisOf(lifetimes.chosen());
-  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, selection);
+  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, arguments, selection);
   const Summary all = SummaryOf(rows);
   if (by == LifetimesBy::kClass) rows = ByClass(rows);
   Sort(&rows);
@@ -384,7 +398,7 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
   std::vector<PortionKey> keys;
   for (const auto& row : lifetimes.BySiteClass()) keys.push_back({.site_class = row.site_class});
   TellUnknownNames(session, definitions, keys, selection.where);
-  Print(session, ReportOf(definitions, lifetimes, arguments.by, selection));
+  Print(session, ReportOf(definitions, lifetimes, arguments, selection));
   const int code = session.Finish(summary, problems);
   return lifetimes.ledger().balances() ? code : kExitErrors;
 }

@@ -28,6 +28,7 @@
 
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/stack_samples.h"
 
 namespace anttracks::analyzer {
 
@@ -118,6 +119,7 @@ class Lifetimes : public Rebuild {
   void Filler(uint64_t word, uint32_t shape) override;
   void GcBegin(const GcEvent& event) override;
   void GcEnd(const GcEvent& event) override;
+  void Stack(const StackEvent& event) override { stacks_.Add(0, 0, event); }
   void SyncBegin(const SyncEvent& event) override;
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override;
   bool SavedProvenance(const ProvenanceRun&) override { return true; }
@@ -133,6 +135,8 @@ class Lifetimes : public Rebuild {
   // After Finish; in the order in which the pairs were first seen.
   std::vector<OfSiteClass> BySiteClass() const;
   const Ledger& ledger() const { return ledger_; }
+  // All that were sampled, of any thread.
+  const StackSamples& stacks() const { return stacks_; }
   // How many stretches' worth of allocation is not known; see CountByShape. Exact where there is none.
   CountByShape& chosen() { return chosen_; }
 
@@ -191,6 +195,7 @@ class Lifetimes : public Rebuild {
   bool missing_ = false;   // events, since the heap was counted
   bool ever_missing_ = false;
   Ledger ledger_;
+  StackSamples stacks_;
 };
 
 }  // namespace anttracks::analyzer

@@ -2,11 +2,6 @@
 // What each thread allocated of each site-class pair between marks, and what of it lives: the smallest parts
 // from which reports choose, which they group and add up. Sinks for Decoder.
 //
-// A mark is a moment, such as the end of a collection. Every object is behind some of the marks and ahead of
-// the others; that is one set of bits. Marks that are collections are exact. Marks in time are compared with
-// the time at which an object's segment was begun, so that up to one buffer of each thread may be on the wrong
-// side.
-//
 // Thread safety: none. Units: words of 8 bytes, ns.
 #pragma once
 
@@ -21,101 +16,16 @@
 #include "analyzer/model/heap.h"
 #include "analyzer/passes/counts.h"
 #include "analyzer/passes/heap_at.h"
+#include "analyzer/passes/marks.h"
+#include "analyzer/passes/stack_samples.h"
 
 namespace anttracks::analyzer {
-
-struct Mark {
-  enum class Kind {
-    kGc,    // the collection with this id has ended
-    kGcs,   // so many collections of the trace have ended
-    kTime,  // so many ns have passed since the start of the trace
-  };
-  Kind kind = Kind::kGc;
-  uint64_t number = 0;
-};
-
-// Bit i: behind mark i.
-using Passed = uint64_t;
-inline constexpr size_t kMostMarks = 64;
-
-// The marks, and which of them are passed while a trace is read.
-class Marks {
- public:
-  // At most kMostMarks.
-  explicit Marks(std::vector<Mark> marks) : marks_(std::move(marks)), after_gcs_{AfterGcs(0, std::nullopt)} {}
-
-  void GcEnd(uint64_t id) { after_gcs_.push_back(after_gcs_.back() | AfterGcs(after_gcs_.size(), id)); }
-  // What is allocated now, in a segment that was begun at that time.
-  Passed At(uint64_t time) const { return after_gcs_.back() | Times(time); }
-  // What was allocated after so many collections; a negative number: before the first one that is read.
-  Passed OfBirth(int64_t gcs) const {
-    if (gcs < 0) return 0;
-    return after_gcs_[std::min(static_cast<size_t>(gcs), after_gcs_.size() - 1)];
-  }
-  bool empty() const { return marks_.empty(); }
-  bool any_time() const {
-    return std::any_of(marks_.begin(), marks_.end(),
-                       [](const Mark& mark) { return mark.kind == Mark::Kind::kTime; });
-  }
-  Passed Times(uint64_t time) const {
-    Passed passed = 0;
-    for (size_t i = 0; i < marks_.size(); i++) {
-      if (marks_[i].kind == Mark::Kind::kTime && time >= marks_[i].number) passed |= Passed{1} << i;
-    }
-    return passed;
-  }
-  // Those that the end of a collection passes: it is the last of so many, and has this id.
-  Passed AfterGcs(size_t gcs, std::optional<uint64_t> id) const {
-    Passed passed = 0;
-    for (size_t i = 0; i < marks_.size(); i++) {
-      const bool by_id = marks_[i].kind == Mark::Kind::kGc && id && *id >= marks_[i].number;
-      const bool by_count = marks_[i].kind == Mark::Kind::kGcs && gcs >= marks_[i].number;
-      if (by_id || by_count) passed |= Passed{1} << i;
-    }
-    return passed;
-  }
-
- private:
-  std::vector<Mark> marks_;
-  std::vector<Passed> after_gcs_;  // by the number of collections that have ended
-};
 
 struct PortionKey {
   Passed passed = 0;
   uint64_t thread = 0;  // 0: not asked for, or before the trace
   uint32_t site_class = 0;
   auto operator<=>(const PortionKey&) const = default;
-};
-
-// Sampled call stacks, as portions are told apart.
-struct StackKey {
-  Passed passed = 0;
-  uint64_t thread = 0;  // 0: not asked for
-  uint32_t stack = 0;
-  auto operator<=>(const StackKey&) const = default;
-};
-
-// The call stacks that were sampled while objects were allocated.
-struct StackSamples {
-  struct Count {
-    uint64_t stacks = 0;  // how often it was sampled
-    // What they stand for: the sample points in these objects, times their distance.
-    uint64_t bytes = 0;
-
-    // A damaged trace may have more bytes than can be counted.
-    void Add(uint64_t more_stacks, uint64_t more_bytes) {
-      stacks += more_stacks;
-      bytes += std::min(more_bytes, UINT64_MAX - bytes);
-    }
-  };
-  std::map<StackKey, Count> counts;
-  uint64_t least_interval = UINT64_MAX, most_interval = 0;  // bytes of a thread between two points, on average
-
-  void Add(Passed passed, uint64_t thread, const StackEvent& event) {
-    counts[{passed, thread, static_cast<uint32_t>(event.stack)}].Add(1, event.points * event.interval);
-    least_interval = std::min(least_interval, event.interval);
-    most_interval = std::max(most_interval, event.interval);
-  }
 };
 
 // The thread of what the collector made.

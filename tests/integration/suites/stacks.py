@@ -130,6 +130,28 @@ def _application(t):
     expect(len(rows) == 1, f"{rows}")
     expect(rows[0]["application"] == f"CallTree.often(CallTree.java:{_lines()['often']})", f"{rows[0]}")
     expect(abs(rows[0]["application_share"] - 0.75) < 0.03, f"{rows[0]}")
+    for command, *arguments in (("lifetimes",), ("diff", trace, "--all")):
+        same = [
+            row
+            for row in analyze_json(command, trace, *arguments)["rows"]
+            if row["site"] == rows[0]["site"] and row["class"] == rows[0]["class"]
+        ]
+        expect(len(same) == 1, f"{command}: {same}")
+        for part in ("application", "application_share"):
+            expect(same[0][part] == rows[0][part], f"{command}: {same[0]}, sites has {rows[0]}")
+
+
+@test("Stacks: what lives of a library's site is answered with the line that it was inlined into")
+def _application_live(t):
+    report = analyze_json("heap", _traced(t, str(_ROUNDS)), "--by", "site", "--end")
+    by_site = {row["site"]: row for row in report["rows"]}
+    make = f"CallTree.make(CallTree.java:{_lines()['make']})"
+    expect(by_site[make]["application"] == make, f"{by_site[make]}")
+    tables = [row for site, row in by_site.items() if site.startswith("java.util.HashMap.resize(")]
+    lines = [f"CallTree.{name}(CallTree.java:{_lines()[name]})" for name in ("often", "seldom")]
+    expect(len(tables) == 1 and tables[0]["application"] in lines, f"{tables}")
+    library = analyze_json("heap", t.path("trace"), "--by", "site", "--end", "--library", "CallTree")
+    expect({row["application"] for row in library["rows"]} == {None}, "no frame is the application's")
 
 
 @test("Stacks: what lies deeper than is recorded is called so, and the totals stay exact")

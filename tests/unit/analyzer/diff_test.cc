@@ -61,10 +61,12 @@ TEST_CASE("an allocation that was added is the row above noise") {
   const CommandResult back = Diff(Nodes(true), Nodes(false), {"--csv"});
   CHECK(back.err == "note: 1 of 3 rows above noise\n");
   CHECK(back.out ==
-        "site,line_a,class,above_noise,objects.a,objects.b,objects.difference,objects.ratio,bytes.a,bytes.b,"
+        "site,line_a,application,application_share,class,above_noise,objects.a,objects.b,objects.difference,"
+        "objects.ratio,bytes.a,bytes.b,"
         "bytes.difference,bytes.ratio,live_objects.a,live_objects.b,live_objects.difference,live_objects.ratio,"
         "live_bytes.a,live_bytes.b,live_bytes.difference,live_bytes.ratio\n"
-        "app.Main.run(Main.java:30),30,int[],allocated,1,0,-1,0.0,80016,0,-80016,0.0,1,0,-1,0.0,80016,0,-80016,"
+        "app.Main.run(Main.java:30),30,app.Main.run(Main.java:30),1.0,int[],allocated,1,0,-1,0.0,80016,0,-"
+        "80016,0.0,1,0,-1,0.0,80016,0,-80016,"
         "0.0\n");
 }
 

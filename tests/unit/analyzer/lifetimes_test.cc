@@ -371,12 +371,14 @@ TEST_CASE("lifetimes as CSV have the numbers of JSON") {
   const CommandResult result = Anttracks(Tenured(4), {"lifetimes", "--csv", "--top", "1"});
   CHECK(result.err == "");
   CHECK(result.out ==
-        "site,class,objects,bytes,died_young.objects,died_young.bytes,died_old.objects,died_old.bytes,"
+        "site,application,application_share,class,objects,bytes,died_young.objects,died_young.bytes,died_old."
+        "objects,died_old.bytes,"
         "live.objects,live.bytes,survived.mean,survived.0,survived.1,survived.2_to_3,survived.4_to_7,"
         "survived.8_to_15,survived.16_or_more,copied.objects,copied.bytes,promoted.objects,promoted.bytes,"
         "promoted_then_dead.objects,promoted_then_dead.bytes,byte_seconds,pretenuring_saves.objects,"
         "pretenuring_saves.bytes\n"
-        "app.List.add(List.java:12),app.Node,5,120,1,24,3,72,1,24,2.0,0,1,3,0,0,0,10,240,4,96,3,72,0.0024,9,"
+        "app.List.add(List.java:12),app.List.add(List.java:12),1.0,app.Node,5,120,1,24,3,72,1,24,2.0,0,1,3,0,0,"
+        "0,10,240,4,96,3,72,0.0024,9,"
         "216\n");
 }
 

@@ -143,7 +143,8 @@ TEST_CASE("CSV of an exact trace has the keys of JSON, all rows, and nothing on 
 
 TEST_CASE("CSV of heaps and sites") {
   CHECK(Anttracks(SmallTrace().file(), {"heap", "--csv", "--by", "site", "--top", "2"}).out ==
-        "site,objects,bytes\n<unknown>,1,112\napp.List.add(List.java:12),3,72\n");
+        "site,application,application_share,objects,bytes\n<unknown>,,0.0,1,112\n"
+        "app.List.add(List.java:12),app.List.add(List.java:12),1.0,3,72\n");
   CHECK(
       Anttracks(SmallTrace().file(), {"sites", "--csv", "--tiers", "--callers", "--live", "--top", "1"}).out ==
       "site,class,tier,callers,objects,bytes,live_objects,live_bytes\n"

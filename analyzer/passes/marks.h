@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mark is a moment, such as the end of a collection. Every object is behind some of the marks and ahead of
+// the others; that is one set of bits. Marks that are collections are exact. Marks in time are compared with
+// the time at which an object's segment was begun, so that up to one buffer of each thread may be on the wrong
+// side.
+//
+// Thread safety: none. Units: ns.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace anttracks::analyzer {
+
+struct Mark {
+  enum class Kind {
+    kGc,    // the collection with this id has ended
+    kGcs,   // so many collections of the trace have ended
+    kTime,  // so many ns have passed since the start of the trace
+  };
+  Kind kind = Kind::kGc;
+  uint64_t number = 0;
+};
+
+// Bit i: behind mark i.
+using Passed = uint64_t;
+inline constexpr size_t kMostMarks = 64;
+
+// The marks, and which of them are passed while a trace is read.
+class Marks {
+ public:
+  // At most kMostMarks.
+  explicit Marks(std::vector<Mark> marks) : marks_(std::move(marks)), after_gcs_{AfterGcs(0, std::nullopt)} {}
+
+  void GcEnd(uint64_t id) { after_gcs_.push_back(after_gcs_.back() | AfterGcs(after_gcs_.size(), id)); }
+  // What is allocated now, in a segment that was begun at that time.
+  Passed At(uint64_t time) const { return after_gcs_.back() | Times(time); }
+  // What was allocated after so many collections; a negative number: before the first one that is read.
+  Passed OfBirth(int64_t gcs) const {
+    if (gcs < 0) return 0;
+    return after_gcs_[std::min(static_cast<size_t>(gcs), after_gcs_.size() - 1)];
+  }
+  bool empty() const { return marks_.empty(); }
+  bool any_time() const {
+    return std::any_of(marks_.begin(), marks_.end(),
+                       [](const Mark& mark) { return mark.kind == Mark::Kind::kTime; });
+  }
+  Passed Times(uint64_t time) const {
+    Passed passed = 0;
+    for (size_t i = 0; i < marks_.size(); i++) {
+      if (marks_[i].kind == Mark::Kind::kTime && time >= marks_[i].number) passed |= Passed{1} << i;
+    }
+    return passed;
+  }
+  // Those that the end of a collection passes: it is the last of so many, and has this id.
+  Passed AfterGcs(size_t gcs, std::optional<uint64_t> id) const {
+    Passed passed = 0;
+    for (size_t i = 0; i < marks_.size(); i++) {
+      const bool by_id = marks_[i].kind == Mark::Kind::kGc && id && *id >= marks_[i].number;
+      const bool by_count = marks_[i].kind == Mark::Kind::kGcs && gcs >= marks_[i].number;
+      if (by_id || by_count) passed |= Passed{1} << i;
+    }
+    return passed;
+  }
+
+ private:
+  std::vector<Mark> marks_;
+  std::vector<Passed> after_gcs_;  // by the number of collections that have ended
+};
+
+}  // namespace anttracks::analyzer
