@@ -389,7 +389,13 @@ int RunDiff(Session& session, const DiffArguments& arguments) {
   const NoiseRule rule = NoiseRule::Of(TotalsOf(a), TotalsOf(b));
   std::vector<DiffRow> rows = MatchRows(a.sides, b.sides);
   AddOptimized(a, b, arguments.by, rule, &rows);
-  if (arguments.by == DiffBy::kSite) OfSamples(a, b) ? AddMadeUp(&rows) : AddShifts(&rows);
+  if (arguments.by == DiffBy::kSite) {
+    if (OfSamples(a, b)) {
+      AddMadeUp(&rows);
+    } else {
+      AddShifts(&rows);
+    }
+  }
   SortRows(&rows, rule);
   Print(session, ReportOf(rows, {arguments, a, b, rule, session.output != Output::kText}));
   for (Trace* trace : {&a, &b}) {

@@ -19,12 +19,24 @@
 #include "analyzer/cli/sampled.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/heap_at.h"
+#include "analyzer/passes/stack_samples.h"
 #include "analyzer/passes/start_file.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 using Moment = HeapAt::Moment;
+
+// With the call stacks that were sampled in what was read, of any thread.
+class HeapAndStacks : public HeapAt {
+ public:
+  using HeapAt::HeapAt;
+  void Stack(const StackEvent& event) override { stacks_.Add(0, 0, event); }
+  const StackSamples& stacks() const { return stacks_; }
+
+ private:
+  StackSamples stacks_;
+};
 
 struct HeapSum {
   Amount amount;
@@ -61,12 +73,12 @@ using Sums = std::unordered_map<uint64_t, HeapTotals>;
 // The objects that are selected.
 class Chosen {
  public:
-  Chosen(const HeapAt& heap, const Selection& selection)
+  Chosen(const HeapAndStacks& heap, const Selection& selection)
       : heap_(&heap), selection_(&selection), marks_(selection.marks()) {
     for (const GcRecord& gc : heap.gcs()) marks_.GcEnd(gc.id);
   }
-  const HeapAt* operator->() const { return heap_; }
-  const HeapAt& operator*() const { return *heap_; }
+  const HeapAndStacks* operator->() const { return heap_; }
+  const HeapAndStacks& operator*() const { return *heap_; }
 
   // Calls visit(const HeapObject&) by address.
   template <class Visit>
@@ -92,7 +104,7 @@ class Chosen {
     return key;
   }
 
-  const HeapAt* heap_;
+  const HeapAndStacks* heap_;
   const Selection* selection_;
   Marks marks_;
 };
@@ -252,7 +264,7 @@ std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
   return {"heap " + MomentOf(heap, end_ns) + caveat};
 }
 
-Report ReportOf(const HeapAt& heap, const HeapArguments& arguments, uint64_t end_ns) {
+Report ReportOf(const HeapAndStacks& heap, const HeapArguments& arguments, uint64_t end_ns) {
   const GroupBy by = arguments.by;
   const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), arguments);
   const Amount all = Sum(rows);
@@ -328,7 +340,7 @@ Plan PlanFor(Session& session, const HeapArguments& arguments) {
 struct Reading {
   Problems problems;
   Definitions definitions{problems};
-  HeapAt heap;
+  HeapAndStacks heap;
   PassSummary summary;
 
   Reading(Session& session, const Plan& plan)

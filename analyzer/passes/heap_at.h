@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "analyzer/passes/rebuild.h"
-#include "analyzer/passes/stack_samples.h"
 
 namespace anttracks::analyzer {
 
@@ -59,7 +58,6 @@ class HeapAt : public Rebuild {
     changed_ = true;
     Rebuild::SyncEnd(objects, bytes);
   }
-  void Stack(const StackEvent& event) override { stacks_.Add(0, 0, event); }
   bool done() const override { return found_ || Rebuild::done(); }
 
   // With kGc: the collection was found.
@@ -68,8 +66,6 @@ class HeapAt : public Rebuild {
   bool overrun() const {
     return after_last_gc() && (changed_ || state() != state_then_ || problems_->total() != problems_then_);
   }
-  // All that were sampled in what was read, of any thread.
-  const StackSamples& stacks() const { return stacks_; }
   bool at_end() const { return moment_.kind == Moment::Kind::kEnd || gcs().empty(); }
 
   // Calls visit(const HeapObject&) for every object of that moment, by address.
@@ -92,7 +88,6 @@ class HeapAt : public Rebuild {
   const Problems* problems_;
   const Moment moment_;
   bool found_ = false;
-  StackSamples stacks_;
   bool changed_ = false;  // since the last collection, by more than allocations
   HeapState state_then_ = HeapState::kStart;
   uint64_t unknown_then_ = 0, problems_then_ = 0;

@@ -130,18 +130,26 @@ def _application(t):
     expect(len(rows) == 1, f"{rows}")
     expect(rows[0]["application"] == f"CallTree.often(CallTree.java:{_lines()['often']})", f"{rows[0]}")
     expect(abs(rows[0]["application_share"] - 0.75) < 0.03, f"{rows[0]}")
-    for command, *arguments in (("lifetimes",), ("diff", trace, "--all")):
-        same = [
-            row
-            for row in analyze_json(command, trace, *arguments)["rows"]
-            if row["site"] == rows[0]["site"] and row["class"] == rows[0]["class"]
-        ]
-        expect(len(same) == 1, f"{command}: {same}")
-        for part in ("application", "application_share"):
-            expect(same[0][part] == rows[0][part], f"{command}: {same[0]}, sites has {rows[0]}")
 
 
-@test("Stacks: what lives of a library's site is answered with the line that it was inlined into")
+@test("Stacks: every table of sites has the application's line, also where nothing was inlined")
+def _application_everywhere(t):
+    trace = _traced(t, str(_ROUNDS // 4), flags=("-XX:+UseParallelGC", "-Xint"))
+    often = f"CallTree.often(CallTree.java:{_lines()['often']})"
+    for command, *arguments in (
+        ("sites",),
+        ("lifetimes",),
+        ("diff", trace, "--all"),
+        ("heap", "--by", "site", "--end"),
+    ):
+        report = analyze_json(command, trace, *arguments)
+        rows = report["sites" if command == "sites" else "rows"]
+        rows = [row for row in rows if row["site"].startswith("java.util.HashMap.newNode(")]
+        expect(len(rows) == 1 and rows[0]["application"] == often, f"{command}: {rows}")
+        expect(0.6 < rows[0]["application_share"] < 0.8, f"{command}: {rows}")
+
+
+@test("Stacks: what lives of a library's site has the application's line, if there is an application")
 def _application_live(t):
     report = analyze_json("heap", _traced(t, str(_ROUNDS)), "--by", "site", "--end")
     by_site = {row["site"]: row for row in report["rows"]}
