@@ -20,7 +20,10 @@ CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
 BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
-ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttracks")
+# With sanitizers the anttracks beside the agent, which folds, may be one without.
+ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(
+    BUILT, *(["analyzer"] if sanitizers.KINDS else []), "anttracks"
+)
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
 ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent
