@@ -153,7 +153,7 @@ TEST_CASE("a fold has nothing of what a sync point leaves out") {
   b.SyncBegin(2, 9500, spaces);
   b.Segment(SegmentKind::kSyncObjects, 2, listing.to);
   b.Segment(SegmentKind::kSyncObjects, 3, Objects().Tlab(kOld).WithLength(3, 14).Fixed(1));
-  b.Numbers(SegmentKind::kSyncEnd, 0, {5, listing.bytes - 7 * 8});
+  b.Numbers(SegmentKind::kSyncEnd, 0, {5, listing.bytes - 7UL * 8});
   folder.Write("app.trace.1", b.Flush().file()).Remove("app.trace.2");
   const CommandResult fold = FoldFile(folder, "app.trace.0");
   CHECK(fold.code == 0);

@@ -14,7 +14,7 @@ namespace anttracks::analyzer {
 namespace {
 
 constexpr uint64_t kStart = 1000;  // not at a page's start
-constexpr uint64_t kEnd = kStart + 40 * kPageWords;
+constexpr uint64_t kEnd = kStart + 40UL * kPageWords;
 
 struct Reference {
   std::map<uint64_t, HeapObject> objects;
@@ -105,7 +105,7 @@ TEST_CASE("the heap refuses an object within a large one") {
   ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, 5 * kPageWords});
   const uint32_t small = shapes.Add({2, 0, 2});
-  Heap heap(shapes, 0, 100 * kPageWords);
+  Heap heap(shapes, 0, 100UL * kPageWords);
   REQUIRE(heap.Insert(100, large, 0) == InsertResult::kOk);
   CHECK(heap.Insert(100 + 3 * kPageWords, small, 0) == InsertResult::kOverlap);
   CHECK(heap.Insert(100 + 5 * kPageWords - 1, small, 0) == InsertResult::kOverlap);
@@ -132,14 +132,14 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with its ow
   const uint32_t small = shapes.Add({2, 0, 2});
   Heap heap(shapes, 0, kPageWords);
   for (uint32_t i = 0; i < 256; i++)
-    REQUIRE(heap.Insert(2 * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
+    REQUIRE(heap.Insert(2UL * ((i * 37) % 256), small, 1000 + i) == InsertResult::kOk);
   uint32_t count = 0;
   heap.ForEach([&](const HeapObject& object, bool) {
     CHECK((object.provenance - 1000) * 37 % 256 == object.word / 2);
     count++;
   });
   CHECK(count == 256);
-  for (uint32_t i = 0; i < 256; i++) heap.SetProvenance(2 * i, 5000 + i);
+  for (uint32_t i = 0; i < 256; i++) heap.SetProvenance(2UL * i, 5000 + i);
   heap.ForEach([&](const HeapObject& object, bool) { CHECK(object.provenance == 5000 + object.word / 2); });
 }
 
@@ -150,14 +150,14 @@ TEST_CASE(
   for (uint32_t words : {2u, 3u, 4u, 5u}) shapes.Add({1, words, words});
   Heap heap(shapes, kStart, kEnd);
   Reference reference;
-  uint64_t tops[] = {kStart, kStart + 10 * kPageWords, kStart + 20 * kPageWords};
+  uint64_t tops[] = {kStart, kStart + 10UL * kPageWords, kStart + 20UL * kPageWords};
   const uint64_t begins[] = {tops[0], tops[1], tops[2]};
   for (int run = 0; run < 400; run++) {
     const size_t area = random() % 3;
     for (uint64_t left = random() % 40; left > 0; left--) {
       const auto shape = static_cast<uint32_t>(random() % 4);
       const uint32_t words = shapes.words(shape), provenance = random() % 8 == 0 ? 1 + random() % 3 : 0;
-      if (tops[area] + words > begins[area] + 10 * kPageWords) break;
+      if (tops[area] + words > begins[area] + 10UL * kPageWords) break;
       REQUIRE(heap.Insert(tops[area], shape, provenance) == InsertResult::kOk);
       reference.objects[tops[area]] = {tops[area], shape, provenance};
       tops[area] += words;
@@ -173,7 +173,7 @@ TEST_CASE(
   for (size_t area = 0; area < 3; area++) pages += (tops[area] - begins[area]) / kPageWords + 1;
   // Five bytes an object, room for fifteen more a page, a palette; and the tree and one page that has all the
   // room there is.
-  const uint64_t needed = reference.objects.size() * 5 + pages * (sizeof(Page) + 16 * 5 + 64);
+  const uint64_t needed = reference.objects.size() * 5 + pages * (sizeof(Page) + 16UL * 5 + 64);
   CHECK(heap.MemoryBytes() < needed + 3000);
 }
 

@@ -204,11 +204,11 @@ TEST_CASE("objects are promoted into regions that only the collection's end call
   b.Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000).Tlab(kEden).Fixed(1).Tlab(512 - 3).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, {at(0, 1, 0, 3), at(0, 1, 1, 3)});
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kEden + 3 * 512, 1, 3}}));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kEden + 3UL * 512, 1, 3}}));
   b.Segment(SegmentKind::kSlides, 0, Slide(1, kEden + 512, kEden + 512));
   b.Gc(SegmentKind::kGcEnd, 0, 0, "x", 6000, {at(2, 0, 1, 3), at(2, 0, 3, 3)});
   b.Gc(SegmentKind::kGcBegin, 1, 4, "x", 6500, {at(2, 0, 1, 3), at(2, 2, 3, 3)});
-  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden + 3 * 512, kEden + 4 * 512, 1, 3}}));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden + 3UL * 512, kEden + 4UL * 512, 1, 3}}));
   b.Gc(SegmentKind::kGcEnd, 1, 4, "x", 6600, {at(2, 0, 1, 3), at(2, 2, 3, 0), at(2, 0, 4, 3)});
   b.Gc(SegmentKind::kGcBegin, 2, 3, "x", 7000, {at(2, 2, 1, 3), at(2, 2, 4, 3)});
   b.Gc(SegmentKind::kGcEnd, 2, 3, "x", 8000, {at(2, 2, 1, 0), at(2, 2, 4, 0)});

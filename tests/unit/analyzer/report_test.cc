@@ -113,7 +113,8 @@ TEST_CASE("CSV of an exact trace has the keys of JSON, all rows, and nothing on 
   const std::pair<const char*, const char*> kCases[] = {{"heap", "rows"},       {"sites", "sites"},
                                                         {"classes", "classes"}, {"threads", "threads"},
                                                         {"gcs", "gcs"},         {"quality", "rows"}};
-  for (const auto& [command, key] : kCases) {
+  for (const auto& [command_, key] : kCases) {
+    const auto& command = command_;  // clang 14 captures no binding
     CAPTURE(command);
     const CommandResult csv = Anttracks(SmallTrace().file(), {command, "--csv"});
     CHECK(csv.code == 0);

@@ -29,7 +29,8 @@ TEST_CASE("a condition has a field and a pattern") {
                                                                  {"clas=Foo", 0, "did you mean 'class'?"},
                                                                  {"colour=red", 0, "it is one of class, site"},
                                                                  {"class=", 6, "a pattern is missing"}};
-  for (const auto& [text, column, what] : kCases) {
+  for (const auto& [text_, column, what] : kCases) {
+    const auto& text = text_;  // clang 14 captures no binding
     CAPTURE(text);
     CHECK(!ParseCondition(text, &why));
     CHECK(why.column == column);
@@ -69,7 +70,8 @@ TEST_CASE("a pattern matches a whole name, its last parts, or with stars any tex
       {"thread=main", 10},      {"thread=main (1)", 10},
       {"thread=worker", 2},     {"tier=C2", 1},
       {"tier=interpreter", 8}};
-  for (const auto& [condition, objects] : kCases) {
+  for (const auto& [condition_, objects] : kCases) {
+    const auto& condition = condition_;  // clang 14 captures no binding
     CAPTURE(condition);
     CHECK(Objects({"--where", condition}) == objects);
   }
@@ -104,7 +106,8 @@ TEST_CASE("a window that makes no sense is refused") {
       {{"sites", "--group-by", "class,sites"}, "--group-by: no 'sites'; did you mean 'site'?"},
       {{"sites", "--group-by", "class,class"}, "class is there twice"},
       {{"sites", "--group-by", "class", "--callers"}, "--group-by has to have site"}};
-  for (const auto& [words, what] : kCases) {
+  for (const auto& [words, what_] : kCases) {
+    const auto& what = what_;  // clang 14 captures no binding
     CAPTURE(what);
     const CommandResult result = Anttracks(SmallTrace().file(), words);
     CHECK(result.code == 2);

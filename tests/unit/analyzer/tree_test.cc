@@ -42,7 +42,7 @@ TEST_CASE("the tree splits what a site allocated among its callers, and adds up 
 }
 
 TEST_CASE("a stack that was taken at a larger distance stands for more bytes") {
-  const nlohmann::json tree = Json(StacksTrace(3 * 4096).file(), {"tree"});
+  const nlohmann::json tree = Json(StacksTrace(3UL * 4096).file(), {"tree"});
   CHECK(tree["bytes"] == 208);
   // 4 Nodes of List.add: 3 stacks from Main.run, and 1 of three times the distance from Worker.work.
   const Words rows = Rows(tree);
