@@ -20,7 +20,7 @@ CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
 BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
-# With sanitizers the anttracks beside the agent, which folds, may be one without.
+# With sanitizers not the anttracks beside the agent: that one folds, and may be a plain build.
 ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(
     BUILT, *(["analyzer"] if sanitizers.KINDS else []), "anttracks"
 )

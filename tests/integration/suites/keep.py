@@ -95,7 +95,8 @@ def check_same_quality(whole, kept):
         expect(row == expected[gc], f"quality after GC {gc}: {row}, the whole trace says {expected[gc]}")
     rows_ = analyze_json("quality", kept)["rows"]
     at = next(i for i, row in enumerate(rows_) if row["kind"] == "sync point")
-    # Numbers have gaps: a young collection that turns into a full one leaves none of its own.
+    # Numbers have gaps: Serial begins a young collection, sees that the old space might not hold what
+    # survives, and makes a full one, with the next number, instead.
     last = rows_[at - 1]["gc"] if at > 0 else max(gc for gc in expected if gc < min(found))
     sync, before = rows_[at], expected[last]
     expect(sync["known"] and 0 < sync["with_thread"] <= sync["with_time"], f"first sync point: {sync}")
