@@ -78,24 +78,27 @@ def goal_text(verdicts, most):
     )
 
 
-def table(measured, most, parts_title):
-    """(lines, verdicts)"""
+def table(measured, most, parts_title, agent):
+    """(lines, verdicts). With an agent there is a column for what it causes, which the goal is about."""
     head = [
         "workload",
         "samples",
         "share",
         "95 % interval",
+        *(["by the agent", "95 % interval"] if agent else []),
         *(["goal"] if most else []),
         parts_title,
         "measured",
     ]
-    lines = ["| " + " | ".join(head) + " |", "|---|---:|---:|---:|" + "---|" * (len(head) - 4)]
+    numbers = head.index("goal" if most else parts_title) - 1
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * numbers + "---|" * (len(head) - 1 - numbers)]
     verdicts = []
     for name, result in measured.items():
         share = profile_samples.share(result["seconds"])
+        by_agent = profile_samples.share(result["seconds"], with_sites=False) if agent else share
         if most:
-            verdicts.append(share.verdict(most))
-        samples = sum(every for _, every in result["seconds"])
+            verdicts.append(by_agent.verdict(most))
+        samples = sum(second[1] for second in result["seconds"])
         parts = (
             ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items())
             or "none"
@@ -105,6 +108,7 @@ def table(measured, most, parts_title):
             f"{samples:,}",
             f"{share.middle:.2f} %",
             f"{share.low:.2f} to {share.high:.2f} %",
+            *([f"{by_agent.middle:.2f} %", f"{by_agent.low:.2f} to {by_agent.high:.2f} %"] if agent else []),
             *([verdicts[-1]] if most else []),
             parts,
             result["date"],
@@ -134,8 +138,10 @@ under `perf record`. The share is that of the process' CPU samples that are the 
 in the agent's
 threads, or with a function of `libanttracks.so` or of the patch on the stack. \
 With `keep=yes` the processes that fold data
-files count, too. Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; \
-their noise on a shared machine is
+files count, too. *By the agent* is that without what the patch does for allocation sites, which a JVM without \
+an agent pays as
+well ([benchmarks-patch.md](benchmarks-patch.md)); a budget is about that share. \
+Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; their noise on a shared machine is
 larger than most of these shares.
 
 Not seen: caches that the application shares with the agent, the allocation slow path that a program takes \
@@ -148,7 +154,8 @@ Parts: *application threads* read TLABs at the end of a stretch; *walkers* do it
 *collections* is what is
 done in pauses and by GC threads (moves, events); *compressors* predict and compress; *writer* writes; \
 *sync points* is the
-agent's Java thread, which lists old objects; the rest are functions of the patch.
+agent's Java thread, which lists old objects; *call stacks* is what samples of them take (`stacks=`); \
+the rest are functions of the patch.
 """
 
 
@@ -157,7 +164,7 @@ def write(results):
     studies, written = results["studies"], []
     about = f"- {results.get('machine', '')}; {profile_samples.HERTZ} samples per second of CPU time\n"
     if PATCH in studies:
-        lines, verdicts = table(studies[PATCH], MOST_OF_PATCH, "parts")
+        lines, verdicts = table(studies[PATCH], MOST_OF_PATCH, "parts", False)
         goal = f"- goal: {goal_text(verdicts, MOST_OF_PATCH)}\n"
         written.append(page(PATCH_PAGE, PATCH_HEAD + "\n" + about + goal, lines))
     sections = []
@@ -166,7 +173,7 @@ def write(results):
             measured = studies.get(key_of(name, collector))
             if not measured or key_of(name, collector) == PATCH:
                 continue
-            lines, verdicts = table(measured, study.most, "parts")
+            lines, verdicts = table(measured, study.most, "parts", study.agent is not None)
             sections += ["", f"## {name}, {collector}", "", study.meaning[0].upper() + study.meaning[1:] + "."]
             sections += [f"Goal: {goal_text(verdicts, study.most)}."] if study.most else []
             sections += [""] + lines

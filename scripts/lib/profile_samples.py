@@ -25,6 +25,9 @@ THREADS = {
     "AntTracks": "sync points",
 }
 FOLD = "fold"
+STACKS = "AntTracksStacks::"
+# Functions of the patch that make or find sites: what they take is paid without an agent, too.
+SITES = ("AntTracksSites::", "AntTracksCompilers::", "AntTracksSiteCache::")
 
 
 def part_of(thread, block):
@@ -35,6 +38,8 @@ def part_of(thread, block):
     patch = PATCH.findall(block)
     if not patch and LIBRARY not in block:
         return None
+    if STACKS in block:
+        return "call stacks"
     if LIBRARY not in block:
         return patch[-1]
     return "collections" if thread.startswith(COLLECTOR_THREADS) else "application threads"
@@ -42,7 +47,8 @@ def part_of(thread, block):
 
 class Process:
     def __init__(self):
-        self.ours, self.every, self.parts = collections.Counter(), collections.Counter(), collections.Counter()
+        self.ours, self.every, self.sites = collections.Counter(), collections.Counter(), collections.Counter()
+        self.parts = collections.Counter()
 
     def add(self, head, block):
         self.every[head["second"]] += 1
@@ -50,11 +56,13 @@ class Process:
         if part is not None:
             self.ours[head["second"]] += 1
             self.parts[part] += 1
+            if part.startswith(SITES):
+                self.sites[head["second"]] += 1
 
 
 def count(text):
-    """Of what perf script prints: ([ours, all] by second, {part: samples}) of the process that has most, the
-    JVM, with those of its folds."""
+    """Of what perf script prints: ([ours, all, ours for sites] by second, {part: samples}) of the process that
+    has most, the JVM, with those of its folds."""
     processes, folds = collections.defaultdict(Process), collections.Counter()
     heads = []
     for block in text.split("\n\n"):
@@ -72,7 +80,8 @@ def count(text):
     jvm.every.update(folds)
     if folds:
         jvm.parts[FOLD] += folds.total()
-    return [(jvm.ours[second], jvm.every[second]) for second in sorted(jvm.every)], jvm.parts
+    seconds = sorted(jvm.every)
+    return [(jvm.ours[second], jvm.every[second], jvm.sites[second]) for second in seconds], jvm.parts
 
 
 def read(data):
@@ -101,9 +110,12 @@ class Share:
         return bench_stats.MISSED if self.low > most else bench_stats.NOT_KNOWN
 
 
-def share(counts):
+def share(counts, with_sites=True):
+    """Of what count gives by second. Without sites: of what only an agent causes."""
+
     def of(drawn):
-        return 100 * sum(ours for ours, _ in drawn) / max(1, sum(every for _, every in drawn))
+        ours = sum(second[0] - (0 if with_sites else second[2]) for second in drawn)
+        return 100 * ours / max(1, sum(second[1] for second in drawn))
 
     draw = random.Random(bench_stats.SEED)
     draws = sorted(of(draw.choices(counts, k=len(counts))) for _ in range(bench_stats.DRAWS))

@@ -446,7 +446,7 @@ def dies(t):
 PERF = """java  77/80 12.000100:
             7f0000000010 CodeHeap::find_blob_unsafe (/jdk/libjvm.so)
             7f0000000020 AntTracksSites::current (/jdk/libjvm.so)
-            7f0000000030 AntTracks::runtime_mark(JavaThread*) (/jdk/libjvm.so)
+            7f0000000030 AntTracksSites::runtime_mark(JavaThread*) (/jdk/libjvm.so)
             7f0000000040 JVM_Clone (/jdk/libjvm.so)
 
 C2 CompilerThre  77/81 12.500000:
@@ -458,6 +458,10 @@ java  77/80 13.000000:
 java  77/80 13.100000:
             7f0000000060 [unknown] (/a/libanttracks.so)
             7f0000000065 AntTracks::report_tlab (/jdk/libjvm.so)
+
+java  77/80 13.150000:
+            7f0000000020 AntTracksSites::stack (/jdk/libjvm.so)
+            7f0000000065 AntTracksStacks::report_points_in (/jdk/libjvm.so)
 
 GC Thread#1  77/82 13.200000:
             7f0000000060 [unknown] (/a/libanttracks.so)
@@ -480,32 +484,36 @@ anttracks  90/90 13.400000:
 )
 def profile(_):
     counts, parts = profile_samples.count(PERF)
-    expect(counts == [(1, 2), (4, 5)], f"{counts}")
+    expect(counts == [(1, 2, 1), (5, 6, 0)], f"{counts}")
     expect(
         dict(parts)
         == {
-            "AntTracks::runtime_mark": 1,
+            "AntTracksSites::runtime_mark": 1,
             "application threads": 1,
+            "call stacks": 1,
             "collections": 1,
             "compressors": 1,
             "fold": 1,
         },
         f"{parts}",
     )
-    share = profile_samples.share([(1, 200)] * 40)
+    share = profile_samples.share([(1, 200, 0)] * 40)
     expect((share.middle, share.low, share.high) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
-    share = profile_samples.share([(0, 100), (4, 100)] * 20)
+    share = profile_samples.share([(0, 100, 0), (4, 100, 2)] * 20)
     expect(share.middle == 2 and 1 < share.low < 2 < share.high < 3, f"{share}")
+    share = profile_samples.share([(0, 100, 0), (4, 100, 2)] * 20, with_sites=False)
+    expect(share.middle == 1 and share.high < 2, f"without what is paid without an agent: {share}")
     verdicts = [
         profile_samples.Share(0, low, high).verdict(0.5) for low, high in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))
     ]
     expect(verdicts == ["reached", "not known", "missed"], f"{verdicts}")
     lines, verdicts = profile_page.table(
-        {"javac": {"seconds": [(1, 100)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts"
+        {"javac": {"seconds": [(4, 100, 3)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts", True
     )
     expect(
         verdicts == ["reached"]
-        and lines[2] == "| javac | 900 | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |",
+        and lines[2]
+        == "| javac | 900 | 4.00 % | 4.00 to 4.00 % | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |",
         f"{lines}",
     )
     expect(
