@@ -85,7 +85,7 @@ def table(measured, most, parts_title, agent):
         "samples",
         "share",
         "95 % interval",
-        *(["by the agent", "95 % interval"] if agent else []),
+        *(["by the agent", "95 % interval", "in pauses", "95 % interval"] if agent else []),
         *(["goal"] if most else []),
         parts_title,
         "measured",
@@ -94,11 +94,13 @@ def table(measured, most, parts_title, agent):
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * numbers + "---|" * (len(head) - 1 - numbers)]
     verdicts = []
     for name, result in measured.items():
-        share = profile_samples.share(result["seconds"])
-        by_agent = profile_samples.share(result["seconds"], with_sites=False) if agent else share
+        seconds = [profile_samples.Second(*second) for second in result["seconds"]]
+        shares = [profile_samples.share(seconds)]
+        if agent:
+            shares += [profile_samples.by_agent(seconds), profile_samples.in_pauses(seconds)]
         if most:
-            verdicts.append(by_agent.verdict(most))
-        samples = sum(second[1] for second in result["seconds"])
+            verdicts.append(shares[1 if agent else 0].verdict(most))
+        samples = sum(second.every for second in seconds)
         parts = (
             ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items())
             or "none"
@@ -106,9 +108,7 @@ def table(measured, most, parts_title, agent):
         cells = [
             name,
             f"{samples:,}",
-            f"{share.middle:.2f} %",
-            f"{share.low:.2f} to {share.high:.2f} %",
-            *([f"{by_agent.middle:.2f} %", f"{by_agent.low:.2f} to {by_agent.high:.2f} %"] if agent else []),
+            *(cell for share in shares for cell in share.cells()),
             *([verdicts[-1]] if most else []),
             parts,
             result["date"],
@@ -140,7 +140,9 @@ threads, or with a function of `libanttracks.so` or of the patch on the stack. \
 With `keep=yes` the processes that fold data
 files count, too. *By the agent* is that without what the patch does for allocation sites, which a JVM without \
 an agent pays as
-well ([benchmarks-patch.md](benchmarks-patch.md)); a budget is about that share. \
+well ([benchmarks-patch.md](benchmarks-patch.md)); a budget is about that share.
+*In pauses* says by how much the agent adds to the CPU time of the threads that collect while the program \
+stands still. \
 Pairs of runs ([benchmarks.md](benchmarks.md)) measure run time; their noise on a shared machine is
 larger than most of these shares.
 

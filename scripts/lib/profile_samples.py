@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import bench_stats
 
@@ -16,6 +17,7 @@ HEAD = re.compile(r"^(?P<thread>\S.*?)\s+(?P<process>\d+)/(?P<number>\d+)\s+(?P<
 PATCH = re.compile(r"\bAntTracks\w*(?:::\w+)?")
 LIBRARY = "libanttracks.so"
 COLLECTOR_THREADS = ("GC Thread", "G1 ", "VM Thread")
+PAUSE_THREADS = ("GC Thread", "VM Thread")
 # The agent's own threads, by name.
 THREADS = {
     "anttracks-walk": "walkers",
@@ -45,26 +47,40 @@ def part_of(thread, block):
     return "collections" if thread.startswith(COLLECTOR_THREADS) else "application threads"
 
 
+class Second(NamedTuple):
+    """Samples of a process in a second of time."""
+
+    ours: int
+    every: int
+    sites: int = 0  # of ours: what a JVM without an agent pays, too
+    pause_ours: int = 0  # of ours: in threads that collect while the program stands
+    pause: int = 0
+
+
 class Process:
     def __init__(self):
-        self.ours, self.every, self.sites = collections.Counter(), collections.Counter(), collections.Counter()
+        self.seconds = collections.defaultdict(collections.Counter)
         self.parts = collections.Counter()
 
     def add(self, head, block):
-        self.every[head["second"]] += 1
+        second = self.seconds[head["second"]]
         part = part_of(head["thread"], block)
+        names = ["every"]
         if part is not None:
-            self.ours[head["second"]] += 1
             self.parts[part] += 1
-            if part.startswith(SITES):
-                self.sites[head["second"]] += 1
+            names += ["ours"] + (["sites"] if part.startswith(SITES) else [])
+        if head["thread"].startswith(PAUSE_THREADS):
+            names += ["pause"] + (["pause_ours"] if part is not None else [])
+        second.update(names)
+
+    def samples(self):
+        return sum(second["every"] for second in self.seconds.values())
 
 
 def count(text):
-    """Of what perf script prints: ([ours, all, ours for sites] by second, {part: samples}) of the process that
-    has most, the JVM, with those of its folds."""
-    processes, folds = collections.defaultdict(Process), collections.Counter()
-    heads = []
+    """Of what perf script prints: (seconds, {part: samples}) of the process that has most, the JVM, with
+    those of its folds."""
+    processes, heads = collections.defaultdict(Process), []
     for block in text.split("\n\n"):
         head = HEAD.match(block.lstrip("\n"))
         if head is not None:
@@ -72,16 +88,14 @@ def count(text):
             processes[head["process"]].add(head, block)
     if not processes:
         return [], {}
-    number, jvm = max(processes.items(), key=lambda item: item[1].every.total())
+    number, jvm = max(processes.items(), key=lambda item: item[1].samples())
     for head in heads:
         if head["process"] != number and head["thread"] == "anttracks":
-            folds[head["second"]] += 1
-    jvm.ours.update(folds)
-    jvm.every.update(folds)
-    if folds:
-        jvm.parts[FOLD] += folds.total()
-    seconds = sorted(jvm.every)
-    return [(jvm.ours[second], jvm.every[second], jvm.sites[second]) for second in seconds], jvm.parts
+            jvm.seconds[head["second"]].update(["every", "ours"])
+            jvm.parts[FOLD] += 1
+    return [
+        Second(*(second[name] for name in Second._fields)) for _, second in sorted(jvm.seconds.items())
+    ], jvm.parts
 
 
 def read(data):
@@ -104,19 +118,37 @@ class Share:
     low: float
     high: float
 
+    def cells(self):
+        return [f"{self.middle:.2f} %", f"{self.low:.2f} to {self.high:.2f} %"]
+
     def verdict(self, most):
         if self.high <= most:
             return bench_stats.REACHED
         return bench_stats.MISSED if self.low > most else bench_stats.NOT_KNOWN
 
 
-def share(counts, with_sites=True):
-    """Of what count gives by second. Without sites: of what only an agent causes."""
+def ratio(seconds, part_of_second, whole_of_second):
+    """A Share of sums over the seconds."""
 
     def of(drawn):
-        ours = sum(second[0] - (0 if with_sites else second[2]) for second in drawn)
-        return 100 * ours / max(1, sum(second[1] for second in drawn))
+        whole = sum(whole_of_second(second) for second in drawn)
+        return 100 * sum(part_of_second(second) for second in drawn) / max(1, whole)
 
     draw = random.Random(bench_stats.SEED)
-    draws = sorted(of(draw.choices(counts, k=len(counts))) for _ in range(bench_stats.DRAWS))
-    return Share(of(counts), draws[int(len(draws) * 0.025)], draws[int(len(draws) * 0.975)])
+    draws = sorted(of(draw.choices(seconds, k=len(seconds))) for _ in range(bench_stats.DRAWS))
+    return Share(of(seconds), draws[int(len(draws) * 0.025)], draws[int(len(draws) * 0.975)])
+
+
+def share(seconds):
+    """Of all samples: ours."""
+    return ratio(seconds, lambda second: second.ours, lambda second: second.every)
+
+
+def by_agent(seconds):
+    """Of all samples: those of ours that only an agent causes."""
+    return ratio(seconds, lambda second: second.ours - second.sites, lambda second: second.every)
+
+
+def in_pauses(seconds):
+    """Of the samples of threads that collect while the program stands: by how much ours add to the others."""
+    return ratio(seconds, lambda second: second.pause_ours, lambda second: second.pause - second.pause_ours)

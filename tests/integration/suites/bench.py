@@ -484,7 +484,7 @@ anttracks  90/90 13.400000:
 )
 def profile(_):
     counts, parts = profile_samples.count(PERF)
-    expect(counts == [(1, 2, 1), (5, 6, 0)], f"{counts}")
+    expect(counts == [(1, 2, 1, 0, 0), (5, 6, 0, 1, 1)], f"{counts}")
     expect(
         dict(parts)
         == {
@@ -497,23 +497,24 @@ def profile(_):
         },
         f"{parts}",
     )
-    share = profile_samples.share([(1, 200, 0)] * 40)
+    second = profile_samples.Second
+    share = profile_samples.share([second(1, 200)] * 40)
     expect((share.middle, share.low, share.high) == (0.5, 0.5, 0.5), "of equal seconds the interval is a point")
-    share = profile_samples.share([(0, 100, 0), (4, 100, 2)] * 20)
+    share = profile_samples.share([second(0, 100), second(4, 100, 2)] * 20)
     expect(share.middle == 2 and 1 < share.low < 2 < share.high < 3, f"{share}")
-    share = profile_samples.share([(0, 100, 0), (4, 100, 2)] * 20, with_sites=False)
+    share = profile_samples.by_agent([second(0, 100), second(4, 100, 2)] * 20)
     expect(share.middle == 1 and share.high < 2, f"without what is paid without an agent: {share}")
     verdicts = [
         profile_samples.Share(0, low, high).verdict(0.5) for low, high in ((0.1, 0.5), (0.4, 0.6), (0.51, 0.9))
     ]
     expect(verdicts == ["reached", "not known", "missed"], f"{verdicts}")
     lines, verdicts = profile_page.table(
-        {"javac": {"seconds": [(4, 100, 3)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts", True
+        {"javac": {"seconds": [(4, 100, 3, 2, 22)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts", True
     )
     expect(
         verdicts == ["reached"]
-        and lines[2]
-        == "| javac | 900 | 4.00 % | 4.00 to 4.00 % | 1.00 % | 1.00 to 1.00 % | reached | fold 1.00 % | - |",
+        and lines[2] == "| javac | 900 | 4.00 % | 4.00 to 4.00 % | 1.00 % | 1.00 to 1.00 % | "
+        "10.00 % | 10.00 to 10.00 % | reached | fold 1.00 % | - |",
         f"{lines}",
     )
     expect(
