@@ -76,6 +76,10 @@ uint32_t Definitions::NextId(uint32_t* last) {
   return 0;
 }
 
+uint32_t Definitions::NextSiteClassId() {
+  return NextId(last_column_id_ < std::min(kFirstColumnIds, most_id_) ? &last_column_id_ : &last_wide_id_);
+}
+
 std::string Definitions::ExhaustedText() const {
   return "all " + std::to_string(most_id_) +
          " ids that a trace has for classes, site-class pairs or threads are used; start a new trace";
@@ -202,13 +206,32 @@ SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
   Class* const owner = DefineClass(KlassAddress(klass));
   if (owner == nullptr) return SiteClass();
   const uint32_t named = NamedSite(site);
-  const SiteClass site_class{NextId(&last_site_class_), owner->layout};
+  const SiteClass site_class{NextSiteClassId(), owner->layout};
   if (site_class.id == 0) return SiteClass();
   trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->id});
   owner->sites.push_back(site);
   site_classes_.Insert(site, klass, site_class);
   counts_.site_classes++;
   counts_.live_site_classes++;
+  return site_class;
+}
+
+SiteClass Definitions::GiveColumnId(uint32_t site, uint64_t klass) {
+  // Relaxed: whoever sees it late looks in vain.
+  if (!column_ids_left_.load(std::memory_order_relaxed)) return SiteClass();
+  const std::lock_guard lock(mutex_);
+  const SiteClass known = site_classes_.Find(site, klass);
+  if (known.id <= trace::kSiteClassMask) return known;
+  const auto owner = classes_.find(KlassAddress(klass));
+  if (owner == classes_.end()) return SiteClass();
+  if (last_column_id_ >= std::min<uint32_t>(trace::kSiteClassMask, most_id_)) {
+    column_ids_left_.store(false, std::memory_order_relaxed);
+    return SiteClass();
+  }
+  const SiteClass site_class{++last_column_id_, known.layout};
+  const uint32_t named = site < trace::kFirstSite || Contains(sites_, site) ? site : kNoSite;
+  trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->second.id});
+  site_classes_.Replace(site, klass, site_class);
   return site_class;
 }
 

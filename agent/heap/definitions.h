@@ -44,6 +44,9 @@ class Definitions {
 
   // klass: as in the object's header. Id 0: the VM does not know the class, or no id is left.
   SiteClass Resolve(uint32_t site, uint64_t klass);
+  // For a pair that many objects have: gives it a second id, one that fits into a column of ids, unless it has
+  // such an id. Id 0: there is none left, or the pair is not known.
+  SiteClass GiveColumnId(uint32_t site, uint64_t klass);
 
   // Defines a stack, whose number is new, and the caller's known (0: none).
   void DefineStack(uint32_t id, uint32_t caller, uint32_t site);
@@ -75,6 +78,10 @@ class Definitions {
     std::vector<uint32_t> sites;  // sites of its pairs in site_classes_
   };
   static constexpr size_t kBlockBytes = 256 << 10;
+  // So many of the ids that fit into a column are given to the first pairs. The start of a program has tens of
+  // thousands of pairs that one object has, such as the text of each string constant; the pairs that matter
+  // come later, with the code that the compilers make.
+  static constexpr uint32_t kFirstColumnIds = 8192;
 
   uint64_t KlassAddress(uint64_t value) const {
     return vm_.klass_bytes == 4 ? vm_.narrow_klass_base + (value << vm_.narrow_klass_shift) : value;
@@ -86,6 +93,7 @@ class Definitions {
   // The following need mutex_ to be held.
   trace::ByteBuffer* Block();
   uint32_t NextId(uint32_t* last);
+  uint32_t NextSiteClassId();
   Class* DefineClass(uint64_t klass);
   void DefineFields(uint64_t klass, uint32_t id);
   bool DefineMethod(uint32_t method);
@@ -107,9 +115,11 @@ class Definitions {
   std::vector<bool> sites_, methods_;            // defined ones, by id
   std::vector<trace::ByteBuffer> blocks_;
   std::vector<char> text_;
-  uint32_t last_class_ = 0, last_site_class_ = 0, last_thread_ = 0;
+  uint32_t last_class_ = 0, last_thread_ = 0;
+  // Site-class pairs: ids that fit into a column, and others.
+  uint32_t last_column_id_ = 0, last_wide_id_ = trace::kSiteClassMask;
   DefinitionCounts counts_;
-  std::atomic<bool> pending_{false}, exhausted_{false};
+  std::atomic<bool> pending_{false}, exhausted_{false}, column_ids_left_{true};
 };
 
 }  // namespace anttracks::core

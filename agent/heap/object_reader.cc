@@ -82,6 +82,16 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
   return false;
 }
 
+// Called for each object whose pair's id does not fit into a column. From then on the table of layouts has the
+// pairs that many objects have.
+void ObjectReader::CountWide(SiteClassCache& cache, uint32_t site, uint64_t klass, Lookup lookup) {
+  if (!cache.ChooseWide() || lookup == Lookup::kTablesOnly) return;
+  const SiteClass site_class = definitions_.GiveColumnId(site, klass);
+  if (site_class.id == 0 || vm_.klass_bytes != 4 || site_class.layout.how() == ObjectLayout::kVariable) return;
+  definitions_.layouts().Put(site, static_cast<uint32_t>(klass), site_class);
+  cache.Put(site, static_cast<uint32_t>(klass), site_class);
+}
+
 // What a walk does not find in the table of layouts. The bytes of the object; 0: only the VM could tell, or
 // tracing has failed.
 uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup) {
@@ -94,6 +104,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
     const uint32_t length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask();
     columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
+    if (entry.site_class() > trace::kSiteClassMask) CountWide(cache, site, klass, lookup);
     return (bytes + vm_.object_alignment - 1) & ~uint64_t{vm_.object_alignment - 1};
   }
   Header header;
@@ -103,6 +114,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
     definitions_.layouts().Put(header.site, static_cast<uint32_t>(header.klass), header.site_class);
     cache.Put(header.site, static_cast<uint32_t>(header.klass), header.site_class);
   }
+  if (header.site_class.id > trace::kSiteClassMask) CountWide(cache, header.site, header.klass, lookup);
   return header.words * trace::kWordBytes;
 }
 

@@ -64,6 +64,7 @@ class ObjectReader {
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:
+  void CountWide(SiteClassCache& cache, uint32_t site, uint64_t klass, Lookup lookup);
   uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
   template <bool kPlain>
   bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,

@@ -84,6 +84,19 @@ void SiteClassTable::Insert(uint32_t site, uint64_t klass, SiteClass site_class)
   in_page_[site >> kPageBits]++;
 }
 
+void SiteClassTable::Replace(uint32_t site, uint64_t klass, SiteClass site_class) {
+  Entry* const page = pages_[site >> kPageBits].load(std::memory_order_relaxed);
+  if (page != nullptr) {
+    Entry& entry = page[site & (kPageEntries - 1)];
+    if (entry.klass.load(std::memory_order_relaxed) == klass) {
+      entry.site_class.store(Pack(site_class), std::memory_order_relaxed);  // the layout stays the same
+      return;
+    }
+  }
+  HashEntry* const entry = Locate(*current_, site, klass);
+  if (entry != nullptr) entry->site_class.store(Pack(site_class), std::memory_order_relaxed);
+}
+
 void SiteClassTable::Remove(uint32_t site, uint64_t klass) {
   removed_ = true;
   Entry* page = pages_[site >> kPageBits].load(std::memory_order_relaxed);

@@ -6,11 +6,11 @@
 //
 // klass is the value in the object's header: 4 bytes zero extended, or 8.
 //
-// Thread safety: Find at any time except during Shrink. Insert, Remove and Shrink under the caller's mutex;
-// Remove at a safepoint, so that no thread looks for the klass that it removes; Shrink while no thread is in
-// Find. An entry's klass is stored last and loaded first. Ownership: hash tables that were replaced by larger
-// ones, and empty pages, live until Shrink, as readers may still use them. After Shrink memory is proportional
-// to the pairs in the table.
+// Thread safety: Find at any time except during Shrink. Insert, Replace, Remove and Shrink under the caller's
+// mutex; Remove at a safepoint, so that no thread looks for the klass that it removes; Shrink while no thread
+// is in Find. An entry's klass is stored last and loaded first. Ownership: hash tables that were replaced by
+// larger ones, and empty pages, live until Shrink, as readers may still use them. After Shrink memory is
+// proportional to the pairs in the table.
 #pragma once
 
 #include <algorithm>
@@ -85,6 +85,8 @@ class SiteClassTable {
 
   // The pair must not be in the table. May throw std::bad_alloc.
   void Insert(uint32_t site, uint64_t klass, SiteClass site_class);
+  // Another id for a pair that is in the table. Whoever looks for it meanwhile finds the one or the other.
+  void Replace(uint32_t site, uint64_t klass, SiteClass site_class);
   void Remove(uint32_t site, uint64_t klass);
   // Frees the memory of removed pairs. No thread may be in Find.
   void Shrink() noexcept;
@@ -189,13 +191,23 @@ class SiteClassCache {
   }
   void Clear() { entries_.fill(Entry()); }
 
+  // Counts objects whose pair's id does not fit into a column; true for one of them in kOneIn, so most likely
+  // for a pair that many have. A prime, as programs do the same again and again.
+  bool ChooseWide() {
+    if (++wide_ < kOneIn) return false;
+    wide_ = 0;
+    return true;
+  }
+
  private:
   static constexpr unsigned kSlotBits = 10;
+  static constexpr uint32_t kOneIn = 61;
   // Hashes all bits: some sites allocate many classes, and sites that are used together may differ in any bit.
   static size_t Slot(uint32_t site, uint32_t klass) {
     return ((site ^ klass << 9) * 0x9E3779B1u) >> (32 - kSlotBits);
   }
   std::array<Entry, size_t{1} << kSlotBits> entries_{};
+  uint32_t wide_ = 0;
 };
 
 }  // namespace anttracks::core

@@ -259,8 +259,9 @@ void Definitions::Define(const trace::SiteClassDefinition& definition, const Pos
     return;
   }
   if (slot->defined) return;
-  site_class_count_++;
-  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), type->last_site_class};
+  const auto first = first_ids_.try_emplace(site_id << 32 | class_id, static_cast<uint32_t>(id)).first->second;
+  site_class_count_ += first == id;
+  *slot = {true, static_cast<uint32_t>(site_id), static_cast<uint32_t>(class_id), type->last_site_class, first};
   type->last_site_class = static_cast<uint32_t>(id);
 }
 
@@ -294,13 +295,12 @@ ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, u
   }
   const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / trace::kWordBytes);
   if (words < 2 || words > kMaxWords) return ShapeError::kBadSize;
-  const auto site_class32 = static_cast<uint32_t>(site_class_id);
+  const uint32_t site_class32 = info->id;
   const auto length32 = static_cast<uint32_t>(length);
   *shape = shapes_.Find(site_class32, length32);
   if (*shape == ObjectShapes::kNone)
     *shape = shapes_.Add({site_class32, length32, static_cast<uint32_t>(words)});
-  if (length == 0 && site_class_id < plain_.size())
-    plain_[site_class_id] = {*shape, static_cast<uint32_t>(words)};
+  SetPlain(site_class_id, length32, *shape);
   return ShapeError::kNone;
 }
 

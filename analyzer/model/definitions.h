@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/object_shapes.h"
@@ -95,6 +96,7 @@ struct SiteClass {
   uint32_t site = 0;
   uint32_t class_id = 0;
   uint32_t site_class_before = 0;  // the pair of the same class that was defined before; 0: none
+  uint32_t id = 0;                 // the first id of this site and class; objects have only that one
 };
 
 // Why there is no shape for a site-class pair and a length.
@@ -123,8 +125,11 @@ class Definitions {
   ShapeError FindShape(uint64_t site_class, uint64_t length, uint32_t* shape) {
     const SiteClass* info = site_classes_.Find(site_class);
     if (info != nullptr && length <= UINT32_MAX && info->defined) {
-      *shape = shapes_.Find(static_cast<uint32_t>(site_class), static_cast<uint32_t>(length));
-      if (*shape != ObjectShapes::kNone && !any_unloaded_) return ShapeError::kNone;
+      *shape = shapes_.Find(info->id, static_cast<uint32_t>(length));
+      if (*shape != ObjectShapes::kNone && !any_unloaded_) {
+        SetPlain(site_class, static_cast<uint32_t>(length), *shape);
+        return ShapeError::kNone;
+      }
     }
     return FindShapeSlow(site_class, length, shape);
   }
@@ -182,6 +187,9 @@ class Definitions {
     return slot;
   }
   ShapeError FindShapeSlow(uint64_t site_class, uint64_t length, uint32_t* shape);
+  void SetPlain(uint64_t site_class, uint32_t length, uint32_t shape) {
+    if (length == 0 && site_class < plain_.size()) plain_[site_class] = {shape, shapes_[shape].words};
+  }
 
   Problems* problems_;
   ObjectShapes shapes_;
@@ -192,6 +200,7 @@ class Definitions {
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
   PagedTable<SiteClass> site_classes_;
+  std::unordered_map<uint64_t, uint32_t> first_ids_;  // of pairs, by site and class
   PagedTable<StackInfo> stacks_;
   std::vector<PlainShape> plain_ =
       std::vector<PlainShape>(trace::kSiteClassMask + 1);  // by the ids that fit in columns

@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "agent/sample/sample_definitions.h"
 #include "tests/unit/agent/failing_memory.h"
@@ -101,6 +102,70 @@ TEST_CASE(
   const ReadTrace read = recording.End();
   CHECK(read.objects.size() == 2);
   CHECK(read.end_reason.find("all 2 ids") != std::string::npos);
+}
+
+uint64_t AllocBytes(const ReadTrace& read) {
+  uint64_t bytes = 0;
+  for (const ReadSegment& segment : read.segments) {
+    if (segment.kind == trace::SegmentKind::kAlloc) bytes += segment.payload.size();
+  }
+  return bytes;
+}
+
+TEST_CASE("a pair that many objects have gets an id that fits into a column, however late it comes") {
+  constexpr uint32_t kOnce = 9000, kOften = 1000, kSites = 80;  // the fake VM knows sites 20 to 99
+  uint64_t bytes[2] = {};
+  for (const bool late : {false, true}) {
+    FakeVm vm(true, 1 << 17);
+    for (uint64_t i = 0; i <= kOnce / kSites; i++) vm.classes()[kNew + 8 * i] = {"Once", 24};
+    Recording recording(vm);
+    void* slot = nullptr;
+    uint64_t at = vm.heap();
+    const auto allocate = [&](uint64_t klass, uint32_t site) {
+      const uint64_t start = at;
+      at = vm.Put(at, klass, site);
+      recording.Tlab(5, &slot, start, at, true);
+    };
+    for (uint32_t i = 0; i < kOnce; i++) allocate(kNew + 8 * (i / kSites), 20 + i % kSites);
+    Collect(recording);
+    for (uint32_t i = 0; late && i < kOften; i++) allocate(FakeVm::kPoint, 20);
+    const ReadTrace read = recording.End();
+    bytes[late] = AllocBytes(read);
+    if (!late) continue;
+    std::vector<uint32_t> ids;
+    for (const auto& [id, pair] : read.site_classes) {
+      if (read.classes.at(pair.class_id).name == "Point") ids.push_back(id);
+    }
+    REQUIRE(ids.size() == 2);
+    CHECK(ids[0] <= trace::kSiteClassMask);
+    CHECK(ids[1] > trace::kSiteClassMask);
+    REQUIRE(read.objects.size() == kOnce + kOften);
+    for (uint32_t i = 0; i < kOften; i++) REQUIRE(read.objects[kOnce + i].class_name == "Point");
+  }
+  // Each run of one object has a head of 3 or 4 bytes.
+  CHECK(bytes[true] - bytes[false] < kOften * (2 + 4) + 100 * 4);
+}
+
+TEST_CASE("a second id is given once, until there are none left") {
+  FakeVm vm;
+  Definitions definitions(vm.vm());
+  CHECK(definitions.GiveColumnId(17, Narrow(FakeVm::kPoint)).id == 0);
+  uint32_t site = 100;
+  while (definitions.Resolve(site, Narrow(FakeVm::kPoint)).id <= trace::kSiteClassMask) site++;
+  const uint32_t given = definitions.GiveColumnId(site, Narrow(FakeVm::kPoint)).id;
+  CHECK(given == site - 100 + 1);
+  CHECK(definitions.GiveColumnId(site, Narrow(FakeVm::kPoint)).id == given);
+  CHECK(definitions.Resolve(site, Narrow(FakeVm::kPoint)).id == given);
+  uint32_t more = 0;
+  for (uint32_t next = site + 1;; next++, more++) {
+    definitions.Resolve(next, Narrow(FakeVm::kPoint));
+    if (definitions.GiveColumnId(next, Narrow(FakeVm::kPoint)).id == 0) break;
+  }
+  CHECK(given + more == trace::kSiteClassMask);
+  CHECK_FALSE(definitions.exhausted());
+  CHECK(definitions.counts().site_classes == site - 100 + 1 + more + 1);
+  CHECK(definitions.Unload(FakeVm::kPoint) != 0);
+  CHECK(definitions.site_classes().Find(site, Narrow(FakeVm::kPoint)).id == 0);
 }
 
 TEST_CASE("when the ids of threads run out tracing stops with the same reason") {

@@ -38,6 +38,19 @@ TEST_CASE("a removed pair is gone, others stay, and it can come back as another 
   CHECK(table.Find(20, 2).id == 5);
 }
 
+TEST_CASE("a pair can get another id, in its site's place and in the hash") {
+  SiteClassTable table;
+  table.Insert(20, 1, {1, ObjectLayout::Fixed(16)});
+  table.Insert(20, 2, {2, ObjectLayout::Fixed(24)});
+  table.Replace(20, 1, {11, ObjectLayout::Fixed(16)});
+  table.Replace(20, 2, {12, ObjectLayout::Fixed(24)});
+  table.Replace(20, 3, {13, ObjectLayout::Fixed(24)});
+  CHECK(table.Find(20, 1).id == 11);
+  CHECK(table.Find(20, 2).id == 12);
+  CHECK(table.Find(20, 2).layout.fixed_words() == 3);
+  CHECK(table.Find(20, 3).id == 0);
+}
+
 // Pairs come and go, the youngest kLive stay. Shrink where the agent has it: after some went.
 size_t BytesAfterChurn(uint64_t pairs, uint32_t (*site_of)(uint64_t number)) {
   constexpr uint64_t kLive = 1000;

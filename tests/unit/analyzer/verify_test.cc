@@ -399,6 +399,34 @@ TEST_CASE("a site-class pair whose number has no room in the column of ids is re
   }
 }
 
+TEST_CASE("two ids of one site and class mean the same pair") {
+  TraceBuilder b = SmallStart();
+  DefinitionsBuilder s;
+  s.SiteClass(40'000, 16, 1).SiteClass(40'001, 17, 2).SiteClass(70, 16, 1).SiteClass(71, 17, 2);
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
+  b.Segment(SegmentKind::kAlloc, 1,
+            Objects().Head(1).Tlab(kEden).Fixed(40'000).WithLength(40'001, 10).Fixed(70).WithLength(71, 10));
+  CHECK(Verify(b.Flush().file()).errors() == 0);
+  analyzer::Problems problems;
+  analyzer::Definitions definitions(problems);
+  for (const ByteBuffer& records : {SmallDefinitions().bytes(), s.bytes()})
+    definitions.Read(records.span(), analyzer::Position());
+  const uint64_t pairs = definitions.site_classes();
+  uint32_t first = 0, second = 1;
+  for (const uint64_t length : {0, 10}) {
+    const uint64_t ids[2][2] = {{40'000, 70}, {40'001, 71}};
+    CHECK(definitions.FindShape(ids[length != 0][0], length, &first) == analyzer::ShapeError::kNone);
+    CHECK(definitions.FindShape(ids[length != 0][1], length, &second) == analyzer::ShapeError::kNone);
+    CHECK(first == second);
+  }
+  CHECK(definitions.Plain(70).words != 0);
+  CHECK(definitions.Unload(1));
+  for (const uint64_t id : {40'000, 70})
+    CHECK(definitions.FindShape(id, 0, &first) == analyzer::ShapeError::kUnloadedClass);
+  CHECK(definitions.Plain(70).words == 0);
+  CHECK(pairs == 6);  // those of SmallDefinitions
+}
+
 TEST_CASE("what stays where it is after a failed promotion stays in the heap") {
   TraceBuilder b = WithAllocs();
   BeginYoung(&b);
