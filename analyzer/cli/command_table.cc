@@ -34,11 +34,15 @@ void AddTableOutput(CLI::App& app, Session& session) {
       ->excludes("--json");
 }
 
-void AddTrace(CLI::App& app, Session& session) {
+void AddTraceOnly(CLI::App& app, Session& session) {
   app.add_option(
          "TRACE", session.files,
          "A trace. Of a rotated one its definitions file (app.trace), or some of its data files (app.trace.3)")
       ->required();
+}
+
+void AddTrace(CLI::App& app, Session& session) {
+  AddTraceOnly(app, session);
   AddTableOutput(app, session);
 }
 
@@ -206,6 +210,16 @@ void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_flag("--history", leaks.history, "What was live of each site after each GC instead");
 }
 
+void AddReport(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTraceOnly(app, session);
+  ReportArguments& report = arguments.report;
+  app.add_option("-o,--out", report.out, "The page to write; -: print it")
+      ->type_name("FILE.html")
+      ->required();
+  app.add_flag("-f,--force", report.force, "Replace that page if it exists");
+  AddFrames(app, &report.app, &report.library);
+}
+
 void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
@@ -352,6 +366,14 @@ constexpr Command kCommands[] = {
      .add_options = AddTree,
      .run = RunWith<RunTree, &Arguments::tree>,
      .run_on_samples = RunWith<RunTree, &Arguments::tree>},
+    {.name = "report",
+     .summary = "All of it as one page for a browser, to look at, keep and send; needs no network",
+     .group = Group::kFirstSteps,
+     .example = "report app.trace -o app.html",
+     .answers = "all of it, to look at",
+     .add_options = AddReport,
+     .run = RunWith<RunReport, &Arguments::report>,
+     .run_on_samples = RunWith<RunReport, &Arguments::report>},
     {.name = "gcs",
      .summary = "One line per GC: times, bytes before and after, objects moved, stayed, died; sync points",
      .group = Group::kMore,

@@ -98,6 +98,12 @@ struct SummaryArguments {
   std::vector<std::string> app, library;
 };
 
+struct ReportArguments {
+  std::string out = "report.html";
+  bool force = false;                     // replace it if it exists
+  std::vector<std::string> app, library;  // see ApplicationFrames
+};
+
 struct ClassesArguments {
   std::string name;  // only classes with this in their name
   bool layout = false;
@@ -139,6 +145,7 @@ struct Arguments {
   LifetimesArguments lifetimes;
   LeaksArguments leaks;
   SummaryArguments summary;
+  ReportArguments report;
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
@@ -160,6 +167,7 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunSummary(Session& session, const SummaryArguments& arguments);
 int RunSampledSummary(Session& session, const SummaryArguments& arguments);
 int RunLeaks(Session& session, const LeaksArguments& arguments);
+int RunReport(Session& session, const ReportArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
