@@ -35,7 +35,8 @@ class Plot {
   begin(span, most, ticks) {
     this.width = Math.max(200, this.svg.clientWidth);
     Object.assign(this, {left: 66, right: this.width - 10, top: 12, bottom: this.height - 24, span: span || 1});
-    this.most = most > 0 ? most : 1;
+    this.empty = !(most > 0);
+    this.most = this.empty ? 1 : most;
     this.svg.replaceChildren();
     this.svg.setAttribute('viewBox', `0 0 ${this.width} ${this.height}`);
     this.grid(ticks);
@@ -49,7 +50,7 @@ class Plot {
   grid(ticks) {
     const step = 2 ** Math.ceil(Math.log2(this.most / Math.max(2, (this.bottom - this.top) / 32)));
     const decimal = ticks === duration, round = decimal ? Plot.nice(this.most / 3) : step;
-    for (let value = 0; value <= this.most * 1.0001; value += round) {
+    for (let value = 0; value <= (this.empty ? 0 : this.most * 1.0001); value += round) {
       this.svg.append(drawing('path', {class: 'grid', d: `M${this.left} ${this.y(value)}H${this.right}`}),
         this.label(this.left - 6, this.y(value) + 4, ticks(value), 'end'));
     }
@@ -172,7 +173,7 @@ class Timeline {
 
 // What was live of one row after each collection. points: [gc, time, objects, bytes, old].
 function historyChart(parent, title, points, span, since) {
-  const figure = element('figure', {class: 'history'}, element('figcaption', {}, ...breakable(title)));
+  const figure = element('figure', {class: 'history'}, element('figcaption', {}, ...folded(title, 400)));
   parent.append(figure);
   const plot = new Plot(figure, 'Live bytes over time: ' + title, 150);
   const draw = () => {

@@ -19,9 +19,7 @@ function used(columns, rows) {
 
 function showHead() {
   for (const [name, text] of data.head) {
-    const long = text.length > 300;
-    const value = long ? element('details', {}, element('summary', {}, text.slice(0, 150) + '…'), text) : text;
-    byId('head').append(element('dt', {}, name), element('dd', {}, value));
+    byId('head').append(element('dt', {}, name), element('dd', {}, ...folded(text, 300)));
   }
   const program = data.head.find(([name]) => name === 'Program');
   if (program) {

@@ -104,11 +104,11 @@ class DataTable {
       const cell = element(i === 0 ? 'th' : tag, {class: DataTable.look(column)});
       if (i === 0) cell.setAttribute('scope', 'row');
       if (i === 0 && this.options.open && tag === 'td') {
-        const button = element('button', {type: 'button', class: 'open'}, ...breakable(text));
+        const button = element('button', {type: 'button', class: 'open', title: text}, ...breakable(shortened(text)));
         button.addEventListener('click', () => this.options.open(row));
         cell.append(button);
       } else {
-        cell.append(...(column.kind === 'text' ? breakable(text) : [text]));
+        cell.append(...(column.kind === 'text' ? folded(text) : [text]));
       }
       return cell;
     }));

@@ -104,7 +104,7 @@ def is_drawn(window, spaces=True):
     drawn = window.evaluate(DRAWN)
     expect(len(drawn["paths"]) == 3 and min(drawn["paths"]) > 0, f"{drawn}")
     expect(drawn["paths"][0] > (4 if spaces else 2), f"the heap is not drawn: {drawn}")
-    expect(drawn["painted"] > 1000 and drawn["cells"] > 3, f"{drawn}")
+    expect(drawn["painted"] > 1000 and drawn["cells"] > 0, f"{drawn}")
 
 
 def live_is(window, trace, gc):
@@ -116,7 +116,7 @@ def live_is(window, trace, gc):
         if row["site"] == "<filler>"
     )
     expect(
-        f"after GC {gc} " in shown["chosen"] + " " and shown["title"].endswith(f"after GC {gc}"),
+        f"after GC {gc} " in shown["chosen"] + " " and shown["title"].rstrip(" ▼").endswith(f"after GC {gc}"),
         f"GC {gc}: {shown}",
     )
     expect(
