@@ -213,9 +213,7 @@ void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
 void AddReport(CLI::App& app, Session& session, Arguments& arguments) {
   AddTraceOnly(app, session);
   ReportArguments& report = arguments.report;
-  app.add_option("-o,--out", report.out, "The page to write; -: print it")
-      ->type_name("FILE.html")
-      ->required();
+  app.add_option("-o,--out", report.out, "The page to write; -: print it")->type_name("FILE.html")->required();
   app.add_flag("-f,--force", report.force, "Replace that page if it exists");
   AddFrames(app, &report.app, &report.library);
 }
@@ -301,6 +299,14 @@ void AddCtl(CLI::App& app, Session& session, Arguments& arguments) {
       ->required();
   app.add_option("OPTIONS", arguments.attach.options,
                  "For start (default: those of the trace before, with the next free name), or what to set");
+}
+
+void AddTop(CLI::App& app, Session&, Arguments& arguments) {
+  TopArguments& top = arguments.top;
+  app.add_option("PID", top.what, "A process that writes a trace, or a trace that is written")->required();
+  app.add_option("--interval", top.interval, "Seconds between two looks (default 1)")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS");
 }
 
 // A command that takes no arguments of its own, or one group of them.
@@ -450,6 +456,14 @@ constexpr Command kCommands[] = {
      .opens = Opens::kItself,
      .add_options = AddFold,
      .run = RunWith<RunFold, &Arguments::fold>},
+    {.name = "top",
+     .summary = "Watch a trace that is being written: what allocates now, what is live, pauses, losses",
+     .group = Group::kRunningJvm,
+     .example = "top 4711",
+     .answers = "what process 4711 allocates now",
+     .opens = Opens::kItself,
+     .add_options = AddTop,
+     .run = RunWith<RunTop, &Arguments::top>},
     {.name = "attach",
      .summary = "Begin to trace a JVM that runs; what it holds already is the trace's first sync point",
      .group = Group::kRunningJvm,

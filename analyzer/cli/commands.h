@@ -99,7 +99,7 @@ struct SummaryArguments {
 };
 
 struct ReportArguments {
-  std::string out = "report.html";
+  std::string out;                        // file, or "-" for the standard output
   bool force = false;                     // replace it if it exists
   std::vector<std::string> app, library;  // see ApplicationFrames
 };
@@ -137,6 +137,11 @@ struct AttachArguments {
   std::string library;                    // empty: the loaded one, or the one beside this program
 };
 
+struct TopArguments {
+  std::string what;     // a process or a trace
+  double interval = 1;  // seconds
+};
+
 // The arguments of all commands; only those of the command that runs are set.
 struct Arguments {
   HeapArguments heap;
@@ -153,6 +158,7 @@ struct Arguments {
   FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
+  TopArguments top;
 };
 
 int RunInfo(Session& session);
@@ -179,6 +185,7 @@ int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
 int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
+int RunTop(Session& session, const TopArguments& arguments);
 int RunCtl(Session& session, const AttachArguments& arguments);
 
 // Parses the arguments (without the program's name) and runs the command. program: as it was started.
