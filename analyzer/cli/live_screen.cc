@@ -46,9 +46,21 @@ class Terminal : public LiveScreen {
 
  private:
   static void Line(int row, const std::string& text, attr_t look) {
+    const std::string whole = Printable(text), shown = whole.substr(0, BytesOf(whole, COLS - 1));
     attrset(look);
-    mvaddnstr(row, 0, Printable(text).c_str(), -1);
+    move(row, 0);
+    clrtoeol();  // a wide character may have made the line before too long
+    addstr(shown.c_str());
     attrset(A_NORMAL);
+  }
+  // Of the first characters, of UTF-8.
+  static size_t BytesOf(const std::string& text, int characters) {
+    size_t at = 0;
+    for (int left = characters; at < text.size(); at++) {
+      const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+      if (begins && left-- == 0) break;
+    }
+    return at;
   }
   SCREEN* screen_;
 };

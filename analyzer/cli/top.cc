@@ -61,6 +61,20 @@ bool Writes(pid_t pid, const std::string& trace) {
   return std::any_of(open.begin(), open.end(), [&](const std::string& path) { return SameFile(path, trace); });
 }
 
+// "Attr.visit(Attr.java:7)" of "com.sun.tools.javac.comp.Attr.visit(Attr.java:7)"
+std::string WithoutPackage(const std::string& name) {
+  size_t at = 0;
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', at)) {
+    const std::string_view part = std::string_view(name).substr(at, dot - at);
+    const bool package = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) {
+      return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+    });
+    if (!package) break;
+    at = dot + 1;
+  }
+  return name.substr(at);
+}
+
 enum class Order { kRate, kLive };
 
 // Rows of site and class, with the numbers of this moment.
@@ -94,7 +108,8 @@ class TopTable {
     for (uint32_t shape = 0; shape < live_.size(); shape++) all.Add(Of(shape, live_[shape]));
     return all;
   }
-  Report ToReport(Order order) const;
+  // brief: names without packages, for which a line has room.
+  Report ToReport(Order order, bool brief) const;
 
  private:
   struct Moment {
@@ -143,7 +158,7 @@ class TopTable {
   uint32_t live_epoch_ = UINT32_MAX;
 };
 
-Report TopTable::ToReport(Order order) const {
+Report TopTable::ToReport(Order order, bool brief) const {
   const auto [read, skipped] = Words();
   // What was not read is taken to be as what was.
   const double whole = read == 0 ? 1 : static_cast<double>(read + skipped) / static_cast<double>(read);
@@ -170,9 +185,11 @@ Report TopTable::ToReport(Order order) const {
                                  : a->second.live.words > b->second.live.words;
   });
   for (const auto* row : sorted) {
+    const auto& [class_name, site] = row->first;
     report.rows.push_back({Cell(rate(row->second.made.bytes())), Cell(rate(row->second.made.objects)),
-                           row->second.live.bytes(), row->second.live.objects, row->first.first,
-                           row->first.second});
+                           row->second.live.bytes(), row->second.live.objects,
+                           brief ? WithoutPackage(class_name) : class_name,
+                           brief ? WithoutPackage(site) : site});
   }
   return report;
 }
@@ -200,10 +217,15 @@ class Top {
     if (!summary.fatal.ok()) return session_.Unreadable(summary.fatal);
     table_.Update();
     session_.out << Status() << "\n";
-    const std::string table = TableText(table_.ToReport(order_), kRowsAtEnd);
+    const std::string table = TableText(table_.ToReport(order_, false), kRowsAtEnd);
     if (!table.empty()) session_.out << "\n" << table;
     session_.out << "\n" << Why(summary) << "\n";
-    return summary.damaged ? kExitDamaged : kExitFine;
+    if (problems_.count(ProblemKind::kSequenceGap) != 0)
+      session_.err
+          << "note: data files were deleted before they were read; what they held is not in the rates\n";
+    if (problems_.count(ProblemKind::kDamagedChunk) == 0) return kExitFine;
+    session_.err << "warning: the trace is damaged: " << summary.damage << "\n";
+    return kExitDamaged;
   }
 
  private:
@@ -258,7 +280,7 @@ class Top {
                                                reader_.files()[0].path, static_cast<double>(kWindowNs) / 1e9),
                                    "q: end   a: by allocation   l: by what is live", ""};
     const size_t room = screen_->rows() > kLinesAbove + 2 ? screen_->rows() - kLinesAbove - 2 : 1;
-    std::istringstream table(TableText(table_.ToReport(order_), room));
+    std::istringstream table(TableText(table_.ToReport(order_, true), room));
     for (std::string line; std::getline(table, line);) lines.push_back(line);
     return lines;
   }
