@@ -108,12 +108,13 @@ Result<std::map<uint64_t, std::string>> ListDataFiles(const std::string& definit
   return found;
 }
 
-// Adds the data files of the definitions file. vanished: a file was listed but was gone when it was to be
-// opened.
-Status AddDataFiles(const FileInfo& definitions, FileSet* set, bool* vanished) {
+// Adds the data files of the definitions file from that index on. vanished: a file was listed but was gone when
+// it was to be opened.
+Status AddDataFiles(const FileInfo& definitions, uint64_t from_index, FileSet* set, bool* vanished) {
   auto listed = ListDataFiles(definitions.path);
   if (!listed.ok()) return Status::Error(listed.message());
   for (const auto& [index, path] : *listed) {
+    if (index < from_index) continue;
     TraceFile data;
     bool exists = false;
     const Status status = OpenOne(path, &data, &exists);
@@ -140,7 +141,7 @@ Status FindDataFiles(FileSet* set) {
     set->files.resize(1);
     set->warnings.clear();
     bool vanished = false;
-    Status status = AddDataFiles(definitions, set, &vanished);
+    Status status = AddDataFiles(definitions, 0, set, &vanished);
     if (!status.ok()) return status;
     if (!vanished) break;
   }
@@ -200,6 +201,14 @@ Status CheckSameTrace(const FileSet& set) {
 }
 
 }  // namespace
+
+FileSet OpenNewDataFiles(const FileInfo& definitions, uint64_t from_index) {
+  FileSet set;
+  bool vanished = false;
+  // What cannot be listed or opened now is looked for again.
+  if (!AddDataFiles(definitions, from_index, &set, &vanished).ok()) set.files.clear();
+  return set;
+}
 
 InputFile::~InputFile() { ::close(descriptor_); }
 

@@ -73,6 +73,10 @@ struct FileSet {
 // Error: a file is not a trace (the text says what it is), or a file of a rotated trace is missing.
 Result<FileSet> OpenFileSet(const std::vector<std::string>& paths);
 
+// The data files beside that definitions file with this index or a later one, by their index; what is not to be
+// opened, or not of the trace, is left out.
+FileSet OpenNewDataFiles(const FileInfo& definitions, uint64_t from_index);
+
 // Splits the path of a data file into the path of its definitions file and the index. False: it does not end in
 // a number.
 bool SplitDataPath(const std::string& path, std::string* definitions, uint64_t* index);

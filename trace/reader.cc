@@ -75,13 +75,49 @@ void TraceReader::Rewind(std::vector<bool> wanted) {
   current_ = 0;
   bytes_before_file_ = 0;
   error_ = Status();
+  resume_.clear();
+  for (const FileInfo& file : files_) resume_.push_back(file.header_bytes);
   FindWanted();
+}
+
+// Definitions precede the events that use them, and a data file is complete before the next one begins. So new
+// files are looked for first, and the size of the definitions file is taken last.
+bool TraceReader::Refresh() {
+  if (!error_.ok()) return false;
+  bool more = AddNewDataFiles();
+  for (size_t i = files_.size(); i-- > 0;) {
+    uint64_t bytes = 0;
+    if (!handles_[i]->Size(&bytes) || bytes <= files_[i].bytes) continue;
+    total_bytes_ += bytes - files_[i].bytes;
+    files_[i].bytes = bytes;
+    files_[i].truncated_bytes = 0;
+    more = true;
+  }
+  if (!more) return false;
+  current_ = 0;
+  bytes_before_file_ = 0;
+  search_.clear();
+  FindWanted();
+  return true;
+}
+
+bool TraceReader::AddNewDataFiles() {
+  if (!files_[0].is_definitions()) return false;
+  FileSet added = OpenNewDataFiles(files_[0], files_.back().is_data() ? files_.back().index + 1 : 0);
+  for (TraceFile& file : added.files) {
+    total_bytes_ += file.info.bytes;
+    resume_.push_back(file.info.header_bytes);
+    wanted_.push_back(true);
+    files_.push_back(std::move(file.info));
+    handles_.push_back(std::move(file.file));
+  }
+  return !added.files.empty();
 }
 
 void TraceReader::FindWanted() {
   for (; current_ < files_.size() && !wanted_[current_]; current_++)
     bytes_before_file_ += files_[current_].bytes;
-  offset_ = current_ == files_.size() ? 0 : files_[current_].header_bytes;
+  offset_ = current_ == files_.size() ? 0 : resume_[current_];
 }
 
 TraceReader::Item TraceReader::Fail(std::string what) {
@@ -145,6 +181,7 @@ TraceReader::Item TraceReader::Next() {
     }
     if (!truncated) return ReadPayload(header);
     if (left != 0) info.truncated_bytes = left;
+    resume_[current_] = offset_;
     bytes_before_file_ += info.bytes;
     current_++;
     FindWanted();

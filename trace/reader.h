@@ -42,6 +42,11 @@ class TraceReader final : public ChunkSource {
 
   void Rewind(std::vector<bool> wanted = {}) override;
 
+  // For a trace that is being written, after Next returned kEnd: looks for what was appended since, and for new
+  // data files. True: there is more, and Next goes on after the last whole chunk of each file. Then a chunk of
+  // the definitions file may follow those of data files. Call it again after a while if not.
+  bool Refresh();
+
   const std::vector<FileInfo>& files() const override { return files_; }
   // See FileSet.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -56,6 +61,7 @@ class TraceReader final : public ChunkSource {
   Item Fail(std::string what);
   Item ReadPayload(const Header& header);
   std::string JoinColumns(size_t raw);
+  bool AddNewDataFiles();
   // Goes to the first wanted file from the current one on; after the last file if there is none.
   void FindWanted();
   uint64_t FindHeader(uint64_t offset);
@@ -66,6 +72,7 @@ class TraceReader final : public ChunkSource {
   std::vector<std::string> warnings_;
   uint64_t total_bytes_ = 0;
   std::vector<bool> wanted_;
+  std::vector<uint64_t> resume_;  // by file: where the next chunk begins
   size_t current_ = 0;
   uint64_t offset_ = 0;
   uint64_t bytes_before_file_ = 0;

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "analyzer/cli/command_table.h"
+#include "analyzer/cli/manual.h"
 #include "analyzer/cli/printable_stream.h"
 #include "trace/nearest.h"
 
@@ -53,6 +54,14 @@ void AddCommands(CLI::App& app, Session& session, Arguments& arguments) {
     added->footer(fmt::format("Example:\n  anttracks {}    {}\n", command.example, command.answers));
     command.add_options(*added, session, arguments);
   }
+}
+
+// What the build asks for; nullopt: something else.
+std::optional<std::string> Made(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--man"}) return ManualPage(app, kExitCodes);
+  if (words == std::vector<std::string>{"--completion", "bash"}) return BashCompletion(app);
+  if (words == std::vector<std::string>{"--completion", "zsh"}) return ZshCompletion(app);
+  return std::nullopt;
 }
 
 bool IsOption(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
@@ -127,6 +136,10 @@ Parsed ParseWords(const std::vector<std::string>& words, Session& session, Argum
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.footer(kExitCodes);
   AddCommands(app, session, arguments);
+  if (const auto text = Made(app, words)) {
+    session.out << *text;
+    return {nullptr, kExitFine};
+  }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

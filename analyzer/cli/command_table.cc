@@ -34,11 +34,15 @@ void AddTableOutput(CLI::App& app, Session& session) {
       ->excludes("--json");
 }
 
-void AddTrace(CLI::App& app, Session& session) {
+void AddTraceOnly(CLI::App& app, Session& session) {
   app.add_option(
          "TRACE", session.files,
          "A trace. Of a rotated one its definitions file (app.trace), or some of its data files (app.trace.3)")
       ->required();
+}
+
+void AddTrace(CLI::App& app, Session& session) {
+  AddTraceOnly(app, session);
   AddTableOutput(app, session);
 }
 
@@ -206,6 +210,14 @@ void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_flag("--history", leaks.history, "What was live of each site after each GC instead");
 }
 
+void AddReport(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTraceOnly(app, session);
+  ReportArguments& report = arguments.report;
+  app.add_option("-o,--out", report.out, "The page to write; -: print it")->type_name("FILE.html")->required();
+  app.add_flag("-f,--force", report.force, "Replace that page if it exists");
+  AddFrames(app, &report.app, &report.library);
+}
+
 void AddClasses(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   app.add_option("--name", arguments.classes.name, "Only classes with this text in their name");
@@ -289,6 +301,14 @@ void AddCtl(CLI::App& app, Session& session, Arguments& arguments) {
                  "For start (default: those of the trace before, with the next free name), or what to set");
 }
 
+void AddTop(CLI::App& app, Session&, Arguments& arguments) {
+  TopArguments& top = arguments.top;
+  app.add_option("PID", top.what, "A process that writes a trace, or a trace that is written")->required();
+  app.add_option("--interval", top.interval, "Seconds between two looks (default 1)")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS");
+}
+
 // A command that takes no arguments of its own, or one group of them.
 template <int (*kRun)(Session&)>
 int Run(Session& session, const Arguments&) {
@@ -352,6 +372,14 @@ constexpr Command kCommands[] = {
      .add_options = AddTree,
      .run = RunWith<RunTree, &Arguments::tree>,
      .run_on_samples = RunWith<RunTree, &Arguments::tree>},
+    {.name = "report",
+     .summary = "All of it as one page for a browser, to look at, keep and send; needs no network",
+     .group = Group::kFirstSteps,
+     .example = "report app.trace -o app.html",
+     .answers = "all of it, to look at",
+     .add_options = AddReport,
+     .run = RunWith<RunReport, &Arguments::report>,
+     .run_on_samples = RunWith<RunReport, &Arguments::report>},
     {.name = "gcs",
      .summary = "One line per GC: times, bytes before and after, objects moved, stayed, died; sync points",
      .group = Group::kMore,
@@ -428,6 +456,14 @@ constexpr Command kCommands[] = {
      .opens = Opens::kItself,
      .add_options = AddFold,
      .run = RunWith<RunFold, &Arguments::fold>},
+    {.name = "top",
+     .summary = "Watch a trace that is being written: what allocates now, what is live, pauses, losses",
+     .group = Group::kRunningJvm,
+     .example = "top 4711",
+     .answers = "what process 4711 allocates now",
+     .opens = Opens::kItself,
+     .add_options = AddTop,
+     .run = RunWith<RunTop, &Arguments::top>},
     {.name = "attach",
      .summary = "Begin to trace a JVM that runs; what it holds already is the trace's first sync point",
      .group = Group::kRunningJvm,

@@ -98,6 +98,12 @@ struct SummaryArguments {
   std::vector<std::string> app, library;
 };
 
+struct ReportArguments {
+  std::string out;                        // file, or "-" for the standard output
+  bool force = false;                     // replace it if it exists
+  std::vector<std::string> app, library;  // see ApplicationFrames
+};
+
 struct ClassesArguments {
   std::string name;  // only classes with this in their name
   bool layout = false;
@@ -131,6 +137,11 @@ struct AttachArguments {
   std::string library;                    // empty: the loaded one, or the one beside this program
 };
 
+struct TopArguments {
+  std::string what;     // a process or a trace
+  double interval = 1;  // seconds
+};
+
 // The arguments of all commands; only those of the command that runs are set.
 struct Arguments {
   HeapArguments heap;
@@ -139,6 +150,7 @@ struct Arguments {
   LifetimesArguments lifetimes;
   LeaksArguments leaks;
   SummaryArguments summary;
+  ReportArguments report;
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
@@ -146,6 +158,7 @@ struct Arguments {
   FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
+  TopArguments top;
 };
 
 int RunInfo(Session& session);
@@ -160,6 +173,7 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunSummary(Session& session, const SummaryArguments& arguments);
 int RunSampledSummary(Session& session, const SummaryArguments& arguments);
 int RunLeaks(Session& session, const LeaksArguments& arguments);
+int RunReport(Session& session, const ReportArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
@@ -171,6 +185,7 @@ int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
 int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
+int RunTop(Session& session, const TopArguments& arguments);
 int RunCtl(Session& session, const AttachArguments& arguments);
 
 // Parses the arguments (without the program's name) and runs the command. program: as it was started.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analyzer/model/call_tree.h"
+#include "analyzer/report/page_file.h"
 #include "trace/status.h"
 
 namespace anttracks::analyzer {
@@ -16,11 +17,7 @@ namespace anttracks::analyzer {
 // their callers have them as their own.
 std::string FlameGraphHtml(const CallTree& tree, std::string_view heading);
 
-// Whether to replace a file.
-enum class Replace : bool { kNo, kYes };
-
-// Writes it. Error, with what to do: the path exists, or cannot be written. Only another flame graph is
-// replaced.
+// Writes it, as WritePage does.
 trace::Status WriteFlameGraph(const CallTree& tree, std::string_view heading, const std::string& path,
                               Replace replace);
 

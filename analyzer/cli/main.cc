@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "analyzer/cli/child.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/pager.h"
 
 namespace {
 
@@ -20,6 +23,27 @@ bool ProcessorIsKnown() {
   return true;
 }
 
+// Of the terminal, if its output is text to read.
+size_t RowsOfText(const std::vector<std::string>& words) {
+  for (const char* data : {"--json", "--csv", "top", "report"}) {
+    if (std::find(words.begin(), words.end(), data) != words.end()) return 0;
+  }
+  return anttracks::analyzer::TerminalRows();
+}
+
+// Through a pager if it is long. What goes to stderr comes after it.
+int ShowText(const std::vector<std::string>& words, size_t rows, bool show_progress, const char* program) {
+  std::ostringstream err;
+  int code = 0;
+  {
+    anttracks::analyzer::Pager pager(rows, std::cout);
+    std::ostream out(&pager);
+    code = anttracks::analyzer::Main(words, out, err, show_progress, program);
+  }
+  std::cerr << err.str();
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -28,8 +52,11 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool show_progress = ::isatty(STDERR_FILENO) != 0;
-  const int code = anttracks::analyzer::Main(arguments, std::cout, std::cerr, show_progress,
-                                             argc > 0 ? argv[0] : "anttracks");
+  const char* const program = argc > 0 ? argv[0] : "anttracks";
+  const size_t rows = RowsOfText(arguments);
+  const int code = rows != 0
+                       ? ShowText(arguments, rows, show_progress, program)
+                       : anttracks::analyzer::Main(arguments, std::cout, std::cerr, show_progress, program);
   std::cout.flush();
   if (!std::cout) {
     std::cerr << "anttracks: output could not be written\n";

@@ -6,10 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "analyzer/cli/callers.h"
+#include "analyzer/cli/call_paths.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -22,8 +21,6 @@ namespace anttracks::analyzer {
 namespace {
 
 constexpr double kLeastInText = 1;  // percent
-constexpr const char* kNoStack = "<no stack was sampled>";
-constexpr const char* kCutOff = "<frames that were not recorded>";
 
 CallTotals TotalsOf(const Amount& amount) {
   return {Rounded(amount.bytes().value), Rounded(amount.objects().value)};
@@ -34,7 +31,9 @@ class Builder {
   Builder(const Content& content, const TreeArguments& arguments)
       : content_(content),
         arguments_(arguments),
-        callers_(content.definitions, content.stacks, arguments.selection) {}
+        callers_(content.definitions, content.stacks, arguments.selection),
+        paths_(content.definitions, callers_,
+               {arguments.reverse, arguments.methods, content.live == Basis::kSamples}, tree_.get()) {}
 
   std::unique_ptr<CallTree> Build() {
     std::unordered_set<uint32_t> sites;
@@ -49,7 +48,7 @@ class Builder {
   }
 
  private:
-  using Path = std::vector<uint32_t>;
+  using Path = CallPaths::Path;
 
   // By site-class pair.
   std::map<uint32_t, CallTotals> Chosen() {
@@ -63,38 +62,6 @@ class Builder {
     for (const auto& [id, amount] : amounts) totals.emplace(id, TotalsOf(amount));
     return totals;
   }
-  uint32_t NameOf(uint32_t site) {
-    const auto [name, is_new] = names_.try_emplace(site);
-    if (!is_new) return name->second;
-    std::string text = SiteLabel(content_.definitions, site);
-    if (arguments_.methods && content_.definitions.site(site).defined)
-      text.erase(std::min(text.rfind('('), text.size()));
-    return name->second = tree_->Name(text);
-  }
-  // In the order of the tree, without the class. outermost: a name for what is around the places; nullptr:
-  // none.
-  Path PathOf(const std::vector<uint32_t>& places, const char* outermost) {
-    Path path;
-    for (const uint32_t site : places) path.push_back(NameOf(site));
-    if (outermost != nullptr) path.push_back(tree_->Name(outermost));
-    if (!arguments_.reverse) std::reverse(path.begin(), path.end());
-    return path;
-  }
-  Path OfStack(uint32_t stack) {
-    std::vector<uint32_t> places = callers_.Places(stack);
-    const bool cut = places.size() > 1 && places.back() == kSiteUnknown;
-    if (cut) places.pop_back();
-    return PathOf(places, cut ? kCutOff : nullptr);
-  }
-  // Of a site at which no stack was sampled. In a trace of samples the site itself is a stack.
-  Path OfSite(uint32_t site) {
-    std::vector<uint32_t> places{site};
-    for (uint32_t at = content_.definitions.site(site).caller; at != 0 && places.size() < kMostPlaces;
-         at = content_.definitions.site(at).caller)
-      places.push_back(at);
-    const bool whole = content_.live == Basis::kSamples || site < kFirstSite;
-    return PathOf(places, whole ? nullptr : kNoStack);
-  }
   void Add(Path path, const SiteClass& pair, const CallTotals& totals) {
     if (totals.objects == 0 && totals.bytes == 0) return;
     if (!arguments_.reverse) path.push_back(tree_->Name(ClassLabel(content_.definitions, pair.class_id)));
@@ -102,27 +69,25 @@ class Builder {
   }
   void AddPair(const SiteClass& pair, const CallTotals& totals) {
     const auto& sampled = callers_.Of(pair.site);
-    if (sampled.empty()) return Add(OfSite(pair.site), pair, totals);
+    if (sampled.empty()) return Add(paths_.OfSite(pair.site), pair, totals);
     std::vector<CallTotals> parts;
     Split(totals.bytes, sampled, [&](const auto&, uint64_t bytes) { parts.push_back({bytes, 0}); });
     size_t next = 0;
     Split(totals.objects, sampled, [&](const auto& each, uint64_t objects) {
       const CallTotals part{parts[next++].bytes, objects};
-      if (part.bytes != 0 || part.objects != 0) Add(OfStack(each.stack), pair, part);
+      if (part.bytes != 0 || part.objects != 0) Add(paths_.OfStack(each.stack), pair, part);
     });
   }
   void AddStacks(uint32_t site) {
     for (const Callers::Sampled& sampled : callers_.Of(site))
-      tree_->AddStacks(OfStack(sampled.stack), sampled.count);
+      tree_->AddStacks(paths_.OfStack(sampled.stack), sampled.count);
   }
-
-  static constexpr size_t kMostPlaces = 256;
 
   const Content& content_;
   const TreeArguments& arguments_;
   const Callers callers_;
   std::unique_ptr<CallTree> tree_ = std::make_unique<CallTree>();
-  std::unordered_map<uint32_t, uint32_t> names_;  // by site
+  CallPaths paths_;
 };
 
 // The rows of the table: nodes with the least share, each after its caller. A node that is all that its caller

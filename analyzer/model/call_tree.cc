@@ -24,15 +24,16 @@ uint32_t CallTree::Child(uint32_t node, uint32_t name) {
   return child;
 }
 
-void CallTree::Add(std::span<const uint32_t> path, const CallTotals& totals) {
+uint32_t CallTree::Add(std::span<const uint32_t> path, const CallTotals& totals) {
   uint32_t node = kRoot;
   nodes_[node].totals.Add(totals);
   for (const uint32_t name : path) {
     const uint32_t child = Child(node, name);
-    if (child == node) return;
+    if (child == node) break;
     node = child;
     nodes_[node].totals.Add(totals);
   }
+  return node;
 }
 
 void CallTree::AddStacks(std::span<const uint32_t> path, uint64_t stacks) {

@@ -40,8 +40,8 @@ class CallTree {
 
   // The number of a name; equal names have equal numbers.
   uint32_t Name(const std::string& text);
-  // path: names, the root's child first. Adds to each node on it, and to the root.
-  void Add(std::span<const uint32_t> path, const CallTotals& totals);
+  // path: names, the root's child first. Adds to each node on it, and to the root. Returns the last node.
+  uint32_t Add(std::span<const uint32_t> path, const CallTotals& totals);
   void AddStacks(std::span<const uint32_t> path, uint64_t stacks);
   void Sort();
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ struct PassOptions {
   std::vector<bool> files = {};  // which of the reader's files to read; empty: all
   // Called before each chunk with the position and the total in bytes; may be empty.
   std::function<void(uint64_t, uint64_t)> progress = {};
+  // For a trace that is being written: called at its end, unless it has ended; true: the reader has more. May
+  // be empty.
+  std::function<bool()> more = {};
 };
 
 struct PassSummary {
@@ -91,8 +95,11 @@ class Pass {
   PassSummary summary_;
   static constexpr uint32_t kNoFile = UINT32_MAX;
   uint64_t next_sequence_ = 0;
-  uint32_t file_ = kNoFile;  // of the last chunk
-  bool has_end_ = false;     // a definitions file's END
+  uint32_t file_ = kNoFile;         // of the last chunk
+  uint32_t events_file_ = kNoFile;  // of the last chunk of a file with events
+  std::map<uint32_t, uint64_t>
+      next_of_file_;      // sequence numbers, of files that were left; for a trace that grows
+  bool has_end_ = false;  // a definitions file's END
   std::vector<uint8_t> end_payload_;
   Position end_position_;
 };
@@ -126,6 +133,7 @@ bool Pass<Sink>::Step(trace::ChunkSource::Item item) {
     case Item::kChunk:
       return Chunk(reader_->chunk());
     case Item::kEnd:
+      if (options_.more && !has_end_ && !decoder_.ended() && options_.more()) return true;
       End();
       return false;
     case Item::kError:
@@ -170,22 +178,28 @@ bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
   const trace::FileInfo& info = reader_->files()[chunk.file];
   const bool new_file = chunk.file != file_;
   std::string gap;
-  if (new_file) {
-    const bool follows = file_ != kNoFile && HasEvents(file_);
+  if (file_ != kNoFile) next_of_file_[file_] = next_sequence_;
+  const auto again = next_of_file_.find(chunk.file);
+  const bool first = again == next_of_file_.end();
+  if (new_file && !first) next_sequence_ = again->second;
+  if (new_file && first) {
+    const bool follows = info.has_events() && events_file_ != kNoFile;
+    if (follows) next_sequence_ = next_of_file_[events_file_];
     if (!follows) {
       // A trace whose oldest files were deleted starts with a later number.
       next_sequence_ = !info.has_events() || info.index == 0 ? 0 : chunk.sequence;
-    } else if (info.index != reader_->files()[file_].index + 1) {
-      gap = MissingFiles(reader_->files()[file_].index + 1, info.index);
+    } else if (info.index != reader_->files()[events_file_].index + 1) {
+      gap = MissingFiles(reader_->files()[events_file_].index + 1, info.index);
     }
-    file_ = chunk.file;
   }
+  file_ = chunk.file;
+  if (info.has_events()) events_file_ = file_;
   if (gap.empty() && chunk.sequence != next_sequence_) {
     gap = fmt::format("chunk {} follows where {} was expected", chunk.sequence, next_sequence_);
   }
   next_sequence_ = chunk.sequence + 1;
   if (!gap.empty() && !Damaged(ProblemKind::kSequenceGap, position, gap)) return false;
-  if (new_file && info.has_events()) decoder_.BeginFile(chunk.file, info.is_data() && info.index != 0);
+  if (new_file && first && info.has_events()) decoder_.BeginFile(chunk.file, info.is_data() && info.index != 0);
   return true;
 }
 

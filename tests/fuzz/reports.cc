@@ -56,6 +56,7 @@ const Words kReports[] = {
     {"tree", "--min", "0"},
     {"tree", "--reverse", "--json"},
     {"tree", "--collapsed", "--live"},
+    {"report", "-o", "-"},
 };
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST_CASE("a flame graph is one page, whose names end no script") {
   const std::string page = FlameGraphHtml(tree, "allocated: <b>");
   CHECK(page.find("<!DOCTYPE html>") == 0);
   CHECK(page.find("\"nodes\":[0,0,100001,3,1,1,100001,3,2,2,100000,2]") != std::string::npos);
-  CHECK(page.find("allocated: <b>") != std::string::npos);
+  CHECK(page.find("allocated: \\u003cb>") != std::string::npos);
   // The page's own two, and no more.
   size_t ends = 0;
   for (size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ends++;

@@ -2,6 +2,7 @@
 #include "trace/read_ahead.h"
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,9 @@ int EndWithoutMemory(const std::string& path, bool begun) {
   if (child == 0) {
     trace::ReadAhead ahead(Open(path));
     if (begun && ahead.Next() != Item::kChunk) _exit(1);
+    // What other tests have freed is not to be had either.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    malloc_trim(0);
     const rlimit limit{1, 1};
     setrlimit(RLIMIT_DATA, &limit);
     try {
