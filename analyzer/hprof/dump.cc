@@ -14,6 +14,7 @@ namespace {
 using trace::Status;
 
 constexpr uint32_t kMaxSuperclasses = 1024, kMaxValueBytes = 1U << 30;
+constexpr size_t kMaxNameBytes = 1024;  // a short record may name a long string
 constexpr std::string_view kReference = "java.lang.ref.Reference", kReferent = "referent";
 constexpr std::string_view kSpecial[] = {"java.lang.ref.SoftReference", "java.lang.ref.WeakReference",
                                          "java.lang.ref.FinalReference", "java.lang.ref.PhantomReference"};
@@ -68,7 +69,8 @@ Status Dump::ReadClasses(const HprofReader& reader) {
       continue;
     DumpClass& added = classes_.emplace_back();
     added.id = loaded.id;
-    added.name = loaded.name.empty() ? fmt::format("<class {:#x}>", loaded.id) : SourceName(loaded.name);
+    added.name = loaded.name.empty() ? fmt::format("<class {:#x}>", loaded.id)
+                                     : SourceName(loaded.name.substr(0, kMaxNameBytes));
     added.is_array = !loaded.name.empty() && loaded.name[0] == '[';
     if (added.is_array) added.element = TypeOf(loaded.name.substr(1));
   }
@@ -106,7 +108,7 @@ Status Dump::Add(const HprofReader& reader, const ClassRecord& record) {
   uint32_t offset = 0;
   for (size_t at = 0; at < record.fields.size(); at += 9) {
     const Type type{record.fields[at + kIdBytes]};
-    added.fields.push_back({std::string(reader.String(GetU8(&record.fields[at]))), offset, type});
+    added.fields.push_back({reader.String(GetU8(&record.fields[at])), offset, type});
     offset += TypeBytes(type);
   }
   added.value_bytes = offset;

@@ -4,7 +4,7 @@
 // An object's id in a dump of the JVM is its address. The id of a class is that of its java.lang.Class object,
 // which has no other record: it is an object here, too, its "mirror".
 //
-// Thread safety: full after Read. Ownership: names are copied; the reader must outlive only the call.
+// Thread safety: full after Read. Ownership: borrows the reader.
 // Memory: 16 bytes per object, and 4 to find it by its address.
 #pragma once
 
@@ -12,18 +12,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "analyzer/hprof/hprof_reader.h"
+#include "analyzer/hprof/id_map.h"
 
 namespace anttracks::hprof {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 struct DumpField {
-  std::string name;
-  uint32_t offset = 0;  // in the class's part of an instance's values
+  std::string_view name;  // in the reader's mapping
+  uint32_t offset = 0;    // in the class's part of an instance's values
   Type type = Type::kObject;
 };
 
@@ -101,7 +101,7 @@ class Dump {
   trace::Status Index(const HprofReader& reader);
 
   std::vector<DumpClass> classes_;
-  std::unordered_map<uint64_t, uint32_t> class_by_id_;
+  IdMap<uint32_t> class_by_id_;
   std::vector<uint64_t> supers_;  // ids, while classes are read
   std::vector<DumpObject> objects_;
   uint64_t first_ = 1, last_ = 0;  // addresses

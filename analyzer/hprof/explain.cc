@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "analyzer/hprof/names.h"
 
@@ -68,7 +67,7 @@ class Explainer {
       const DumpClass& its = dump_->classes()[at];
       for (const DumpField& field : its.fields) {
         if (field.type == Type::kObject && GetU8(record.values.data() + begin + field.offset) == to)
-          return field.name;
+          return std::string(field.name);
       }
       begin += its.value_bytes - (its.super == kNone ? 0 : dump_->classes()[its.super].value_bytes);
     }
@@ -77,7 +76,7 @@ class Explainer {
 
   const HprofReader* reader_;
   const Dump* dump_;
-  std::unordered_map<uint64_t, std::vector<std::pair<size_t, uint64_t>>> wanted_;
+  IdMap<std::vector<std::pair<size_t, uint64_t>>> wanted_;
   std::vector<std::string> texts_;
 };
 

@@ -14,10 +14,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "analyzer/hprof/format.h"
+#include "analyzer/hprof/id_map.h"
 #include "trace/status.h"
 
 namespace anttracks::hprof {
@@ -134,7 +134,7 @@ class HprofReader {
   std::span<const uint8_t> bytes_;
   size_t header_bytes_ = 0;
   uint64_t milliseconds_ = 0;
-  std::unordered_map<uint64_t, std::string_view> strings_;
+  IdMap<std::string_view> strings_;
   std::vector<LoadedClass> classes_;
   std::vector<Segment> segments_;
   uint64_t last_string_ = 0, last_frame_ = 0;

@@ -4,7 +4,6 @@
 // Thread safety: none.
 #pragma once
 
-#include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <cstdint>
