@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 namespace anttracks::analyzer {
@@ -20,6 +21,16 @@ CLI::Option* AddChoice(CLI::App& app, const char* name, std::span<const Choice<E
     *value = *chosen;
   };
   return app.add_option_function<std::string>(name, parse, description)->type_name("WORD");
+}
+
+// "0x7f0012345678"
+std::optional<uint64_t> ParseAddress(std::string_view text) {
+  uint64_t address = 0;
+  if (text.substr(0, 2) != "0x") return std::nullopt;
+  text.remove_prefix(2);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), address, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return address;
 }
 
 void AddOutput(CLI::App& app, Session& session) {
@@ -241,6 +252,37 @@ void AddDiff(CLI::App& app, Session& session, Arguments& arguments) {
   AddTop(app, session, kTopText);
 }
 
+void AddJoin(CLI::App& app, Session& session, Arguments& arguments) {
+  JoinArguments& join = arguments.join;
+  app.add_option("TRACE", join.trace, "A trace of every object; of a rotated one its definitions file")
+      ->required();
+  app.add_option("DUMP", join.dump, "A heap dump (hprof) that the JVM made while it was traced")->required();
+  AddTableOutput(app, session);
+  AddChoice<JoinBy>(app, "--by", kJoinRows, &join.by,
+                    "Rows of the table: " + Joined(NamesOf<JoinBy>(kJoinRows)) + " (default site)");
+  app.add_option("--gc", join.gc, "The dump was made after the GC with this id (default: it is found)");
+  auto* path = app.add_flag("--path", join.path,
+                            "The shortest path from a root to the object that retains most instead");
+  const auto address = [&join](const std::string& text) {
+    join.object = ParseAddress(text);
+    if (!join.object) throw CLI::ValidationError("--object", text + " is no address such as 0x7f0012345678");
+    join.path = true;
+  };
+  auto* object =
+      app.add_option_function<std::string>("--object", address, "The path to the object at this address")
+          ->type_name("ADDRESS");
+  auto* objects = app.add_flag("--objects", join.objects, "A line for each object instead, by address");
+  auto* to = app.add_option("--export", join.export_to, "Write the dump with the objects' allocation stacks")
+                 ->type_name("OUT.hprof");
+  app.add_flag("-f,--force", join.force, "Replace that file if it is a heap dump")->needs(to);
+  path->excludes(objects)->excludes(to);
+  objects->excludes(to);
+  object->excludes(objects)->excludes(to);
+  AddFrames(app, &join.app, &join.library);
+  AddWhere(app, &join.selection.where, Threads::kTold);
+  AddTop(app, session, kTopText);
+}
+
 void AddAssert(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_option("TRACE", arguments.expected.trace, "A trace; of a rotated one its definitions file")
       ->required();
@@ -423,6 +465,15 @@ constexpr Command kCommands[] = {
      .opens = Opens::kItself,
      .add_options = AddDiff,
      .run = RunWith<RunDiff, &Arguments::diff>},
+    {.name = "join",
+     .summary = "A heap dump of the traced JVM: who allocated each object, how old it is, and who holds it",
+     .group = Group::kMore,
+     .example = "join app.trace dump.hprof",
+     .answers = "who allocated and who holds",
+     .rows = kRows,
+     .opens = Opens::kItself,
+     .add_options = AddJoin,
+     .run = RunWith<RunJoin, &Arguments::join>},
     {.name = "assert",
      .summary = "Check what sites and classes may allocate and keep; exit code 1 if it is more, for builds",
      .group = Group::kMore,

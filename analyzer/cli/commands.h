@@ -69,6 +69,24 @@ struct DiffArguments {
   Selection selection;
 };
 
+// What the rows of a joined dump are.
+enum class JoinBy { kSite, kClass, kThread };
+inline constexpr Choice<JoinBy> kJoinRows[] = {
+    {JoinBy::kSite, "site"}, {JoinBy::kClass, "class"}, {JoinBy::kThread, "thread"}};
+
+struct JoinArguments {
+  std::string trace, dump;
+  JoinBy by = JoinBy::kSite;
+  std::optional<uint64_t> gc;             // after which the dump was made; none: it is found
+  bool objects = false;                   // a line for each object instead of a table
+  bool path = false;                      // the path to a root instead of a table
+  std::optional<uint64_t> object;         // with path: of the object at this address
+  std::string export_to;                  // file for the dump with allocation stacks instead of a table
+  bool force = false;                     // replace it if it exists
+  std::vector<std::string> app, library;  // by site: see ApplicationFrames
+  Selection selection;
+};
+
 struct AssertArguments {
   std::string trace;
   std::vector<std::string> expectations;
@@ -154,6 +172,7 @@ struct Arguments {
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
+  JoinArguments join;
   AssertArguments expected;
   FoldArguments fold;
   VerifyArguments verify;
@@ -179,6 +198,7 @@ int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
 int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
 int RunDiff(Session& session, const DiffArguments& arguments);
+int RunJoin(Session& session, const JoinArguments& arguments);
 int RunAssert(Session& session, const AssertArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);

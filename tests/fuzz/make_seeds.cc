@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/fuzz/trace_input.h"
+#include "tests/unit/analyzer/hprof_dump.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
@@ -124,6 +125,8 @@ int main(int argc, char** argv) {
     Write(corpus / "reports" / ("skipped_" + name), Byte(report) + Byte(0) + Input(skipped));
     Write(corpus / "reports" / ("sampled_" + name), Byte(report) + Byte(2) + Input(sampled));
   }
+  for (int report = 0; report < 9; report++)
+    Write(corpus / "join" / ("dump_" + std::to_string(report)), Byte(report) + t::SmallDump().file());
   Write(corpus / "reports" / "file_bytes", Byte(1) + Byte(0x80) + small);
   const std::string rotated = Files({t::DefinitionsFile(), t::DataFile0(), t::DataFile1(), t::DataFile2()});
   const std::string abandoned =

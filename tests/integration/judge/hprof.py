@@ -9,6 +9,8 @@ import mmap
 import struct
 
 _UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
+_STACK_FRAME, _STACK_TRACE = 0x04, 0x05
+_LINE_NATIVE = -3
 _CLASS_DUMP, _INSTANCE_DUMP, _OBJECT_ARRAY, _PRIMITIVE_ARRAY = 0x20, 0x21, 0x22, 0x23
 _PRIMITIVES = {
     4: ("boolean", 1),
@@ -162,3 +164,68 @@ def _skip_class(data, at):
         at += 9 + _FIELD_BYTES[data[at + 8]]
     (fields,) = struct.unpack_from(">H", data, at)
     return at + 2 + 9 * fields
+
+
+class Stacks:
+    """The stacks of which objects say that they allocated them."""
+
+    def __init__(self):
+        self._frames, self._stacks, self._serials = {}, {}, {}
+
+    def of(self, address):
+        """Frames, innermost first, each as anttracks names a site; [] if the stack has none."""
+        return [self._frames[frame] for frame in self._stacks[self._serials[address]]]
+
+
+def read_stacks(path):
+    stacks, strings, classes = Stacks(), {}, {}
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(b"\0") + 13
+        while at < len(data):
+            tag, _, length = struct.unpack_from(">BII", data, at)
+            at += 9
+            if tag == _UTF8:
+                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8 : at + length].decode(
+                    "utf-8", "replace"
+                )
+            elif tag == _LOAD_CLASS:
+                serial, _, _, name = struct.unpack_from(">IQIQ", data, at)
+                classes[serial] = source_name(strings[name])
+            elif tag == _STACK_FRAME:
+                frame, method, _, source, serial, line = struct.unpack_from(">QQQQIi", data, at)
+                stacks._frames[frame] = _frame_text(
+                    strings.get(method), classes.get(serial), strings.get(source), line
+                )
+            elif tag == _STACK_TRACE:
+                serial, _, count = struct.unpack_from(">III", data, at)
+                stacks._stacks[serial] = struct.unpack_from(f">{count}Q", data, at + 12)
+            elif tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
+                _read_serials(data, at, at + length, stacks._serials)
+            at += length
+    return stacks
+
+
+def _frame_text(method, class_name, source, line):
+    if class_name is None:
+        return method
+    place = "Native Method" if line == _LINE_NATIVE else source or "Unknown Source"
+    return f"{class_name}.{method}({place}{f':{line}' if line > 0 and source else ''})"
+
+
+def _read_serials(data, at, end, serials):
+    while at < end:
+        tag = data[at]
+        at += 1
+        if tag in _ROOT_BYTES:
+            at += _ROOT_BYTES[tag]
+            continue
+        address, serial, count = struct.unpack_from(">QII", data, at)
+        serials[address] = serial
+        if tag == _CLASS_DUMP:
+            at = _skip_class(data, at)
+        elif tag == _INSTANCE_DUMP:
+            at += 24 + struct.unpack_from(">I", data, at + 20)[0]
+        elif tag == _OBJECT_ARRAY:
+            at += 24 + 8 * count
+        else:
+            at += 17 + _PRIMITIVES[data[at + 16]][1] * count
