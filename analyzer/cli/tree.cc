@@ -2,128 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "analyzer/cli/call_tree_of.h"
 #include "analyzer/cli/callers.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
 #include "analyzer/cli/flame_graph.h"
 #include "analyzer/cli/text.h"
-#include "analyzer/model/call_tree.h"
-#include "analyzer/model/labels.h"
+#include "analyzer/export/collapsed.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 constexpr double kLeastInText = 1;  // percent
-constexpr const char* kNoStack = "<no stack was sampled>";
-constexpr const char* kCutOff = "<frames that were not recorded>";
-
-CallTotals TotalsOf(const Amount& amount) {
-  return {Rounded(amount.bytes().value), Rounded(amount.objects().value)};
-}
-
-class Builder {
- public:
-  Builder(const Content& content, const TreeArguments& arguments)
-      : content_(content),
-        arguments_(arguments),
-        callers_(content.definitions, content.stacks, arguments.selection) {}
-
-  std::unique_ptr<CallTree> Build() {
-    std::unordered_set<uint32_t> sites;
-    for (const auto& [id, totals] : Chosen()) {
-      if (totals.objects == 0 && totals.bytes == 0) continue;
-      const SiteClass& pair = content_.definitions.site_class(id);
-      AddPair(pair, totals);
-      if (sites.insert(pair.site).second) AddStacks(pair.site);
-    }
-    tree_->Sort();
-    return std::move(tree_);
-  }
-
- private:
-  using Path = std::vector<uint32_t>;
-
-  // By site-class pair.
-  std::map<uint32_t, CallTotals> Chosen() {
-    Chooser chosen(content_.definitions, arguments_.selection);
-    std::map<uint32_t, Amount> amounts;
-    for (const Portion& portion : content_.portions) {
-      if (!chosen(portion.key)) continue;
-      amounts[portion.key.site_class].Add(arguments_.live ? portion.live : portion.allocated);
-    }
-    std::map<uint32_t, CallTotals> totals;
-    for (const auto& [id, amount] : amounts) totals.emplace(id, TotalsOf(amount));
-    return totals;
-  }
-  uint32_t NameOf(uint32_t site) {
-    const auto [name, is_new] = names_.try_emplace(site);
-    if (!is_new) return name->second;
-    std::string text = SiteLabel(content_.definitions, site);
-    if (arguments_.methods && content_.definitions.site(site).defined)
-      text.erase(std::min(text.rfind('('), text.size()));
-    return name->second = tree_->Name(text);
-  }
-  // In the order of the tree, without the class. outermost: a name for what is around the places; nullptr:
-  // none.
-  Path PathOf(const std::vector<uint32_t>& places, const char* outermost) {
-    Path path;
-    for (const uint32_t site : places) path.push_back(NameOf(site));
-    if (outermost != nullptr) path.push_back(tree_->Name(outermost));
-    if (!arguments_.reverse) std::reverse(path.begin(), path.end());
-    return path;
-  }
-  Path OfStack(uint32_t stack) {
-    std::vector<uint32_t> places = callers_.Places(stack);
-    const bool cut = places.size() > 1 && places.back() == kSiteUnknown;
-    if (cut) places.pop_back();
-    return PathOf(places, cut ? kCutOff : nullptr);
-  }
-  // Of a site at which no stack was sampled. In a trace of samples the site itself is a stack.
-  Path OfSite(uint32_t site) {
-    std::vector<uint32_t> places{site};
-    for (uint32_t at = content_.definitions.site(site).caller; at != 0 && places.size() < kMostPlaces;
-         at = content_.definitions.site(at).caller)
-      places.push_back(at);
-    const bool whole = content_.live == Basis::kSamples || site < kFirstSite;
-    return PathOf(places, whole ? nullptr : kNoStack);
-  }
-  void Add(Path path, const SiteClass& pair, const CallTotals& totals) {
-    if (totals.objects == 0 && totals.bytes == 0) return;
-    if (!arguments_.reverse) path.push_back(tree_->Name(ClassLabel(content_.definitions, pair.class_id)));
-    tree_->Add(path, totals);
-  }
-  void AddPair(const SiteClass& pair, const CallTotals& totals) {
-    const auto& sampled = callers_.Of(pair.site);
-    if (sampled.empty()) return Add(OfSite(pair.site), pair, totals);
-    std::vector<CallTotals> parts;
-    Split(totals.bytes, sampled, [&](const auto&, uint64_t bytes) { parts.push_back({bytes, 0}); });
-    size_t next = 0;
-    Split(totals.objects, sampled, [&](const auto& each, uint64_t objects) {
-      const CallTotals part{parts[next++].bytes, objects};
-      if (part.bytes != 0 || part.objects != 0) Add(OfStack(each.stack), pair, part);
-    });
-  }
-  void AddStacks(uint32_t site) {
-    for (const Callers::Sampled& sampled : callers_.Of(site))
-      tree_->AddStacks(OfStack(sampled.stack), sampled.count);
-  }
-
-  static constexpr size_t kMostPlaces = 256;
-
-  const Content& content_;
-  const TreeArguments& arguments_;
-  const Callers callers_;
-  std::unique_ptr<CallTree> tree_ = std::make_unique<CallTree>();
-  std::unordered_map<uint32_t, uint32_t> names_;  // by site
-};
 
 // The rows of the table: nodes with the least share, each after its caller. A node that is all that its caller
 // has is not indented more than it, so that long chains of calls stay readable.
@@ -235,36 +130,17 @@ Report ReportOf(const Content& content, const TreeArguments& arguments, const Ca
   return report;
 }
 
-// A line for each path with something of its own: names from the root on, and bytes.
-void PrintCollapsed(const CallTree& tree, std::ostream& out) {
-  std::vector<uint32_t> path;
-  for (uint32_t node = 1; node < tree.size(); node++) {
-    uint64_t own = tree[node].totals.bytes;
-    for (const uint32_t child : tree[node].children) own -= tree[child].totals.bytes;
-    if (own == 0) continue;
-    path.clear();
-    for (uint32_t at = node; at != CallTree::kRoot; at = tree[at].parent) path.push_back(at);
-    for (size_t i = path.size(); i-- > 0;) {
-      std::string name = Printable(tree.name(path[i]));
-      std::replace(name.begin(), name.end(), ';', ',');
-      out << name << (i == 0 ? ' ' : ';');
-    }
-    out << own << '\n';
-  }
-}
-
 }  // namespace
 
 int RunTree(Session& session, const TreeArguments& arguments) {
   int exit = kExitFine;
   const auto content = ReadSelected(session, {arguments.selection, false, arguments.live, arguments.gc}, &exit);
   if (!content) return exit;
-  Builder builder(*content, arguments);
-  const std::unique_ptr<CallTree> tree = builder.Build();
+  const std::unique_ptr<CallTree> tree = CallTreeOf(*content, arguments);
   const double least = arguments.least_percent.value_or(session.output == Output::kText ? kLeastInText : 0);
   const Report report = ReportOf(*content, arguments, *tree, least);
   if (arguments.collapsed) {
-    PrintCollapsed(*tree, session.out);
+    session.out << CollapsedText(*tree);
     PrintNotes(session, report.notes);
   } else if (!arguments.flame.empty()) {
     const trace::Status status =
