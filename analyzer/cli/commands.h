@@ -14,6 +14,7 @@
 #include "analyzer/cli/choice.h"
 #include "analyzer/cli/selection.h"
 #include "analyzer/cli/session.h"
+#include "analyzer/export/profile.h"
 
 namespace anttracks::analyzer {
 
@@ -53,6 +54,22 @@ struct TreeArguments {
   bool collapsed = false;               // a line for each path instead of a table
   std::string flame;                    // file for a flame graph instead of a table
   bool force = false;                   // replace it if it exists
+  Selection selection;
+};
+
+// What an export is written as.
+enum class ExportFormat { kPprof, kCollapsed, kPerfetto, kDhat, kSqlite, kCsv };
+inline constexpr Choice<ExportFormat> kExportFormats[] = {
+    {ExportFormat::kPprof, "pprof"},       {ExportFormat::kCollapsed, "collapsed"},
+    {ExportFormat::kPerfetto, "perfetto"}, {ExportFormat::kDhat, "dhat"},
+    {ExportFormat::kSqlite, "sqlite"},     {ExportFormat::kCsv, "csv"}};
+
+struct ExportArguments {
+  ExportFormat format = ExportFormat::kPprof;
+  std::string out;
+  bool force = false;  // replace it if it exists
+  std::vector<ExportLabel> labels;
+  std::optional<uint64_t> gc;  // what is live after this collection; none: at the end of the trace
   Selection selection;
 };
 
@@ -142,6 +159,7 @@ struct Arguments {
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
+  ExportArguments exported;
   AssertArguments expected;
   FoldArguments fold;
   VerifyArguments verify;
@@ -165,6 +183,7 @@ int RunSampledClasses(Session& session, const ClassesArguments& arguments);
 int RunThreads(Session& session, const ThreadsArguments& arguments);
 int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
 int RunDiff(Session& session, const DiffArguments& arguments);
+int RunExport(Session& session, const ExportArguments& arguments);
 int RunAssert(Session& session, const AssertArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
