@@ -50,12 +50,16 @@ int Refused(Session& session, const std::string& why) {
 // What was written, in words and in the format's bytes.
 struct Export {
   Result<std::string> bytes;
-  std::string contents;
-  std::vector<std::string> notes;
+  std::string contents = {};
+  std::vector<std::string> notes = {};
+  int failure = kExitUsage;  // the exit code if there are no bytes
 };
 
 int Write(Session& session, const std::string& path, const Export& made) {
-  if (!made.bytes.ok()) return Refused(session, made.bytes.message());
+  if (!made.bytes.ok()) {
+    session.err << "anttracks: " << made.bytes.message() << "\n";
+    return made.failure;
+  }
   const std::string& bytes = *made.bytes;
   const int error = trace::WriteWhole(path, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   if (error != 0)
@@ -190,7 +194,8 @@ Export DhatOf(Session& session, const ExportArguments& arguments, const Content&
   Problems problems;
   Definitions definitions(problems);
   BlockLives lives(definitions, problems);
-  session.Run(definitions, problems, lives);
+  const PassSummary summary = session.Run(definitions, problems, lives);
+  if (!summary.fatal.ok()) return {.bytes = summary.fatal, .failure = kExitUnreadable};
   lives.Finish(content.summary.duration_ns);
   ProfileBuilder builder(content, arguments.selection, process);
   contents.points = PointsOf(lives, content, arguments.selection, &builder);
@@ -226,8 +231,11 @@ Export ProfileExport(Session& session, const ExportArguments& arguments, const C
     }
     case ExportFormat::kCsv:
       return with(CsvTable(profile));
-    case ExportFormat::kSqlite:
-      return with(SqliteBytes(profile, Gcs(session).gcs));
+    case ExportFormat::kSqlite: {
+      const Gcs gcs(session);
+      if (!gcs.summary.fatal.ok()) return {.bytes = gcs.summary.fatal, .failure = kExitUnreadable};
+      return with(SqliteBytes(profile, gcs.gcs));
+    }
     case ExportFormat::kPprof:
     case ExportFormat::kPerfetto:
     case ExportFormat::kDhat:

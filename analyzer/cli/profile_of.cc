@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/profile_of.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -43,7 +44,13 @@ struct Amounts {
     allocated.Add(portion.allocated);
     live.Add(portion.live);
   }
-  Both Rounded() const { return {TotalsOf(allocated), TotalsOf(live)}; }
+  // Formats have signed numbers of 64 bits.
+  static CallTotals Bounded(const Amount& amount) {
+    constexpr uint64_t kMost = INT64_MAX;
+    const CallTotals totals = TotalsOf(amount);
+    return {std::min(totals.bytes, kMost), std::min(totals.objects, kMost)};
+  }
+  Both Rounded() const { return {Bounded(allocated), Bounded(live)}; }
 };
 
 }  // namespace
@@ -71,6 +78,9 @@ ProfileBuilder::ProfileBuilder(const Content& content, const Selection& selectio
   profile_.moment = content.moment + content.caveat;
   if (!content.note.empty()) profile_.notes.push_back(content.note);
   if (!content.caveat.empty()) profile_.notes.push_back("live " + profile_.moment);
+  if (!content.stacks.counts.empty())
+    profile_.notes.emplace_back(
+        "how the bytes of a site split among its callers is estimated from sampled stacks");
   if (!selection.all()) profile_.notes.push_back(Printable("only " + selection.Text()));
 }
 

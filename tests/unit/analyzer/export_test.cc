@@ -230,8 +230,10 @@ TEST_CASE("pprof has the class as leaf, the stacks behind it, four values, and t
               "app.Node:0;app.List.add:12;app.Worker.work:7" + labels + "1 24 1 24",
               "java.lang.Object:0;java.lang.Object.clone:0;app.Main.run:30;<no stack was sampled>:0" + labels +
                   "1 16 0 0"});
-  CHECK(pprof.comments == Words{"command: Main 1", "process: 4711", "trace: 1122334455667788", "VM: 17.0.19",
-                                "in use: at the end of the trace, 2.00 ms", "service=web", "host=a1"});
+  CHECK(pprof.comments ==
+        Words{"command: Main 1", "process: 4711", "trace: 1122334455667788", "VM: 17.0.19",
+              "in use: at the end of the trace, 2.00 ms", "service=web", "host=a1",
+              "how the bytes of a site split among its callers is estimated from sampled stacks"});
 }
 
 TEST_CASE("the totals of pprof are those of tree and sites") {
@@ -268,7 +270,8 @@ TEST_CASE("an export says what it wrote") {
   CHECK(Replace(result.out, "OUT", "app.pb.gz") ==
         R"(wrote app.pb.gz: allocated 8 objects, 208 B; live at the end of the trace, 2.00 ms: 3 objects, 104 B
 )");
-  CHECK(result.err.empty());
+  CHECK(result.err ==
+        "note: how the bytes of a site split among its callers is estimated from sampled stacks\n");
 }
 
 TEST_CASE("collapsed stacks are those of tree") {
