@@ -129,21 +129,43 @@ std::string WhyNotReplaced(const std::string& path, bool (*ours)(std::span<const
   return ours(read) ? "" : std::string(KindOfContents(read));
 }
 
-int WriteWhole(const std::string& path, std::span<const uint8_t> bytes) {
-  std::string name;
-  const int fd = MakeUnfinished(path, &name);
-  if (fd < 0) return errno;
-  int error = 0;
-  while (error == 0 && !bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n > 0) bytes = bytes.subspan(static_cast<size_t>(n));
-    if (n <= 0 && errno != EINTR) error = n < 0 ? errno : EIO;
+UnfinishedFile::~UnfinishedFile() {
+  if (fd_ >= 0) close(fd_);
+  if (!name_.empty()) unlink(name_.c_str());
+}
+
+int UnfinishedFile::Create() {
+  fd_ = MakeUnfinished(path_, &name_);
+  if (fd_ < 0) {
+    error_ = errno;
+    name_.clear();
   }
+  return error_;
+}
+
+int UnfinishedFile::Write(std::span<const uint8_t> bytes) {
+  while (error_ == 0 && !bytes.empty()) {
+    const ssize_t n = write(fd_, bytes.data(), bytes.size());
+    if (n > 0) bytes = bytes.subspan(static_cast<size_t>(n));
+    if (n <= 0 && errno != EINTR) error_ = n < 0 ? errno : EIO;
+  }
+  return error_;
+}
+
+int UnfinishedFile::Finish() {
   // EINTR: Linux has closed it.
-  if (close(fd) != 0 && errno != EINTR && error == 0) error = errno;
-  if (error == 0 && std::rename(name.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) unlink(name.c_str());
-  return error;
+  if (fd_ >= 0 && close(fd_) != 0 && errno != EINTR && error_ == 0) error_ = errno;
+  fd_ = -1;
+  if (error_ == 0 && std::rename(name_.c_str(), path_.c_str()) != 0) error_ = errno;
+  if (error_ == 0) name_.clear();
+  return error_;
+}
+
+int WriteWhole(const std::string& path, std::span<const uint8_t> bytes) {
+  UnfinishedFile file(path);
+  if (const int error = file.Create(); error != 0) return error;
+  if (const int error = file.Write(bytes); error != 0) return error;
+  return file.Finish();
 }
 
 bool IsUnfinishedSuffix(std::string_view text) {

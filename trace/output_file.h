@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace anttracks::trace {
 
@@ -33,6 +34,26 @@ std::string NotRegular(const std::string& path);
 // Writes a file beside path, with an unpredictable name, and renames it to path: a reader sees the old contents
 // or the new ones. Returns 0 or an errno value.
 [[nodiscard]] int WriteWhole(const std::string& path, std::span<const uint8_t> bytes);
+// The same for a file that is written in parts. Its functions return 0 or an errno value.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::string path) : path_(std::move(path)) {}
+  ~UnfinishedFile();  // deletes the file, unless Finish has renamed it
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+  [[nodiscard]] int Create();
+  [[nodiscard]] int Write(std::span<const uint8_t> bytes);
+  // Renames it to path. Without effect if a call before has failed.
+  [[nodiscard]] int Finish();
+
+ private:
+  const std::string path_;
+  std::string name_;  // while it exists
+  int fd_ = -1;
+  int error_ = 0;
+};
+
 // Deletes files that processes left when they died in WriteWhole of that path. Must not run while a process may
 // be in WriteWhole.
 void RemoveUnfinished(const std::string& path);
