@@ -270,6 +270,9 @@ void AddExport(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_flag("-f,--force", exported.force, "Replace OUT if it exists");
   AddLabels(app, &exported.labels);
   app.add_option("--gc", exported.gc, "What is live after the GC with this id (default: at the end)");
+  app.add_flag(
+      "--by-site", exported.by_site,
+      "With hprof: a root for each site, which holds what was allocated there, instead of each object");
   AddSelection(app, &exported.selection);
 }
 

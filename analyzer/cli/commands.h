@@ -58,16 +58,20 @@ struct TreeArguments {
 };
 
 // What an export is written as.
-enum class ExportFormat { kPprof, kCollapsed, kPerfetto, kDhat, kSqlite, kCsv };
-inline constexpr Choice<ExportFormat> kExportFormats[] = {
-    {ExportFormat::kPprof, "pprof"},       {ExportFormat::kCollapsed, "collapsed"},
-    {ExportFormat::kPerfetto, "perfetto"}, {ExportFormat::kDhat, "dhat"},
-    {ExportFormat::kSqlite, "sqlite"},     {ExportFormat::kCsv, "csv"}};
+enum class ExportFormat { kPprof, kCollapsed, kPerfetto, kDhat, kHprof, kSqlite, kCsv };
+inline constexpr Choice<ExportFormat> kExportFormats[] = {{ExportFormat::kPprof, "pprof"},
+                                                          {ExportFormat::kCollapsed, "collapsed"},
+                                                          {ExportFormat::kPerfetto, "perfetto"},
+                                                          {ExportFormat::kDhat, "dhat"},
+                                                          {ExportFormat::kHprof, "hprof"},
+                                                          {ExportFormat::kSqlite, "sqlite"},
+                                                          {ExportFormat::kCsv, "csv"}};
 
 struct ExportArguments {
   ExportFormat format = ExportFormat::kPprof;
   std::string out;
-  bool force = false;  // replace it if it exists
+  bool by_site = false;  // of a heap dump: a root for each site instead of each object
+  bool force = false;    // replace it if it exists
   std::vector<ExportLabel> labels;
   std::optional<uint64_t> gc;  // what is live after this collection; none: at the end of the trace
   Selection selection;

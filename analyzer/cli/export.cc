@@ -11,6 +11,7 @@
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
+#include "analyzer/cli/export_hprof.h"
 #include "analyzer/cli/profile_of.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/export/collapsed.h"
@@ -239,6 +240,7 @@ Export ProfileExport(Session& session, const ExportArguments& arguments, const C
     case ExportFormat::kPprof:
     case ExportFormat::kPerfetto:
     case ExportFormat::kDhat:
+    case ExportFormat::kHprof:
       break;
   }
   return with(PprofBytes(profile));
@@ -259,11 +261,15 @@ int WriteProfile(Session& session, const ExportArguments& arguments) {
 int RunExport(Session& session, const ExportArguments& arguments) {
   const Status may_write = MayWrite(arguments.out, arguments.force);
   if (!may_write.ok()) return Refused(session, may_write.message());
+  if (arguments.by_site && arguments.format != ExportFormat::kHprof)
+    return Refused(session, "--by-site is for hprof: its roots");
   switch (arguments.format) {
     case ExportFormat::kPerfetto:
       return WriteTimeline(session, arguments);
     case ExportFormat::kDhat:
       return WriteDhat(session, arguments);
+    case ExportFormat::kHprof:
+      return ExportHprof(session, arguments);
     case ExportFormat::kPprof:
     case ExportFormat::kCollapsed:
     case ExportFormat::kSqlite:

@@ -71,6 +71,7 @@ const Words kReports[] = {
     {"export", "collapsed", "TRACE", kOut, "-f", "--gc", "0"},
     {"export", "perfetto", "TRACE", kOut, "-f"},
     {"export", "dhat", "TRACE", kOut, "-f"},
+    {"export", "hprof", "TRACE", kOut, "-f", "--by-site"},
     {"export", "sqlite", "TRACE", kOut, "-f"},
     {"export", "csv", "TRACE", kOut, "-f", "--label", "a=b"},
 };

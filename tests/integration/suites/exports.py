@@ -2,6 +2,7 @@
 """Exports of traces of every kind: what foreign readers find in the files has the totals of the analyzer."""
 
 import csv
+import glob
 import gzip
 import json
 import os
@@ -11,7 +12,7 @@ import shutil
 import signal
 import subprocess
 
-from judge.world import ANALYZER, HERE, ROOT, Skip, analyze, analyze_json, expect, run, test
+from judge.world import ANALYZER, HERE, JDK, ROOT, Skip, analyze, analyze_json, expect, run, tail, test
 
 _FROZEN = os.path.join(ROOT, "tests", "unit", "analyzer", "frozen")
 _TRACES = {
@@ -259,6 +260,58 @@ for _what in _TRACES:
         expect(text == analyze("tree", trace, "--collapsed"), "other than tree --collapsed")
 
 
+_HEAP_LIBRARY = "/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar"
+
+
+def _classes_in_dump(t, dump):
+    """How many objects of each class VisualVM's heap library finds."""
+    if not os.path.exists(_HEAP_LIBRARY):
+        raise Skip("VisualVM is missing: scripts/setup-packages --only visualvm")
+    utilities = sorted(glob.glob("/usr/share/**/org-openide-util*.jar", recursive=True))
+    path = os.pathsep.join([_HEAP_LIBRARY, *utilities, t.path("visualvm")])
+    source = os.path.join(HERE, "visualvm", "Counts.java")
+    done = run([JDK + "/bin/javac", "-cp", path, "-d", t.path("visualvm"), source])
+    expect(done.returncode == 0, done.stderr)
+    done = run([JDK + "/bin/java", f"-Djava.io.tmpdir={t.folder}", "-cp", path, "Counts", dump], cwd=t.folder)
+    expect(done.returncode == 0, tail(done.stderr))
+    found = dict(reversed(line.split(" ", 1)) for line in done.stdout.splitlines())
+    return {name: int(count) for name, count in found.items() if count != "0"}
+
+
+for _what in (what for what in _TRACES if what != "samples"):
+
+    @test(f"Exports: VisualVM's heap library finds the objects of each class, for {_what}")
+    def _hprof(t, what=_what):
+        trace = os.path.join(_FROZEN, _TRACES[what])
+        gc = analyze_json("gcs", trace)["gcs"][-1]["id"]
+        for name, options, heap in (("end", (), ("--end",)), ("gc", ("--gc", str(gc)), ("--gc", str(gc)))):
+            dump = t.path(name)
+            analyze("export", "hprof", trace, dump, *options)
+            wanted = {}
+            for row in analyze_json("heap", trace, "--by", "class", *heap)["rows"]:
+                wanted[row["class"]] = row["objects"]
+            found = _classes_in_dump(t, dump)
+            off = {
+                n: (found.get(n), wanted.get(n))
+                for n in set(found) | set(wanted)
+                if found.get(n) != wanted.get(n)
+            }
+            expect(not off and len(wanted) > 50, f"{name}: {len(off)} of {len(wanted)} classes differ: {off}")
+
+
+@test("Exports: a dump by sites has an object for each site, and the same objects beside them")
+def _hprof_by_site(t):
+    trace, dump = os.path.join(_FROZEN, _TRACES["stacks"]), t.path("dump")
+    analyze("export", "hprof", trace, dump, "--by-site")
+    found = _classes_in_dump(t, dump)
+    sites = {name: count for name, count in found.items() if name.startswith("site ")}
+    by_class = {
+        row["class"]: row["objects"] for row in analyze_json("heap", trace, "--by", "class", "--end")["rows"]
+    }
+    expect(len(sites) > 20 and set(sites.values()) == {1}, f"{sites}")
+    expect(found["byte[]"] == by_class["byte[]"], f"{found['byte[]']}")
+
+
 @test("Exports: nothing half is left where the disk is full, and the file that was there stays")
 def _disk_full(t):
     trace = os.path.join(_FROZEN, _TRACES["stacks"])
@@ -267,12 +320,12 @@ def _disk_full(t):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    for kind in ("pprof", "collapsed", "perfetto", "dhat", "sqlite", "csv"):
+    for kind in ("pprof", "collapsed", "perfetto", "dhat", "hprof", "sqlite", "csv"):
         out = t.path(kind)
         with open(out, "w", encoding="utf-8") as file:
-            file.write("before")
+            file.write("JAVA PROFILE before")
         done = run([ANALYZER, "export", kind, trace, out, "-f"], preexec_fn=limited)
         expect(done.returncode == 2 and f"cannot write {out}: " in done.stderr, f"{kind}: {done.stderr}")
         with open(out, encoding="utf-8") as file:
-            expect(file.read() == "before", kind)
-    expect(len(os.listdir(t.folder)) == 6, f"{os.listdir(t.folder)}")
+            expect(file.read() == "JAVA PROFILE before", kind)
+    expect(len(os.listdir(t.folder)) == 7, f"{os.listdir(t.folder)}")

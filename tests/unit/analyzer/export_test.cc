@@ -12,10 +12,12 @@
 
 #include "analyzer/export/protobuf.h"
 #include "analyzer/passes/block_lives.h"
+#include "analyzer/passes/pass.h"
 #include "tests/unit/analyzer/json_output.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/stacks_trace.h"
+#include "trace/reader.h"
 
 namespace anttracks::testing {
 namespace {
@@ -352,7 +354,7 @@ TEST_CASE("the points of DHAT add up, and no maximum is above what was allocated
 }
 
 TEST_CASE("lifetimes end at the collection that finds an object dead, or with the trace") {
-  Problems problems;
+  analyzer::Problems problems;
   analyzer::Definitions definitions(problems);
   TempFile file(SmallTrace().file());
   auto reader = trace::TraceReader::Open({file.path()});
@@ -426,6 +428,27 @@ TEST_CASE("numbers of protocol buffers take seven bits a byte") {
       analyzer::ProtoMessage().Number(1, 300).Text(2, "ab").Number(3, UINT64_MAX);
   CHECK(message.bytes() == std::string("\x08\xAC\x02\x12\x02"
                                        "ab\x18\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"));
+}
+
+TEST_CASE("the heap is exported after a collection or at the end, of a trace of every object only") {
+  const Folder folder;
+  const std::string out = folder.At("out"), trace = SmallTrace().file();
+  CommandResult result = Export(trace, "hprof", out, {"--gc", "0"});
+  CHECK(result.code == 0);
+  CHECK(result.out == "wrote OUT: heap after GC 0 (young, Allocation Failure), at 9.0 us: 6 objects, 264 B\n");
+  CHECK(Contents(out).find("JAVA PROFILE 1.0.2") == 0);
+  CHECK(Export(trace, "hprof", out).err == "anttracks: OUT exists already; -f replaces it\n");
+  result = Export(trace, "hprof", out, {"-f", "--by-site"});
+  CHECK(result.code == 0);
+  CHECK(result.out.find("heap at the end of the trace") != std::string::npos);
+  CHECK(Contents(out).find("site app.List.add(List.java:12)") != std::string::npos);
+  CHECK(Export(SampledTrace().file(), "hprof", folder.At("new")).err.find("a heap dump has every object") !=
+        std::string::npos);
+  CHECK(Export(trace, "hprof", folder.At("new"), {"--gc", "7"}).code == 2);
+  CHECK(Export(trace, "hprof", folder.At("new"), {"--label", "a=b"}).code == 2);
+  CHECK(Export(trace, "csv", folder.At("new"), {"--by-site"}).err.find("--by-site is for hprof") !=
+        std::string::npos);
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("an export replaces no file without -f, and never a trace") {
