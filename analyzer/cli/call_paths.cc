@@ -1,51 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/call_paths.h"
 
-#include <algorithm>
-#include <string>
-
-#include "analyzer/model/labels.h"
+#include <utility>
 
 namespace anttracks::analyzer {
 namespace {
 
-constexpr const char* kNoStack = "<no stack was sampled>";
-constexpr const char* kCutOff = "<frames that were not recorded>";
+// Inlining is never as deep. A longer chain is a loop in a damaged trace.
 constexpr size_t kMostPlaces = 256;
 
 }  // namespace
 
-uint32_t CallPaths::NameOf(uint32_t site) {
-  const auto [name, is_new] = names_.try_emplace(site);
-  if (!is_new) return name->second;
-  std::string text = SiteLabel(*definitions_, site);
-  if (options_.methods && definitions_->site(site).defined) text.erase(std::min(text.rfind('('), text.size()));
-  return name->second = tree_->Name(text);
+std::string_view OutsideText(CallPath::Outside outside) {
+  switch (outside) {
+    case CallPath::Outside::kNothing:
+      return "";
+    case CallPath::Outside::kNoStack:
+      return "<no stack was sampled>";
+    case CallPath::Outside::kNotRecorded:
+      return "<frames that were not recorded>";
+  }
+  return "";
 }
 
-// outermost: a name for what is around the places; nullptr: none.
-CallPaths::Path CallPaths::PathOf(const std::vector<uint32_t>& places, const char* outermost) {
-  Path path;
-  for (const uint32_t site : places) path.push_back(NameOf(site));
-  if (outermost != nullptr) path.push_back(tree_->Name(outermost));
-  if (!options_.reverse) std::reverse(path.begin(), path.end());
+CallPath CallPaths::OfStack(const Callers::Sampled& sampled) const {
+  CallPath path{.places = callers_.Places(sampled.stack), .stacks = sampled.count, .bytes = sampled.bytes};
+  if (path.places.size() > 1 && path.places.back() == kSiteUnknown) {
+    path.places.pop_back();
+    path.outside = CallPath::Outside::kNotRecorded;
+  }
   return path;
 }
 
-CallPaths::Path CallPaths::OfStack(uint32_t stack) {
-  std::vector<uint32_t> places = callers_->Places(stack);
-  const bool cut = places.size() > 1 && places.back() == kSiteUnknown;
-  if (cut) places.pop_back();
-  return PathOf(places, cut ? kCutOff : nullptr);
+CallPath CallPaths::OfSite(uint32_t site) const {
+  CallPath path{.places = {site}};
+  for (uint32_t at = definitions_.site(site).caller; at != 0 && path.places.size() < kMostPlaces;
+       at = definitions_.site(at).caller)
+    path.places.push_back(at);
+  const bool whole = live_ == Basis::kSamples || site < kFirstSite;
+  path.outside = whole ? CallPath::Outside::kNothing : CallPath::Outside::kNoStack;
+  return path;
 }
 
-CallPaths::Path CallPaths::OfSite(uint32_t site) {
-  std::vector<uint32_t> places{site};
-  for (uint32_t at = definitions_->site(site).caller; at != 0 && places.size() < kMostPlaces;
-       at = definitions_->site(at).caller)
-    places.push_back(at);
-  const bool whole = options_.samples || site < kFirstSite;
-  return PathOf(places, whole ? nullptr : kNoStack);
+const std::vector<CallPath>& CallPaths::Of(uint32_t site) {
+  const auto [at, is_new] = known_.try_emplace(site);
+  std::vector<CallPath>& paths = at->second;
+  if (!is_new) return paths;
+  for (const Callers::Sampled& sampled : callers_.Of(site)) paths.push_back(OfStack(sampled));
+  if (paths.empty()) paths.push_back(OfSite(site));
+  return paths;
+}
+
+std::vector<CallTotals> SplitAmong(const std::vector<CallPath>& paths, const CallTotals& totals) {
+  std::vector<CallTotals> parts(paths.size());
+  size_t next = 0;
+  Split(totals.bytes, paths, [&](const CallPath&, uint64_t bytes) { parts[next++].bytes = bytes; });
+  next = 0;
+  Split(totals.objects, paths, [&](const CallPath&, uint64_t objects) { parts[next++].objects = objects; });
+  return parts;
 }
 
 }  // namespace anttracks::analyzer

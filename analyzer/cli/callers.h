@@ -41,10 +41,10 @@ class Callers {
   std::unordered_map<uint32_t, std::vector<Sampled>> by_site_;
 };
 
-// Calls take(sampled, part) for each, so that the parts of whole are in the ratio of the weights and add up to
-// it.
-template <class Take>
-void Split(uint64_t whole, const std::vector<Callers::Sampled>& among, Take&& take) {
+// Calls take(each, part) for each, so that the parts of whole are in the ratio of the weights (each.bytes) and
+// add up to it.
+template <class Each, class Take>
+void Split(uint64_t whole, const std::vector<Each>& among, Take&& take) {
   __extension__ using Wide = unsigned __int128;
   Wide all = 0, before = 0;
   for (const auto& each : among) all += each.bytes;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <sstream>
 
+#include "analyzer/cli/export_labels.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -295,6 +297,39 @@ void AddAssert(CLI::App& app, Session& session, Arguments& arguments) {
   AddTop(app, session, "Rows of the table, 0 for all (default 8, those that fail first)");
 }
 
+void AddLabels(CLI::App& app, std::vector<ExportLabel>* labels) {
+  const auto parse = [labels](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      const std::string wrong = AddLabel(text, labels);
+      if (!wrong.empty()) throw CLI::ValidationError("--label", wrong);
+    }
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--label", parse, "What the process is, such as service=web; may be given several times")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void AddExport(CLI::App& app, Session& session, Arguments& arguments) {
+  ExportArguments& exported = arguments.exported;
+  AddChoice<ExportFormat>(app, "FORMAT", kExportFormats, &exported.format,
+                          Joined(NamesOf<ExportFormat>(kExportFormats)) + " (docs/exports.md)")
+      ->required();
+  app.add_option_function<std::string>(
+         "TRACE", [&session](const std::string& file) { session.files = {file}; },
+         "A trace; of a rotated one its definitions file")
+      ->required();
+  app.add_option("OUT", exported.out, "The file to write")->required();
+  app.add_flag("-f,--force", exported.force, "Replace OUT if it exists");
+  AddLabels(app, &exported.labels);
+  app.add_option("--gc", exported.gc, "What is live after the GC with this id (default: at the end)");
+  app.add_flag(
+      "--by-site", exported.by_site,
+      "With hprof: a root for each site, which holds what was allocated there, instead of each object");
+  AddSelection(app, &exported.selection);
+}
+
 void AddThreads(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   AddSelection(app, &arguments.threads.selection);
@@ -483,6 +518,14 @@ constexpr Command kCommands[] = {
      .opens = Opens::kItself,
      .add_options = AddAssert,
      .run = RunWith<RunAssert, &Arguments::expected>},
+    {.name = "export",
+     .summary = "Write what was allocated and what is live for other tools: pprof, SQLite, Perfetto and more",
+     .group = Group::kMore,
+     .example = "export pprof app.trace app.pb.gz",
+     .answers = "a profile for go pprof, Pyroscope, speedscope",
+     .add_options = AddExport,
+     .run = RunWith<RunExport, &Arguments::exported>,
+     .run_on_samples = RunWith<RunExport, &Arguments::exported>},
     {.name = "quality",
      .summary = "Information quality: the share of live objects with complete information, by GC and by field",
      .group = Group::kMore,

@@ -14,6 +14,7 @@
 #include "analyzer/cli/choice.h"
 #include "analyzer/cli/selection.h"
 #include "analyzer/cli/session.h"
+#include "analyzer/export/profile.h"
 
 namespace anttracks::analyzer {
 
@@ -53,6 +54,26 @@ struct TreeArguments {
   bool collapsed = false;               // a line for each path instead of a table
   std::string flame;                    // file for a flame graph instead of a table
   bool force = false;                   // replace it if it exists
+  Selection selection;
+};
+
+// What an export is written as.
+enum class ExportFormat { kPprof, kCollapsed, kPerfetto, kDhat, kHprof, kSqlite, kCsv };
+inline constexpr Choice<ExportFormat> kExportFormats[] = {{ExportFormat::kPprof, "pprof"},
+                                                          {ExportFormat::kCollapsed, "collapsed"},
+                                                          {ExportFormat::kPerfetto, "perfetto"},
+                                                          {ExportFormat::kDhat, "dhat"},
+                                                          {ExportFormat::kHprof, "hprof"},
+                                                          {ExportFormat::kSqlite, "sqlite"},
+                                                          {ExportFormat::kCsv, "csv"}};
+
+struct ExportArguments {
+  ExportFormat format = ExportFormat::kPprof;
+  std::string out;
+  bool by_site = false;  // of a heap dump: a root for each site instead of each object
+  bool force = false;    // replace it if it exists
+  std::vector<ExportLabel> labels;
+  std::optional<uint64_t> gc;  // what is live after this collection; none: at the end of the trace
   Selection selection;
 };
 
@@ -173,6 +194,7 @@ struct Arguments {
   ThreadsArguments threads;
   DiffArguments diff;
   JoinArguments join;
+  ExportArguments exported;
   AssertArguments expected;
   FoldArguments fold;
   VerifyArguments verify;
@@ -199,6 +221,7 @@ int RunThreads(Session& session, const ThreadsArguments& arguments);
 int RunSampledThreads(Session& session, const ThreadsArguments& arguments);
 int RunDiff(Session& session, const DiffArguments& arguments);
 int RunJoin(Session& session, const JoinArguments& arguments);
+int RunExport(Session& session, const ExportArguments& arguments);
 int RunAssert(Session& session, const AssertArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);

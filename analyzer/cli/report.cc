@@ -10,6 +10,7 @@
 #include <span>
 
 #include "analyzer/cli/json.h"
+#include "analyzer/export/csv.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -257,12 +258,7 @@ std::string TableText(const Report& report, size_t top) {
   return table.ToString() + LeftOut(report.rows.size(), rows.size());
 }
 
-std::string CsvField(std::string_view text) {
-  std::string field = Printable(text);
-  if (field.find_first_of(",\"") == std::string::npos) return field;
-  for (size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2) field.insert(at, 1, '"');
-  return fmt::format("\"{}\"", field);
-}
+std::string CsvField(std::string_view text) { return CsvQuoted(Printable(text)); }
 
 std::string CsvText(const Report& report, size_t top) {
   std::string text;

@@ -2,93 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <unordered_set>
 
-#include "analyzer/cli/call_paths.h"
+#include "analyzer/cli/call_tree_of.h"
+#include "analyzer/cli/callers.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
 #include "analyzer/cli/flame_graph.h"
 #include "analyzer/cli/text.h"
-#include "analyzer/model/call_tree.h"
-#include "analyzer/model/labels.h"
+#include "analyzer/export/collapsed.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 constexpr double kLeastInText = 1;  // percent
-
-CallTotals TotalsOf(const Amount& amount) {
-  return {Rounded(amount.bytes().value), Rounded(amount.objects().value)};
-}
-
-class Builder {
- public:
-  Builder(const Content& content, const TreeArguments& arguments)
-      : content_(content),
-        arguments_(arguments),
-        callers_(content.definitions, content.stacks, arguments.selection),
-        paths_(content.definitions, callers_,
-               {arguments.reverse, arguments.methods, content.live == Basis::kSamples}, tree_.get()) {}
-
-  std::unique_ptr<CallTree> Build() {
-    std::unordered_set<uint32_t> sites;
-    for (const auto& [id, totals] : Chosen()) {
-      if (totals.objects == 0 && totals.bytes == 0) continue;
-      const SiteClass& pair = content_.definitions.site_class(id);
-      AddPair(pair, totals);
-      if (sites.insert(pair.site).second) AddStacks(pair.site);
-    }
-    tree_->Sort();
-    return std::move(tree_);
-  }
-
- private:
-  using Path = CallPaths::Path;
-
-  // By site-class pair.
-  std::map<uint32_t, CallTotals> Chosen() {
-    Chooser chosen(content_.definitions, arguments_.selection);
-    std::map<uint32_t, Amount> amounts;
-    for (const Portion& portion : content_.portions) {
-      if (!chosen(portion.key)) continue;
-      amounts[portion.key.site_class].Add(arguments_.live ? portion.live : portion.allocated);
-    }
-    std::map<uint32_t, CallTotals> totals;
-    for (const auto& [id, amount] : amounts) totals.emplace(id, TotalsOf(amount));
-    return totals;
-  }
-  void Add(Path path, const SiteClass& pair, const CallTotals& totals) {
-    if (totals.objects == 0 && totals.bytes == 0) return;
-    if (!arguments_.reverse) path.push_back(tree_->Name(ClassLabel(content_.definitions, pair.class_id)));
-    tree_->Add(path, totals);
-  }
-  void AddPair(const SiteClass& pair, const CallTotals& totals) {
-    const auto& sampled = callers_.Of(pair.site);
-    if (sampled.empty()) return Add(paths_.OfSite(pair.site), pair, totals);
-    std::vector<CallTotals> parts;
-    Split(totals.bytes, sampled, [&](const auto&, uint64_t bytes) { parts.push_back({bytes, 0}); });
-    size_t next = 0;
-    Split(totals.objects, sampled, [&](const auto& each, uint64_t objects) {
-      const CallTotals part{parts[next++].bytes, objects};
-      if (part.bytes != 0 || part.objects != 0) Add(paths_.OfStack(each.stack), pair, part);
-    });
-  }
-  void AddStacks(uint32_t site) {
-    for (const Callers::Sampled& sampled : callers_.Of(site))
-      tree_->AddStacks(paths_.OfStack(sampled.stack), sampled.count);
-  }
-
-  const Content& content_;
-  const TreeArguments& arguments_;
-  const Callers callers_;
-  std::unique_ptr<CallTree> tree_ = std::make_unique<CallTree>();
-  CallPaths paths_;
-};
 
 // The rows of the table: nodes with the least share, each after its caller. A node that is all that its caller
 // has is not indented more than it, so that long chains of calls stay readable.
@@ -200,36 +130,17 @@ Report ReportOf(const Content& content, const TreeArguments& arguments, const Ca
   return report;
 }
 
-// A line for each path with something of its own: names from the root on, and bytes.
-void PrintCollapsed(const CallTree& tree, std::ostream& out) {
-  std::vector<uint32_t> path;
-  for (uint32_t node = 1; node < tree.size(); node++) {
-    uint64_t own = tree[node].totals.bytes;
-    for (const uint32_t child : tree[node].children) own -= tree[child].totals.bytes;
-    if (own == 0) continue;
-    path.clear();
-    for (uint32_t at = node; at != CallTree::kRoot; at = tree[at].parent) path.push_back(at);
-    for (size_t i = path.size(); i-- > 0;) {
-      std::string name = Printable(tree.name(path[i]));
-      std::replace(name.begin(), name.end(), ';', ',');
-      out << name << (i == 0 ? ' ' : ';');
-    }
-    out << own << '\n';
-  }
-}
-
 }  // namespace
 
 int RunTree(Session& session, const TreeArguments& arguments) {
   int exit = kExitFine;
   const auto content = ReadSelected(session, {arguments.selection, false, arguments.live, arguments.gc}, &exit);
   if (!content) return exit;
-  Builder builder(*content, arguments);
-  const std::unique_ptr<CallTree> tree = builder.Build();
+  const std::unique_ptr<CallTree> tree = CallTreeOf(*content, arguments);
   const double least = arguments.least_percent.value_or(session.output == Output::kText ? kLeastInText : 0);
   const Report report = ReportOf(*content, arguments, *tree, least);
   if (arguments.collapsed) {
-    PrintCollapsed(*tree, session.out);
+    session.out << CollapsedText(*tree);
     PrintNotes(session, report.notes);
   } else if (!arguments.flame.empty()) {
     const trace::Status status =

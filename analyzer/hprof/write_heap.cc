@@ -25,6 +25,7 @@ constexpr uint64_t kIdStep = 16;
 constexpr uint32_t kMaxInstanceBytes = 1U << 30, kMaxSiteArray = 1U << 26;
 // What tools look for in every dump, by names of a trace.
 constexpr std::string_view kObjectClass = "java.lang.Object", kReferenceClass = "java.lang.ref.Reference";
+constexpr std::string_view kObjectsField = "objects";  // of kSites
 constexpr std::string_view kNeeded[] = {"java.lang.Object",
                                         "java.lang.Class",
                                         "java.lang.ClassLoader",
@@ -66,6 +67,7 @@ class HeapDump {
     Count();
     DefineClasses();
     DefineSites();
+    NameFields();
     for (const auto& [name, each] : classes_) WriteClass(each);
     heap_->for_each([&](const HeapObject& object) { WriteObject(object); });
     if (held_ == Held::kSites) WriteSites();
@@ -182,6 +184,13 @@ class HeapDump {
     return value_bytes_[each.id] = static_cast<uint32_t>(std::min<uint64_t>(bytes, kMaxInstanceBytes));
   }
 
+  // Ahead of the heap: VisualVM takes no other records between its segments.
+  void NameFields() {
+    for (const auto& [name, each] : classes_) {
+      for (const FieldOfDump& field : FieldsOf(each)) writer_->String(field.name);
+    }
+    if (held_ == Held::kSites) writer_->String(kObjectsField);
+  }
   void WriteClass(const Class& each) {
     const Class* super = SuperOf(each);
     writer_->Class(each.id, super == nullptr ? 0 : super->id, HprofWriter::kNoStack, ValueBytes(each),
@@ -222,7 +231,7 @@ class HeapDump {
     const uint64_t object_class = by_name_.at(std::string(kObjectClass))->id;
     size_t at = 0;
     for (const auto& [site, info] : sites_) {
-      const FieldOfDump field{"objects", Type::kObject};
+      const FieldOfDump field{kObjectsField, Type::kObject};
       writer_->Class(info.class_id, object_class, HprofWriter::kNoStack, kIdBytes, {&field, 1});
       writer_->Root(info.class_id);
       for (uint64_t left = info.objects; left != 0;) {

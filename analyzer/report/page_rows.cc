@@ -128,8 +128,7 @@ class CallsBuilder {
  public:
   explicit CallsBuilder(const PageContent& content)
       : content_(content),
-        callers_(content.definitions, content.stacks, {}),
-        paths_(content.definitions, callers_, {.samples = content.live_basis == Basis::kSamples}, &tree_) {}
+        paths_(content.definitions, content.stacks, content.live_basis, {}) {}
 
   Parts Add(const PageRow& row) {
     Parts parts;
@@ -153,29 +152,42 @@ class CallsBuilder {
  private:
   void AddPair(uint32_t id, double share, double weight, Parts* parts) {
     const uint32_t site = content_.definitions.site_class(id).site;
-    std::vector<Callers::Sampled> sampled = callers_.Of(site);
-    if (sampled.empty()) return AddPath(paths_.OfSite(site), share, weight, parts);
-    std::stable_sort(sampled.begin(), sampled.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
+    std::vector<CallPath> paths = paths_.Of(site);
+    std::stable_sort(paths.begin(), paths.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
     double all = 0, rest = 0;
-    for (const auto& each : sampled) all += static_cast<double>(each.bytes);
-    for (size_t i = 0; i < sampled.size(); i++) {
-      const double part = share * static_cast<double>(sampled[i].bytes) / all;
+    for (const CallPath& path : paths) all += static_cast<double>(path.bytes);
+    for (size_t i = 0; i < paths.size(); i++) {
+      const double part = share * static_cast<double>(paths[i].bytes) / all;
       if (i < kMostStacksOfSite) {
-        AddPath(paths_.OfStack(sampled[i].stack), part, weight, parts);
+        AddPath(NamesOf(paths[i]), part, weight, parts);
       } else {
         rest += part;
       }
     }
     if (rest != 0) AddPath({tree_.Name(kRarerStacks)}, rest, weight, parts);
   }
-  void AddPath(const CallPaths::Path& path, double share, double weight, Parts* parts) {
+  // The outermost call first.
+  std::vector<uint32_t> NamesOf(const CallPath& path) {
+    std::vector<uint32_t> names;
+    for (const uint32_t site : path.places) names.push_back(NameOf(site));
+    const std::string_view outside = OutsideText(path.outside);
+    if (!outside.empty()) names.push_back(tree_.Name(std::string(outside)));
+    std::reverse(names.begin(), names.end());
+    return names;
+  }
+  uint32_t NameOf(uint32_t site) {
+    const auto [name, is_new] = names_.try_emplace(site);
+    if (is_new) name->second = tree_.Name(SiteLabel(content_.definitions, site));
+    return name->second;
+  }
+  void AddPath(const std::vector<uint32_t>& path, double share, double weight, Parts* parts) {
     (*parts)[tree_.Add(path, {static_cast<uint64_t>(share * weight * kWeightUnits) + 1, 0})] += share;
   }
 
   const PageContent& content_;
   CallTree tree_;
-  const Callers callers_;
   CallPaths paths_;
+  std::unordered_map<uint32_t, uint32_t> names_;  // by site
 };
 
 // The nodes with the most below them; a parent has at least as much as each child.

@@ -4,6 +4,7 @@
 // Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,9 +18,12 @@
 
 namespace anttracks::fuzz {
 
+// The files stand in place of the word TRACE, or behind the command.
 inline void RunCommand(std::vector<std::string> words, const std::vector<std::string>& files) {
   const bool json = words.back() == "--json";
-  words.insert(words.begin() + 1, files.begin(), files.end());
+  auto at = std::find(words.begin(), words.end(), "TRACE");
+  at = at == words.end() ? words.begin() + 1 : words.erase(at);
+  words.insert(at, files.begin(), files.end());
   std::ostringstream out, err;
   const int code = analyzer::Main(words, out, err, false);
   const auto check = [&](bool good, const char* what) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every report on one file: the first byte chooses the report, the second one META (trace_input.h) or, with its
 // upper bit, that the rest are a file's bytes whose checksums are corrected.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <span>
+#include <string>
 
 #include "tests/fuzz/command.h"
 #include "tests/fuzz/trace_file.h"
@@ -14,6 +18,13 @@ namespace anttracks::fuzz {
 namespace {
 
 using Words = std::vector<std::string>;
+
+// The file that exports write: one for each process that fuzzes.
+const std::string kOut =
+    (std::filesystem::temp_directory_path() / ("anttracks-fuzz-" + std::to_string(::getpid()))).string();
+const struct RemoveOut {
+  ~RemoveOut() { std::filesystem::remove(kOut); }
+} remove_out;
 
 const Words kReports[] = {
     {"info"},
@@ -57,6 +68,13 @@ const Words kReports[] = {
     {"tree", "--reverse", "--json"},
     {"tree", "--collapsed", "--live"},
     {"report", "-o", "-"},
+    {"export", "pprof", "TRACE", kOut, "-f"},
+    {"export", "collapsed", "TRACE", kOut, "-f", "--gc", "0"},
+    {"export", "perfetto", "TRACE", kOut, "-f"},
+    {"export", "dhat", "TRACE", kOut, "-f"},
+    {"export", "hprof", "TRACE", kOut, "-f", "--by-site"},
+    {"export", "sqlite", "TRACE", kOut, "-f"},
+    {"export", "csv", "TRACE", kOut, "-f", "--label", "a=b"},
 };
 
 }  // namespace

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/cli/call_tree_of.h"
+#include "analyzer/cli/chooser.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/content.h"
+#include "analyzer/cli/export_hprof.h"
+#include "analyzer/cli/profile_of.h"
+#include "analyzer/cli/sampled.h"
+#include "analyzer/export/collapsed.h"
+#include "analyzer/export/csv.h"
+#include "analyzer/export/dhat.h"
+#include "analyzer/export/perfetto.h"
+#include "analyzer/export/pprof.h"
+#include "analyzer/export/sqlite.h"
+#include "analyzer/model/labels.h"
+#include "analyzer/passes/block_lives.h"
+#include "analyzer/passes/gc_spaces.h"
+#include "trace/output_file.h"
+
+namespace anttracks::analyzer {
+namespace {
+
+using trace::Result;
+using trace::Status;
+
+// Anything but a trace: whoever mistook the order of TRACE and OUT must not lose it.
+bool MayBeReplaced(std::span<const uint8_t> start) { return start.empty() || !trace::IsTraceFile(start); }
+
+Status MayWrite(const std::string& path, bool force) {
+  std::error_code error;
+  if (const std::string what = trace::WhyNotReplaced(path, &MayBeReplaced); !what.empty())
+    return Status::Error(path + " is " + what + ": give another name, or remove it");
+  if (!force && std::filesystem::exists(path, error))
+    return Status::Error(path + " exists already; -f replaces it");
+  return {};
+}
+
+int Refused(Session& session, const std::string& why) {
+  session.err << "anttracks: " << why << "\n";
+  return kExitUsage;
+}
+
+// What was written, in words and in the format's bytes.
+struct Export {
+  Result<std::string> bytes;
+  std::string contents = {};
+  std::vector<std::string> notes = {};
+  int failure = kExitUsage;  // the exit code if there are no bytes
+};
+
+int Write(Session& session, const std::string& path, const Export& made) {
+  if (!made.bytes.ok()) {
+    session.err << "anttracks: " << made.bytes.message() << "\n";
+    return made.failure;
+  }
+  const std::string& bytes = *made.bytes;
+  const int error = trace::WriteWhole(path, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  if (error != 0)
+    return Refused(session, "cannot write " + path + ": " + std::generic_category().message(error));
+  PrintNotes(session, made.notes);
+  session.out << "wrote " << path << ": " << made.contents << "\n";
+  return kExitFine;
+}
+
+std::string TotalsText(const CallTotals& totals, bool exact) {
+  const std::string about = exact ? "" : "~";
+  return fmt::format("{}{}, {}{}", about, Plural(totals.objects, "object"), about, Bytes(totals.bytes));
+}
+
+std::string Contents(const ExportProfile& profile) {
+  CallTotals allocated, live;
+  for (const ExportSample& sample : profile.samples) {
+    allocated.Add(sample.allocated);
+    live.Add(sample.live);
+  }
+  return fmt::format("allocated {}; live {}: {}", TotalsText(allocated, profile.basis == ExportBasis::kExact),
+                     profile.moment, TotalsText(live, profile.basis != ExportBasis::kSamples));
+}
+
+ExportGc GcOf(const GcRecord& gc, const GcSpaces::ByKind& usages) {
+  const auto totals = [](const HeapTotals& of) { return CallTotals{of.bytes(), of.objects}; };
+  ExportGc made{.id = gc.id,
+                .kind = std::string(GcLabel(gc.kind)),
+                .cause = Printable(gc.cause),
+                .begin_ns = gc.begin_ns,
+                .end_ns = gc.end_ns,
+                .used_before = gc.used_before,
+                .used_after = gc.used_after,
+                .moved = totals(gc.moved),
+                .died = totals(gc.died),
+                .live = totals(gc.live),
+                .exact = gc.exact,
+                .spaces = {}};
+  for (size_t kind = 0; kind < usages.size(); kind++) {
+    const GcSpaces::Usage& usage = usages[kind];
+    if (usage.used_before == 0 && usage.capacity == 0) continue;
+    made.spaces.push_back({std::string(SpaceLabel(static_cast<SpaceKind>(kind))), usage.used_before,
+                           usage.used_after, usage.capacity});
+  }
+  return made;
+}
+
+// The collections, from a pass of their own.
+struct Gcs {
+  Problems problems;
+  Definitions definitions{problems};
+  PassSummary summary;
+  std::vector<ExportGc> gcs;
+
+  explicit Gcs(Session& session) {
+    if (session.sampled) {
+      Sampled sampled(definitions, problems, session.sampled->interval);
+      summary = session.Run(definitions, problems, sampled);
+      for (const Sampled::Gc& gc : sampled.gcs())
+        gcs.push_back({.id = gc.id, .begin_ns = gc.begin_ns, .end_ns = gc.end_ns});
+      return;
+    }
+    GcSpaces spaces(definitions, problems);
+    summary = session.Run(definitions, problems, spaces);
+    // A collection at the end may have begun only.
+    for (size_t i = 0; i < spaces.usages().size(); i++)
+      gcs.push_back(GcOf(spaces.gcs()[i], spaces.usages()[i]));
+  }
+  Gcs(const Gcs&) = delete;
+};
+
+int WriteTimeline(Session& session, const ExportArguments& arguments) {
+  if (!arguments.selection.all() || arguments.gc)
+    return Refused(session,
+                   "perfetto shows all collections: --where, --from, --to and --gc choose none of them");
+  const Gcs gcs(session);
+  if (!gcs.summary.fatal.ok()) return session.Unreadable(gcs.summary.fatal);
+  std::vector<std::string> notes;
+  if (session.sampled)
+    notes.emplace_back("a trace of samples has the times of collections, but not what the heap held");
+  const ExportProcess process = ProcessOf(session, gcs.summary, arguments.labels);
+  const int exit = Write(session, arguments.out,
+                         {PerfettoBytes(process, gcs.gcs, notes), Plural(gcs.gcs.size(), "collection"), notes});
+  return exit != kExitFine ? exit : session.Finish(gcs.summary, gcs.problems);
+}
+
+// The points of pairs that have the same stack and class are one.
+std::vector<DhatPoint> PointsOf(const BlockLives& lives, const Content& content, const Selection& selection,
+                                ProfileBuilder* builder) {
+  Chooser chosen(content.definitions, selection);
+  std::map<std::pair<uint32_t, uint32_t>, DhatPoint> points;
+  const auto totals = [](const HeapTotals& of) { return CallTotals{of.bytes(), of.objects}; };
+  for (const auto& [id, sums] : lives.sums()) {
+    if (!chosen({0, 0, id})) continue;
+    const SiteClass& pair = content.definitions.site_class(id);
+    const std::vector<CallPath>& paths = builder->paths().Of(pair.site);
+    const auto born = SplitAmong(paths, totals(sums.born)), most = SplitAmong(paths, totals(sums.most)),
+               at_highest = SplitAmong(paths, totals(sums.at_highest)),
+               live = SplitAmong(paths, totals(sums.live)), lived = SplitAmong(paths, {sums.lived_ns, 0});
+    for (size_t i = 0; i < paths.size(); i++) {
+      if (born[i].objects == 0 && born[i].bytes == 0) continue;
+      const uint32_t stack = builder->Stack(paths[i]), of_class = builder->Class(pair.class_id);
+      DhatPoint& point = points[{stack, of_class}];
+      point.stack = stack;
+      point.of_class = of_class;
+      point.allocated.Add(born[i]);
+      point.most.Add(most[i]);
+      point.at_highest.Add(at_highest[i]);
+      point.live.Add(live[i]);
+      point.lived_ns += lived[i].bytes;
+    }
+  }
+  std::vector<DhatPoint> all;
+  for (const auto& [key, point] : points) all.push_back(point);
+  return all;
+}
+
+Export DhatOf(Session& session, const ExportArguments& arguments, const Content& content) {
+  const ExportProcess process = ProcessOf(session, content.summary, arguments.labels);
+  DhatContents contents{.lives = content.allocated == Basis::kExact && content.summary.has_meta};
+  CallTotals all;
+  if (!contents.lives) {
+    ExportProfile profile = ProfileOf(content, arguments.selection, process);
+    for (const ExportSample& sample : profile.samples) {
+      contents.points.push_back(
+          {.stack = sample.stack, .of_class = sample.of_class, .allocated = sample.allocated});
+      all.Add(sample.allocated);
+    }
+    profile.notes.emplace_back("lifetimes and maxima are left out: not every object was seen");
+    return {DhatText(profile, contents), "allocated " + TotalsText(all, false), profile.notes};
+  }
+  Problems problems;
+  Definitions definitions(problems);
+  BlockLives lives(definitions, problems);
+  const PassSummary summary = session.Run(definitions, problems, lives);
+  if (!summary.fatal.ok()) return {.bytes = summary.fatal, .failure = kExitUnreadable};
+  lives.Finish(content.summary.duration_ns);
+  ProfileBuilder builder(content, arguments.selection, process);
+  contents.points = PointsOf(lives, content, arguments.selection, &builder);
+  contents.highest_ns = lives.highest_ns();
+  contents.short_lived_ns = content.summary.duration_ns / (lives.gcs().size() + 1);
+  for (const DhatPoint& point : contents.points) all.Add(point.allocated);
+  const ExportProfile profile = builder.Take();
+  return {DhatText(profile, contents), "allocated " + TotalsText(all, true), profile.notes};
+}
+
+int WriteDhat(Session& session, const ExportArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (selection.threads() || selection.from || selection.to || arguments.gc)
+    return Refused(session, "dhat has the whole trace: it takes --where on class, site, package and tier only");
+  int exit = kExitFine;
+  const auto content = ReadSelected(session, {selection, false, false, std::nullopt}, &exit);
+  if (!content) return exit;
+  exit = Write(session, arguments.out, DhatOf(session, arguments, *content));
+  return exit != kExitFine ? exit : session.Finish(content->summary, content->problems);
+}
+
+Export ProfileExport(Session& session, const ExportArguments& arguments, const Content& content) {
+  const ExportProfile profile =
+      ProfileOf(content, arguments.selection, ProcessOf(session, content.summary, arguments.labels));
+  const auto with = [&](Result<std::string> bytes) {
+    return Export{std::move(bytes), Contents(profile), profile.notes};
+  };
+  switch (arguments.format) {
+    case ExportFormat::kCollapsed: {
+      TreeArguments tree;
+      tree.selection = arguments.selection;
+      return with(PrintableLines(CollapsedText(*CallTreeOf(content, tree))));
+    }
+    case ExportFormat::kCsv:
+      return with(CsvTable(profile));
+    case ExportFormat::kSqlite: {
+      const Gcs gcs(session);
+      if (!gcs.summary.fatal.ok()) return {.bytes = gcs.summary.fatal, .failure = kExitUnreadable};
+      return with(SqliteBytes(profile, gcs.gcs));
+    }
+    case ExportFormat::kPprof:
+    case ExportFormat::kPerfetto:
+    case ExportFormat::kDhat:
+    case ExportFormat::kHprof:
+      break;
+  }
+  return with(PprofBytes(profile));
+}
+
+// Where rows tell threads apart, estimates are made for each of them.
+int WriteProfile(Session& session, const ExportArguments& arguments) {
+  const bool threads = arguments.format == ExportFormat::kCsv || arguments.format == ExportFormat::kSqlite;
+  int exit = kExitFine;
+  const auto content = ReadSelected(session, {arguments.selection, threads, true, arguments.gc}, &exit);
+  if (!content) return exit;
+  exit = Write(session, arguments.out, ProfileExport(session, arguments, *content));
+  return exit != kExitFine ? exit : session.Finish(content->summary, content->problems);
+}
+
+}  // namespace
+
+int RunExport(Session& session, const ExportArguments& arguments) {
+  const Status may_write = MayWrite(arguments.out, arguments.force);
+  if (!may_write.ok()) return Refused(session, may_write.message());
+  if (arguments.by_site && arguments.format != ExportFormat::kHprof)
+    return Refused(session, "--by-site is for hprof: its roots");
+  switch (arguments.format) {
+    case ExportFormat::kPerfetto:
+      return WriteTimeline(session, arguments);
+    case ExportFormat::kDhat:
+      return WriteDhat(session, arguments);
+    case ExportFormat::kHprof:
+      return ExportHprof(session, arguments);
+    case ExportFormat::kPprof:
+    case ExportFormat::kCollapsed:
+    case ExportFormat::kSqlite:
+    case ExportFormat::kCsv:
+      break;
+  }
+  return WriteProfile(session, arguments);
+}
+
+}  // namespace anttracks::analyzer
