@@ -72,6 +72,8 @@ enum class SegmentKind : uint8_t {
   kSampleDeaths = 18,
   kFound = 19,
   kStacks = 20,
+  kCensusRows = 21,
+  kCensus = 22,
 };
 // Shares of TLAB stretches are in parts of this; ALLOC has 0 for the whole.
 inline constexpr uint32_t kWholeShare = 1 << 16;
@@ -94,6 +96,7 @@ enum class Tier : uint8_t { kInterpreter = 0, kC1 = 1, kC2 = 2, kNative = 3, kUn
 inline constexpr uint64_t kSiteRematerialized = 1;
 
 enum class SpaceKind : uint8_t { kEden = 0, kSurvivor = 1, kOld = 2, kHumongous = 3, kArchive = 4 };
+inline constexpr size_t kSpaceKinds = 5;
 constexpr bool IsYoung(SpaceKind kind) { return kind == SpaceKind::kEden || kind == SpaceKind::kSurvivor; }
 
 enum class Generation { kNone, kYoung, kOld };  // kNone: outside of all spaces

@@ -39,6 +39,7 @@ std::string EncodeMeta(const Meta& meta) {
     json["interval"] = meta.interval;
     json["depth"] = meta.depth;
   } else {
+    if (meta.census) json["mode"] = "census";
     json["object_alignment"] = meta.object_alignment;
     json["heap_start"] = meta.heap_start;
     json["heap_end"] = meta.heap_end;
@@ -57,7 +58,9 @@ Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
     if (Number(json, "interval", &meta.interval) && Number(json, "depth", &meta.depth)) return meta;
     return Status::Error("META lacks the interval or the depth of samples");
   }
-  if (!mode.empty() && mode != "full") return Status::Error("META has the unknown mode '" + mode + "'");
+  meta.census = mode == "census";
+  if (!mode.empty() && mode != "full" && !meta.census)
+    return Status::Error("META has the unknown mode '" + mode + "'");
   if (!Number(json, "object_alignment", &meta.object_alignment) ||
       !Number(json, "heap_start", &meta.heap_start) || !Number(json, "heap_end", &meta.heap_end)) {
     return Status::Error("META lacks object_alignment, heap_start or heap_end");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "trace/format.h"
+#include "trace/segments.h"
 #include "trace/status.h"
 
 namespace anttracks::trace {
@@ -21,6 +22,10 @@ struct Meta {
   // stacks of up to `depth` frames. The members about the heap are 0 then.
   bool sampled = false;
   uint64_t interval = 0, depth = 0;
+  // mode=census: no events of objects, but counts of what is live.
+  bool census = false;
+
+  Traces mode() const { return sampled ? Traces::kSampled : census ? Traces::kCensus : Traces::kFull; }
 };
 
 // Bytes of texts that are not UTF-8 are replaced.

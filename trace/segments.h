@@ -3,7 +3,7 @@
 //
 //     segment = u8 kind, uv stream, uv length, payload
 //
-// Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, stacks.h,
+// Payloads: object_runs.h, gc_records.h, events.h, provenance.h, samples.h, stacks.h, census.h,
 // definition_records.h.
 //
 // Thread safety: none. Ownership: readers, and the segments that they return, borrow the bytes.
@@ -20,8 +20,18 @@
 
 namespace anttracks::trace {
 
-// Which traces may hold a segment: those of every object, those of samples, or all.
-enum class Traces : uint8_t { kFull, kSampled, kAll };
+// Which traces may hold a segment: those of every object, those of samples, censuses; or several of them.
+enum class Traces : uint8_t {
+  kFull = 1,
+  kSampled = 2,
+  kCensus = 4,
+  kWithEvents = kFull | kSampled,
+  kPatched = kFull | kCensus,
+  kAll = kFull | kSampled | kCensus
+};
+constexpr bool Among(Traces some, Traces one) {
+  return (static_cast<uint8_t>(some) & static_cast<uint8_t>(one)) != 0;
+}
 
 // What a segment holds: no event of the heap, an event, or an event with runs of objects.
 enum class Content : uint8_t { kNoEvent, kEvent, kObjectRuns };
@@ -45,13 +55,13 @@ inline constexpr auto kSegments = std::to_array<SegmentInfo>({
     {SegmentKind::kMoves, "MOVES", Traces::kFull, Content::kEvent},
     {SegmentKind::kSlides, "SLIDES", Traces::kFull, Content::kEvent},
     {SegmentKind::kFillers, "FILLERS", Traces::kFull, Content::kEvent},
-    {SegmentKind::kGcBegin, "GC_BEGIN", Traces::kAll, Content::kEvent},
-    {SegmentKind::kGcEnd, "GC_END", Traces::kAll, Content::kEvent},
+    {SegmentKind::kGcBegin, "GC_BEGIN", Traces::kWithEvents, Content::kEvent},
+    {SegmentKind::kGcEnd, "GC_END", Traces::kWithEvents, Content::kEvent},
     {SegmentKind::kSyncBegin, "SYNC_BEGIN", Traces::kFull, Content::kEvent},
     {SegmentKind::kSyncObjects, "SYNC_OBJECTS", Traces::kFull, Content::kObjectRuns},
     {SegmentKind::kSyncEnd, "SYNC_END", Traces::kFull, Content::kEvent},
-    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kFull, Content::kEvent},
-    {SegmentKind::kThreadEnd, "THREAD_END", Traces::kAll, Content::kNoEvent},
+    {SegmentKind::kClassUnload, "CLASS_UNLOAD", Traces::kPatched, Content::kEvent},
+    {SegmentKind::kThreadEnd, "THREAD_END", Traces::kWithEvents, Content::kNoEvent},
     {SegmentKind::kDefinitions, "DEFINITIONS", Traces::kAll, Content::kNoEvent},
     {SegmentKind::kLoss, "LOSS", Traces::kAll, Content::kNoEvent},
     {SegmentKind::kEnd, "END", Traces::kAll, Content::kNoEvent},
@@ -61,6 +71,8 @@ inline constexpr auto kSegments = std::to_array<SegmentInfo>({
     {SegmentKind::kSampleDeaths, "SAMPLE_DEATHS", Traces::kSampled, Content::kNoEvent},
     {SegmentKind::kFound, "FOUND", Traces::kFull, Content::kEvent},
     {SegmentKind::kStacks, "STACKS", Traces::kFull, Content::kNoEvent},
+    {SegmentKind::kCensusRows, "CENSUS_ROWS", Traces::kCensus, Content::kNoEvent},
+    {SegmentKind::kCensus, "CENSUS", Traces::kCensus, Content::kNoEvent},
 });
 
 constexpr const SegmentInfo& InfoOf(uint8_t kind) { return kSegments[kind < kSegments.size() ? kind : 0]; }

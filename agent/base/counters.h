@@ -26,6 +26,7 @@ struct CounterValues {
   uint64_t skipped_bytes = 0, found_objects = 0, share_ppm = 0, budget_ppm = 0, spent_ppm = 0;
   uint64_t raw_bytes = 0, stored_bytes = 0, chunks = 0, files = 0;
   uint64_t sync_points = 0, abandoned_sync_points = 0, requested_collections = 0, sync_pause_ns = 0;
+  uint64_t censuses = 0, abandoned_censuses = 0, census_objects = 0, census_ns = 0, census_pause_ns = 0;
   uint64_t compressed_chunks = 0, compress_ns = 0, write_ns = 0, waits = 0, blocked_ns = 0, walk_ns = 0;
   uint64_t batches_read = 0, batches_refused = 0, walker_rests = 0;
   uint64_t folded_files = 0, unfolded_files = 0, fold_cpu_ns = 0;
@@ -47,7 +48,7 @@ struct CounterRow {
   uint64_t CounterValues::*value;
   std::string_view unit;
   std::string_view meaning;  // Markdown
-  ValidIn valid_in = ValidIn::kBoth;
+  ValidIn valid_in = ValidIn::kAll;
   Severity severity = Severity::kInformation;
   // What to do when it is not 0. A loss without a remedy is reported together with the row before.
   std::string_view remedy = {};

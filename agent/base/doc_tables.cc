@@ -29,7 +29,19 @@ std::string Anchor(std::string_view heading) {
 std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
 
 std::string_view ModeName(ValidIn mode) {
-  return mode == ValidIn::kBoth ? "" : mode == ValidIn::kFull ? "full" : "sample";
+  switch (mode) {
+    case ValidIn::kFull:
+      return "full";
+    case ValidIn::kSample:
+      return "sample";
+    case ValidIn::kCensus:
+      return "census";
+    case ValidIn::kPatched:
+      return "full, census";
+    case ValidIn::kAll:
+      break;
+  }
+  return "";
 }
 
 std::string Meaning(const Option& option, std::string_view reference) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "trace/nearest.h"
@@ -20,11 +21,20 @@ constexpr uint64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 constexpr Option kOptions[] = {
     {.name = "mode",
-     .type = ChoiceOption<Mode>{&Options::mode, "auto|full|sample"},
+     .type = ChoiceOption<Mode>{&Options::mode, "auto|full|sample|census"},
      .basic = true,
      .meaning = "what is recorded: every object, which takes the patched JVM (`full`), samples, on any JVM "
-                "(`sample`), or whichever the JVM can do (`auto`)",
+                "(`sample`), or whichever of them the JVM can do (`auto`); or how much is live, at intervals, "
+                "which takes "
+                "the patched JVM (`census`)",
      .section = "Sampling"},
+    {.name = "every",
+     .type = TimeOption{&Options::every, std::chrono::seconds(1), std::chrono::hours(24), "gc",
+                        "after each collection of the old space"},
+     .valid_in = ValidIn::kCensus,
+     .changeable = true,
+     .meaning = "time between two censuses; the next collection is followed by one",
+     .section = "Census"},
     {.name = "interval",
      .type = SizeOption{&Options::interval, 0, kGiga},
      .zero = "every object that the JVM reports",
@@ -232,6 +242,33 @@ bool Set(const PathOption& path, std::string_view value, Options* options) {
   return !value.empty();
 }
 
+// The units of times, the largest first.
+constexpr std::pair<char, int> kTimeUnits[] = {{'h', 3600}, {'m', 60}, {'s', 1}};
+
+bool Set(const TimeOption& time, std::string_view value, Options* options) {
+  if (value == time.word) {
+    options->*time.member = std::chrono::seconds(0);
+    return true;
+  }
+  for (const auto& [unit, seconds] : kTimeUnits) {
+    if (!value.ends_with(unit)) continue;
+    const auto number = ParseNumber(value.substr(0, value.size() - 1));
+    if (!number || *number > static_cast<uint64_t>(time.most.count())) return false;
+    const std::chrono::seconds parsed(static_cast<int64_t>(*number) * seconds);
+    if (parsed < time.least || parsed > time.most) return false;
+    options->*time.member = parsed;
+    return true;
+  }
+  return false;
+}
+
+std::string TimeText(std::chrono::seconds time) {
+  for (const auto& [unit, seconds] : kTimeUnits) {
+    if (time.count() % seconds == 0) return std::to_string(time.count() / seconds) + unit;
+  }
+  return "";
+}
+
 std::string Valid(const FlagOption&) { return "yes or no"; }
 template <class T>
 std::string Valid(const ChoiceOption<T>& choice) {
@@ -259,6 +296,11 @@ std::string Valid(const PercentOption& percent) {
 }
 std::string Valid(const PathOption&) { return "a path, with %p for the process id and %% for a percent sign"; }
 
+std::string Valid(const TimeOption& time) {
+  return fmt::format("a time from {} to {}, such as 90s, 5m or 1h; {}: {}", TimeText(time.least),
+                     TimeText(time.most), time.word, time.word_means);
+}
+
 std::string Default(const FlagOption& flag) { return Options().*flag.member ? "yes" : "no"; }
 template <class T>
 std::string Default(const ChoiceOption<T>& choice) {
@@ -274,6 +316,7 @@ std::string Default(const PercentOption& percent) {
   return value == 0 ? "" : fmt::format("{}%", value);
 }
 std::string Default(const PathOption& path) { return Options().*path.member; }
+std::string Default(const TimeOption& time) { return TimeText(Options().*time.member); }
 
 }  // namespace
 

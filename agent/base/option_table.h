@@ -8,6 +8,7 @@
 // Thread safety: none needed; the table is constant.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -49,10 +50,17 @@ struct PercentOption {
 struct PathOption {
   std::string Options::*member;
 };
+// A number of seconds, minutes or hours.
+struct TimeOption {
+  std::chrono::seconds Options::*member;
+  std::chrono::seconds least, most;
+  std::string_view word;  // is also valid, and sets 0
+  std::string_view word_means;
+};
 
-using OptionType =
-    std::variant<FlagOption, ChoiceOption<Mode>, ChoiceOption<WhenFull>, ChoiceOption<Compression>,
-                 ChoiceOption<LogLevel>, SizeOption, CountOption, FractionOption, PercentOption, PathOption>;
+using OptionType = std::variant<FlagOption, ChoiceOption<Mode>, ChoiceOption<WhenFull>,
+                                ChoiceOption<Compression>, ChoiceOption<LogLevel>, SizeOption, CountOption,
+                                FractionOption, PercentOption, PathOption, TimeOption>;
 
 struct Option {
   std::string_view name;
@@ -60,7 +68,7 @@ struct Option {
   OptionType type;
   std::string_view automatic = {};  // what the word auto means as a size; empty: it is not valid
   std::string_view zero = {};       // what the value 0 means; empty: 0 has no meaning of its own
-  ValidIn valid_in = ValidIn::kBoth;
+  ValidIn valid_in = ValidIn::kAll;
   bool only_with_maxsize = false;
   bool changeable = false;        // can be changed while a trace runs
   bool basic = false;             // is also in the README

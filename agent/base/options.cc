@@ -52,20 +52,23 @@ Status SetOne(std::string_view pair, Options* options, std::vector<Given>* given
     return Status::Error(named + ": '" + std::string(value) + "' is not valid; give " + valid);
   }
   if (name != option->name) options->notes.push_back(named + " is now called " + std::string(option->name));
-  if (option->valid_in == ValidIn::kFull) options->full_only.emplace_back(name);
+  if (!Includes(option->valid_in, ValidIn::kSample)) options->not_of_samples.emplace_back(name);
   given->push_back({option, name, value});
   return {};
 }
 
 Status CheckMode(const Options& options, const std::vector<Given>& given) {
-  if (options.mode == Mode::kSample && !options.full_only.empty()) {
-    return Status::Error("option " + options.full_only.front() +
-                         " means nothing with mode=sample; leave it out");
-  }
   for (const Given& one : given) {
-    if (options.mode == Mode::kFull && one.option->valid_in == ValidIn::kSample) {
-      return Status::Error("option " + std::string(one.name) + " is only valid with mode=sample or mode=auto");
-    }
+    const ValidIn valid_in = one.option->valid_in;
+    const std::string named = "option " + std::string(one.name);
+    if (valid_in == ValidIn::kCensus && options.mode != Mode::kCensus)
+      return Status::Error(named + " is only valid with mode=census");
+    if (options.mode == Mode::kSample && !Includes(valid_in, ValidIn::kSample))
+      return Status::Error(named + " means nothing with mode=sample; leave it out");
+    if (options.mode == Mode::kCensus && !Includes(valid_in, ValidIn::kCensus))
+      return Status::Error(named + " means nothing with mode=census; leave it out");
+    if (options.mode == Mode::kFull && valid_in == ValidIn::kSample)
+      return Status::Error(named + " is only valid with mode=sample or mode=auto");
   }
   return {};
 }
@@ -90,6 +93,21 @@ Status CheckTogether(const Options& options, const std::vector<Given>& given) {
     return Status::Error("options budget and share exclude each other: a budget decides the share");
   }
   return {};
+}
+
+std::string_view NotWith(ValidIn valid_in) {
+  switch (valid_in) {
+    case ValidIn::kFull:
+      return "; not with mode=sample or mode=census";
+    case ValidIn::kSample:
+      return "; not with mode=full or mode=census";
+    case ValidIn::kCensus:
+      return "; only with mode=census";
+    case ValidIn::kPatched:
+    case ValidIn::kAll:
+      break;
+  }
+  return "";
 }
 
 }  // namespace
@@ -120,17 +138,20 @@ trace::Result<Options> ParseOptions(const char* text) {
 }
 
 trace::Result<Change> ParseChange(const std::string& text) {
-  const trace::Result<Options> parsed = ParseOptions(text.c_str());
-  if (!parsed.ok()) return parsed.status();
   const std::string name = text.substr(0, text.find('='));
+  const trace::Result<Options> parsed = ParseOptions(((name == "every" ? "mode=census," : "") + text).c_str());
+  if (!parsed.ok()) return parsed.status();
   const bool one = text.find(',') == std::string::npos;
-  if (one && name == "budget") return Change{.budget_percent = parsed->budget_percent, .interval = {}};
-  if (one && name == "interval") return Change{.budget_percent = {}, .interval = parsed->interval};
+  if (one && name == "budget") return Change{.budget_percent = parsed->budget_percent};
+  if (one && name == "interval") return Change{.interval = parsed->interval};
+  if (one && name == "every") return Change{.every = parsed->every};
   std::string valid;
   for (const Option& option : OptionRows()) {
     if (!option.changeable) continue;
     valid += (valid.empty() ? "" : " and ") + std::string(option.name);
-    valid += option.valid_in == ValidIn::kSample ? "= of samples (" : "= of a trace of every object (";
+    valid += option.valid_in == ValidIn::kSample   ? "= of samples ("
+             : option.valid_in == ValidIn::kCensus ? "= of censuses ("
+                                                   : "= of a trace of every object (";
     valid += ValidValues(option) + ")";
   }
   return Status::Error("only " + valid + " can be changed while a trace runs, not '" + text + "'");
@@ -153,8 +174,7 @@ std::string HelpText() {
     std::string meaning(option.meaning);
     std::erase(meaning, '`');
     if (option.only_with_maxsize) meaning += "; only with maxsize";
-    if (option.valid_in != ValidIn::kBoth)
-      meaning += option.valid_in == ValidIn::kFull ? "; not with mode=sample" : "; not with mode=full";
+    meaning += NotWith(option.valid_in);
     row("", "", meaning);
   }
   row("help", "", "print this table; the JVM does not start");

@@ -4,6 +4,7 @@
 // Thread safety: none needed. Units: bytes; shares from 0 to 1.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,7 @@ struct Options {
   uint64_t interval =
       512 << 10;  // bytes of allocation between two samples, on average; 0: every object that JVM TI reports
   unsigned depth = 16;                      // frames of a sample's stack
+  std::chrono::seconds every{300};          // between two censuses; 0: one after each old-space collection
   std::string file = "anttracks-%p.trace";  // as given; see ExpandFile
   bool overwrite = false;
   uint64_t max_bytes = 0;  // of the whole trace; 0: one file without bound
@@ -47,7 +49,7 @@ struct Options {
   LogLevel log = LogLevel::kWarn;
   bool help = false;
   // Names of the given options that have no effect with mode=sample.
-  std::vector<std::string> full_only;
+  std::vector<std::string> not_of_samples;
   // Notes for the user about old names of options.
   std::vector<std::string> notes;
 
@@ -57,10 +59,12 @@ struct Options {
 // Error: the text names the option and the valid values. text may be nullptr: no options.
 trace::Result<Options> ParseOptions(const char* text);
 
-// What can be changed while a trace runs: budget=, or with mode=sample interval=. One of them is set.
+// What can be changed while a trace runs: budget=, with mode=sample interval=, with mode=census every=. One of
+// them is set.
 struct Change {
-  std::optional<double> budget_percent;
-  std::optional<uint64_t> interval;
+  std::optional<double> budget_percent = {};
+  std::optional<uint64_t> interval = {};
+  std::optional<std::chrono::seconds> every = {};
 };
 trace::Result<Change> ParseChange(const std::string& text);
 

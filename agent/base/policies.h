@@ -30,9 +30,19 @@ enum class Mode : uint8_t {
   kAuto,    // full on the patched JVM, samples on any other
   kFull,    // every object; needs the patched JVM
   kSample,  // some objects, through JVM TI; any JVM
+  kCensus,  // counts of what is live; needs the patched JVM
 };
 
 // In which traces an option or a counter has a meaning.
-enum class ValidIn : uint8_t { kBoth, kFull, kSample };
+enum class ValidIn : uint8_t {
+  kFull = 1,
+  kSample = 2,
+  kCensus = 4,
+  kPatched = kFull | kCensus,
+  kAll = kFull | kSample | kCensus
+};
+constexpr bool Includes(ValidIn some, ValidIn one) {
+  return (static_cast<uint8_t>(some) & static_cast<uint8_t>(one)) != 0;
+}
 
 }  // namespace anttracks::core

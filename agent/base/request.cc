@@ -15,9 +15,9 @@ struct Known {
 };
 
 constexpr Known kKnown[] = {
-    {"attach", Command::kAttach, true},  {"start", Command::kStart, true}, {"stop", Command::kStop},
-    {"rotate", Command::kRotate},        {"set", Command::kSet, true},     {"status", Command::kStatus},
-    {"dump-stats", Command::kDumpStats},
+    {"attach", Command::kAttach, true}, {"start", Command::kStart, true},    {"stop", Command::kStop},
+    {"rotate", Command::kRotate},       {"set", Command::kSet, true},        {"status", Command::kStatus},
+    {"census", Command::kCensus},       {"dump-stats", Command::kDumpStats},
 };
 
 // Removes and returns the text before the next comma, and the comma.

@@ -20,7 +20,8 @@ enum class Command {
   kStart,
   kStop,
   kRotate,
-  kSet,  // budget= or interval= of the running trace
+  kSet,     // budget=, interval= or every= of the running trace
+  kCensus,  // one now
   kStatus,
   kDumpStats,
 };

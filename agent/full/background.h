@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's own Java thread: it walks the old space after the collection of a sync point or an attach, and
-// asks the VM for collections. It exists only for traces that rotate, and for those that began with an attach.
+// asks the VM for collections. It exists only for traces that rotate, for those that began with an attach,
+// and for censuses.
 //
 //     Loop (the thread) <-- Start(task), RequestCollection, Stop
 //

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/full/session.h"
 
+#include <utility>
+
 #include "trace/events.h"
 
 namespace anttracks::core {
@@ -16,20 +18,23 @@ constexpr double kPpmOfPercent = 10'000;
 }  // namespace
 
 Session::Session(const AntTracksVM& vm, const SessionConfig& config)
-    : SyncPointSource({config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes,
+    : SyncPointSource(config.census ? ValidIn::kCensus : ValidIn::kFull,
+                      {config.buffer_bytes, config.fuzz, config.queue_bytes, config.wait_bytes,
                        config.when_full, config.wait_limit}),
       vm_(vm),
       stretch_bytes_(config.stretch_bytes),
       pause_limit_(config.pause_limit),
       outlet_{clock_, queue_, failure_},
-      definitions_(vm, config.most_id),
+      definitions_(vm, config.most_id, config.census.has_value()),
       reader_(vm, definitions_, failure_),
       budget_percent_(config.budget_percent),
       stack_percent_(config.stack_percent),
       stacks_(definitions_, outlet_, config.most_stacks),
       stack_distance_(config.stack_bytes),
       gc_events_(vm, reader_, budget_, skipped_, outlet_),
-      sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause}),
+      census_(config.census ? std::optional<Census>(std::in_place, vm, definitions_, outlet_, *config.census)
+                            : std::nullopt),
+      sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause, census()}),
       mutators_(definitions_, reader_, budget_, skipped_, stacks_, outlet_,
                 {config.report_limit, config.walkers, config.walker_waited}) {
   budget_.Fix(config.share);
@@ -103,6 +108,10 @@ void Session::PushCollection(trace::SegmentKind kind, const AntTracksGC& gc) {
 void Session::CollectionBegin(const AntTracksGC& gc) {
   gc_events_.CollectionBegins(pause_limit_);
   sync_points_.CollectionBegins(gc.kind);
+  if (census_) {
+    collections_.Add(1);
+    return census_->CollectionBegins(gc);
+  }
   // These have to know all objects: they move them in an order of their own, or free their classes.
   const bool needs_all = gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK;
   mutators_.HandOverAll(PushMode::kTry, needs_all ? OnSkipped::kRead : OnSkipped::kWriteAsSkipped);
@@ -115,6 +124,7 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
   gc_events_.CollectionEnds();
   skipped_.Forget();
   if (classes_unloaded_) ForgetSiteClasses();
+  if (census_) return BeginCensusIfDue(gc);
   PushCollection(trace::SegmentKind::kGcEnd, gc);
   const bool next_file = sync_point_wanted();
   if ((!sync_points_.due() && !next_file) || !sync_points_.MayFollow(gc.kind, gc_events_.any_slides())) return;
@@ -123,6 +133,12 @@ void Session::CollectionEnd(const AntTracksGC& gc) {
     NextFileQueued();
     if (!queue_.PushMark(kNextFile)) failure_.Fail("out of memory");
   }
+  sync_points_.Begin({gc.spaces, gc.nspaces});
+}
+
+void Session::BeginCensusIfDue(const AntTracksGC& gc) {
+  if (!census_->CollectionEnds(gc) || !sync_points_.MayFollow(gc.kind, census_->LeftDead(gc))) return;
+  census_->Begin();
   sync_points_.Begin({gc.spaces, gc.nspaces});
 }
 
@@ -212,10 +228,11 @@ CounterValues Session::counters() const {
   values.fillers = gc.fillers;
   values.found_objects = gc.found;
 
-  values.sync_objects = sync_points_.objects();
-  values.sync_points = sync_points_.completed();
-  values.abandoned_sync_points = sync_points_.abandoned();
-  values.sync_pause_ns = sync_points_.pause_ns();
+  values.sync_objects = values.census_objects = sync_points_.objects();
+  values.sync_points = values.censuses = sync_points_.completed();
+  values.abandoned_sync_points = values.abandoned_censuses = sync_points_.abandoned();
+  values.sync_pause_ns = values.census_pause_ns = sync_points_.pause_ns();
+  values.census_ns = sync_points_.cpu_ns();
 
   values.share_ppm = uint64_t{budget_.share()} * 1'000'000 / trace::kWholeShare;
   values.budget_ppm = static_cast<uint64_t>(budget_.percent() * kPpmOfPercent);

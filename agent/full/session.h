@@ -4,6 +4,7 @@
 //
 //     callbacks --> Session --+-> Mutators   application threads: allocation
 //                             +-> GcEvents   GC workers: moves, fillers
+//                             +-> Census     the VM thread: when a census is due; then instead of all others
 //                             `-> SyncPoints the VM thread and the agent's own: lists of the heap
 //     Mutators, GcEvents, SyncPoints --> ObjectReader --> Definitions; --> Outlet (queue, failure, clock) -->
 //     writer
@@ -21,12 +22,14 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/base/counter.h"
 #include "agent/full/budget.h"
+#include "agent/full/census.h"
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
 #include "agent/full/skipped.h"
@@ -64,7 +67,8 @@ struct SessionConfig {
   std::chrono::milliseconds first_sync_point_limit = limits::kFirstSyncPoint;
   // At an attach: up to this many bytes outside eden are listed in the pause, the rest after it.
   uint64_t most_in_pause = 32 << 20;
-  uint32_t most_id = trace::kMaxId;  // see Definitions
+  uint32_t most_id = trace::kMaxId;                 // see Definitions
+  std::optional<std::chrono::seconds> census = {};  // mode=census: every=
 };
 
 class Session final : public SyncPointSource {
@@ -99,6 +103,10 @@ class Session final : public SyncPointSource {
   double SyncPointBytes() const override { return sync_points_.EstimatedBytes(); }
   void RequestCollection() override { background().RequestCollection(); }
 
+  // nullptr: every object is recorded.
+  Census* census() { return census_ ? &*census_ : nullptr; }
+  const Census* census() const { return census_ ? &*census_ : nullptr; }
+
   // Sets what tracing may cost from now on, in percent of the program's CPU time; 100 and more: no limit.
   // False: out of memory. Any thread, one at a time.
   bool SetBudget(double percent);
@@ -117,6 +125,7 @@ class Session final : public SyncPointSource {
   CounterValues counters() const override;
 
  private:
+  void BeginCensusIfDue(const AntTracksGC& gc);
   void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
   void ForgetSiteClasses();
   void SetEndReason(std::string_view reason);
@@ -146,6 +155,7 @@ class Session final : public SyncPointSource {
   StackSamples stacks_;
   StackDistance stack_distance_;
   GcEvents gc_events_;
+  std::optional<Census> census_;
   SyncPoints sync_points_;
   Mutators mutators_;  // the last member, so that its walkers end first
 };

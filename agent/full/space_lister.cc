@@ -43,9 +43,15 @@ bool SpaceLister::Close() {
   return stream_.Close(outlet_.queue, trace::SegmentKind::kSyncObjects, space_, mode_, &wait_);
 }
 
-// Writes the run of objects that fill the range.
+// Writes, or counts, the run of objects that fill the range.
 bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
                            std::span<const uint32_t> lengths) {
+  objects_ += ids.size();
+  words_ += (range.top - range.start) / trace::kWordBytes;
+  if (census_ != nullptr) {
+    census_->Count(ids, lengths);
+    return true;
+  }
   const size_t bytes = RunStream::Bytes(ids, lengths);
   const bool fits = stream_.open() && space_ == space && bytes <= stream_.room();
   if (!fits && !Close()) return false;
@@ -55,8 +61,6 @@ bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const
   }
   space_ = space;
   stream_.Put(range, trace::How::kTlab, ids, lengths);
-  objects_ += ids.size();
-  words_ += (range.top - range.start) / trace::kWordBytes;
   return true;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes SYNC_OBJECTS: the objects of a sync point, space by space.
+// Reads the objects of the heap, space by space, and writes them as SYNC_OBJECTS, the objects of a sync point;
+// or has them counted, for a census.
 //
 // A space is read in bulk, since its objects lie next to each other (ICPE'16, section 3.3); with G1 the VM says
 // which parts of a space are filled with objects. Objects that the VM reports one by one can be listed, too.
@@ -14,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/full/census.h"
 #include "agent/heap/object_reader.h"
 #include "agent/heap/site_class_table.h"
 #include "agent/stream/outlet.h"
@@ -25,8 +27,9 @@ namespace anttracks::core {
 
 class SpaceLister {
  public:
-  SpaceLister(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet)
-      : vm_(vm), reader_(reader), outlet_(outlet) {}
+  // census: nullptr if the objects are to be written.
+  SpaceLister(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet, Census* census)
+      : vm_(vm), reader_(reader), outlet_(outlet), census_(census) {}
   ~SpaceLister() { Release(); }
   SpaceLister(const SpaceLister&) = delete;
 
@@ -73,6 +76,7 @@ class SpaceLister {
   const AntTracksVM& vm_;
   ObjectReader& reader_;
   const Outlet outlet_;
+  Census* const census_;
   std::vector<AntTracksSpace> spaces_;
   PushMode mode_ = PushMode::kGiveUp;
   WaitBudget wait_;

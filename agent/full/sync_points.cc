@@ -28,8 +28,7 @@ std::vector<trace::Space> InWords(std::span<const AntTracksSpace> spaces) {
   return words;
 }
 
-// False: it cannot be written.
-bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces) {
+void SyncPoints::WriteBegin(trace::SyncReason reason, std::span<const AntTracksSpace> spaces) {
   std::vector<trace::Space> in_words = InWords(spaces);
   if (vm_.next_objects != nullptr) {
     for (trace::Space& space : in_words) space.collected = trace::Collected::kOptional;
@@ -37,6 +36,11 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   trace::ByteBuffer segment;
   trace::AppendSyncBegin(&segment, reason, outlet_.clock.Now(), in_words);
   outlet_.PushFrame(segment);
+}
+
+// False: it cannot be written.
+bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces) {
+  if (config_.census == nullptr) WriteBegin(reason, spaces);
   if (outlet_.failure.failed()) return false;  // objects of a sync point that never began make no sense
   const bool first = reason != trace::SyncReason::kRotation;
   lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sync_point_limit);
@@ -100,10 +104,14 @@ void SyncPoints::Begin(std::span<const AntTracksSpace> spaces) {
 }
 
 void SyncPoints::Complete() {
-  trace::ByteBuffer segment;
-  trace::AppendSyncEnd(&segment, lister_.objects(), lister_.words() * trace::kWordBytes);
-  outlet_.PushFrame(segment, ChunkAfter::kEnds);
-  if (!outlet_.queue.PushMark(kSyncComplete)) outlet_.failure.Fail("out of memory");
+  if (config_.census != nullptr) {
+    config_.census->Write(lister_.objects(), lister_.words());
+  } else {
+    trace::ByteBuffer segment;
+    trace::AppendSyncEnd(&segment, lister_.objects(), lister_.words() * trace::kWordBytes);
+    outlet_.PushFrame(segment, ChunkAfter::kEnds);
+    if (!outlet_.queue.PushMark(kSyncComplete)) outlet_.failure.Fail("out of memory");
+  }
   objects_.Add(lister_.objects());
   completed_.Add(1);
   open_.store(false);
@@ -122,9 +130,11 @@ void SyncPoints::Lose() {
 void SyncPoints::Abandon(std::string_view reason) {
   open_.store(false);
   lister_.Release();
-  trace::ByteBuffer segment;
-  trace::AppendSyncAbandoned(&segment, reason);
-  outlet_.PushFrame(segment);
+  if (config_.census == nullptr) {
+    trace::ByteBuffer segment;
+    trace::AppendSyncAbandoned(&segment, reason);
+    outlet_.PushFrame(segment);
+  }
   abandoned_.Add(1);
   due_.store(true);
 }
@@ -157,12 +167,15 @@ bool SyncPoints::ListSpace(uint32_t space, Where where) {
 
 // False: stopped, or lost.
 bool SyncPoints::ListSpaces(Part part, Where where) {
-  for (uint32_t i = 0; i < lister_.spaces().size(); i++) {
+  const uint64_t cpu_begin = Clock::ThreadCpu();
+  bool whole = true;
+  for (uint32_t i = 0; whole && i < lister_.spaces().size(); i++) {
     const AntTracksSpace& space = lister_.spaces()[i];
     const bool listed = first_.load() && space.kind == ANTTRACKS_SPACE_EDEN;
-    if (YoungMayTake(space) == (part == Part::kYoung) && !listed && !ListSpace(i, where)) return false;
+    if (YoungMayTake(space) == (part == Part::kYoung) && !listed) whole = ListSpace(i, where);
   }
-  return lister_.Close();
+  cpu_ns_.Add(Clock::ThreadCpu() - cpu_begin);
+  return whole && lister_.Close();
 }
 
 // What is left of it.

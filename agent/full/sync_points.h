@@ -10,6 +10,9 @@
 //              full collection, the end of tracing (not of the first one), a full queue --> none,
 //              SYNC_ABANDONED, due again
 //
+// A census is read in the same way, after a collection; then objects are counted instead of listed, and nothing
+// is written before the end.
+//
 // The first one is never abandoned: if it cannot be written the session fails, since a partly known heap is
 // worthless. Its eden has fillers between the objects, so the VM lists eden. After a collection eden is empty.
 //
@@ -41,10 +44,11 @@ class SyncPoints {
   struct Config {
     std::chrono::milliseconds first_sync_point_limit;  // how long the program may wait for the first one
     uint64_t most_in_pause;                            // see SessionConfig
+    Census* census = nullptr;                          // nullptr: objects are listed
   };
 
   SyncPoints(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet, const Config& config)
-      : vm_(vm), outlet_(outlet), config_(config), lister_(vm, reader, outlet) {}
+      : vm_(vm), outlet_(outlet), config_(config), lister_(vm, reader, outlet, config.census) {}
 
   // The first sync point. reason: kStart or kAttach.
   void FirstBegin(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
@@ -82,6 +86,8 @@ class SyncPoints {
   uint64_t abandoned() const { return abandoned_.value(); }
   // Time spent on sync points within pauses.
   uint64_t pause_ns() const { return pause_ns_.value(); }
+  // CPU time of the reading, within pauses or not.
+  uint64_t cpu_ns() const { return cpu_ns_.value(); }
 
  private:
   // What a collection waits for.
@@ -92,6 +98,7 @@ class SyncPoints {
   enum class Where : bool { kInPause, kBesideProgram };
 
   bool Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
+  void WriteBegin(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
   void Complete();
   void Lose();
   void Abandon(std::string_view reason);
@@ -124,7 +131,7 @@ class SyncPoints {
   bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;
-  Counter objects_, completed_, abandoned_, pause_ns_;
+  Counter objects_, completed_, abandoned_, pause_ns_, cpu_ns_;
 };
 
 }  // namespace anttracks::core

@@ -77,7 +77,9 @@ uint32_t Definitions::NextId(uint32_t* last) {
 }
 
 uint32_t Definitions::NextSiteClassId() {
-  return NextId(last_column_id_ < std::min(kFirstColumnIds, most_id_) ? &last_column_id_ : &last_wide_id_);
+  // Without a limit where each pair has to have one id.
+  const uint32_t at_once = keeps_layouts_ ? trace::kSiteClassMask : kFirstColumnIds;
+  return NextId(last_column_id_ < std::min(at_once, most_id_) ? &last_column_id_ : &last_wide_id_);
 }
 
 std::string Definitions::ExhaustedText() const {
@@ -210,6 +212,7 @@ SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
   if (site_class.id == 0) return SiteClass();
   trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->id});
   owner->sites.push_back(site);
+  if (keeps_layouts_) pair_layouts_.emplace(site_class.id, owner->layout);
   site_classes_.Insert(site, klass, site_class);
   counts_.site_classes++;
   counts_.live_site_classes++;
@@ -218,7 +221,7 @@ SiteClass Definitions::Resolve(uint32_t site, uint64_t klass) {
 
 SiteClass Definitions::GiveColumnId(uint32_t site, uint64_t klass) {
   // Relaxed: whoever sees it late looks in vain.
-  if (!column_ids_left_.load(std::memory_order_relaxed)) return SiteClass();
+  if (keeps_layouts_ || !column_ids_left_.load(std::memory_order_relaxed)) return SiteClass();
   const std::lock_guard lock(mutex_);
   const SiteClass known = site_classes_.Find(site, klass);
   if (known.id <= trace::kSiteClassMask) return known;
@@ -233,6 +236,12 @@ SiteClass Definitions::GiveColumnId(uint32_t site, uint64_t klass) {
   trace::AppendDefinition(Block(), trace::SiteClassDefinition{site_class.id, named, owner->second.id});
   site_classes_.Replace(site, klass, site_class);
   return site_class;
+}
+
+ObjectLayout Definitions::LayoutOf(uint32_t site_class) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pair_layouts_.find(site_class);
+  return found == pair_layouts_.end() ? ObjectLayout() : found->second;
 }
 
 bool Definitions::DescribeThread(void* thread, AntTracksThread* out) {
@@ -273,6 +282,7 @@ uint64_t Definitions::Unload(uint64_t klass) {
   if (found == classes_.end()) return 0;
   const uint64_t id = found->second.id;
   for (const uint32_t site : found->second.sites) {
+    if (keeps_layouts_) pair_layouts_.erase(site_classes_.Find(site, KlassValue(klass)).id);
     site_classes_.Remove(site, KlassValue(klass));
     layouts_.Remove(site, KlassValue(klass));
   }
@@ -300,6 +310,7 @@ DefinitionCounts Definitions::counts() const {
   DefinitionCounts counts = counts_;
   counts.table_bytes = site_classes_.MemoryBytes() + classes_.bucket_count() * sizeof(void*) +
                        classes_.size() * (sizeof(Class) + 4 * sizeof(void*)) +
+                       pair_layouts_.size() * (sizeof(uint64_t) + 3 * sizeof(void*)) +
                        counts_.live_site_classes * sizeof(uint32_t) +
                        (sites_.capacity() + methods_.capacity()) / 8;
   return counts;

@@ -35,8 +35,9 @@ struct DefinitionCounts {
 class Definitions {
  public:
   // most_id: the largest id of each sort. Ids are never reused, since readers would confuse the old and the new
-  // meaning.
-  explicit Definitions(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId) : vm_(vm), most_id_(most_id) {}
+  // meaning. keeps_layouts: for LayoutOf.
+  explicit Definitions(const AntTracksVM& vm, uint32_t most_id = trace::kMaxId, bool keeps_layouts = false)
+      : vm_(vm), most_id_(most_id), keeps_layouts_(keeps_layouts) {}
 
   const SiteClassTable& site_classes() const { return site_classes_; }
   // The part of site_classes() that walks use.
@@ -47,6 +48,9 @@ class Definitions {
   // For a pair that many objects have: gives it a second id, one that fits into a column of ids, unless it has
   // such an id. Id 0: there is none left, or the pair is not known.
   SiteClass GiveColumnId(uint32_t site, uint64_t klass);
+
+  // The layout of the objects of a pair that Resolve has numbered, and whose class is loaded.
+  ObjectLayout LayoutOf(uint32_t site_class) const;
 
   // Defines a stack, whose number is new, and the caller's known (0: none).
   void DefineStack(uint32_t id, uint32_t caller, uint32_t site);
@@ -107,12 +111,14 @@ class Definitions {
 
   const AntTracksVM& vm_;
   const uint32_t most_id_;
+  const bool keeps_layouts_;
   SiteClassTable site_classes_;
   LayoutTable layouts_;
 
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Class> classes_;  // by klass address
-  std::vector<bool> sites_, methods_;            // defined ones, by id
+  std::unordered_map<uint32_t, ObjectLayout> pair_layouts_;
+  std::vector<bool> sites_, methods_;  // defined ones, by id
   std::vector<trace::ByteBuffer> blocks_;
   std::vector<char> text_;
   uint32_t last_class_ = 0, last_thread_ = 0;

@@ -172,6 +172,10 @@ Status Agent::Execute(JavaVM* vm, const core::Request& request, ordered_json* re
       done = running ? recording_->Set(request.options)
                      : Status::Error("nothing is traced, so there is nothing to set");
       break;
+    case Command::kCensus:
+      done = running ? recording_->TakeCensus(dying_)
+                     : Status::Error("nothing is traced, so there is no census to be made");
+      break;
     case Command::kDumpStats:
       if (!running)
         return Status::Error(

@@ -64,8 +64,9 @@ trace::Meta Common(jvmtiEnv* env, const char* options) {
 
 }  // namespace
 
-std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options) {
+std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, bool census, const char* options) {
   trace::Meta meta = Common(env, options);
+  meta.census = census;
   meta.object_alignment = vm.object_alignment;
   meta.heap_start = vm.heap_start;
   meta.heap_end = vm.heap_end;

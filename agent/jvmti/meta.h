@@ -10,7 +10,8 @@
 
 namespace anttracks::jvmti {
 
-std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, const char* options);
+// census: of mode=census, otherwise of a trace of every object.
+std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, bool census, const char* options);
 // For a trace of samples.
 std::string SampleMetaJson(jvmtiEnv* env, uint64_t interval, unsigned depth, const char* options);
 

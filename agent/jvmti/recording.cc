@@ -100,7 +100,7 @@ Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
 Status Recording::ChooseMode() {
   fallback_ = options().mode == core::Mode::kAuto && !Tracer::IsPatched(env_);
   if (!fallback_ && options().mode != core::Mode::kSample) {
-    const auto vm = Tracer::FindVm(env_);
+    const auto vm = Tracer::FindVm(env_, options().mode);
     if (!vm.ok()) return vm.status();
     vm_ = *vm;
     return {};
@@ -127,7 +127,7 @@ std::string Recording::FallbackNote() const {
       "build/jdk/bin/java, which scripts/quickstart builds (mode=full refuses other JVMs, mode=sample omits "
       "this message)";
   std::string ignored;
-  for (const std::string& name : options().full_only)
+  for (const std::string& name : options().not_of_samples)
     ignored += (ignored.empty() ? "; ignored: " : ", ") + name;
   return text + ignored;
 }
@@ -251,6 +251,8 @@ Status Recording::Rotate(const std::atomic<bool>& cancelled) {
   if (cancelled) return Status::Error("the JVM is ending");
   return Status::Error("no collection began the next file within 10 s; the program's next collection will");
 }
+
+Status Recording::TakeCensus(const std::atomic<bool>& cancelled) { return source_->TakeCensus(cancelled); }
 
 Status Recording::Set(const std::string& change) {
   const auto parsed = core::ParseChange(change);

@@ -69,6 +69,8 @@ class Recording {
   // Has a collection done, with which the next data file begins, and waits for it. cancelled: set to end the
   // wait.
   trace::Status Rotate(const std::atomic<bool>& cancelled);
+  // Has a census made now, and waits for it. cancelled: set to end the wait.
+  trace::Status TakeCensus(const std::atomic<bool>& cancelled);
   // Changes an option of the running trace; see core::ParseChange.
   trace::Status Set(const std::string& change);
   // Writes the file of stats=, if there is one. Waits for the disk for a limited time.

@@ -11,6 +11,7 @@
 
 #include <jvmti.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -41,8 +42,14 @@ class Source {
   virtual void Release(JNIEnv* jni) = 0;
 
   virtual trace::Status Set(const core::Change& change) = 0;
+  // Has a census made now, and waits for it. cancelled: set to end the wait.
+  virtual trace::Status TakeCensus(const std::atomic<bool>& cancelled);
   // Adds the mode and its settings.
   virtual void Describe(nlohmann::ordered_json* json) const = 0;
 };
+
+inline trace::Status Source::TakeCensus(const std::atomic<bool>&) {
+  return trace::Status::Error("this trace has no censuses; they are made with mode=census");
+}
 
 }  // namespace anttracks::jvmti

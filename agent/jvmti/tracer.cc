@@ -49,7 +49,13 @@ size_t WaitBytes(const core::Options& options) {
 constexpr uint32_t kStackBytes = 512 << 10;
 constexpr double kStackPercent = 0.5;
 
+// How long whoever asks for a census waits for it; after that time it asks for another collection.
+constexpr std::chrono::seconds kCensusWithin{60};
+constexpr std::chrono::milliseconds kAskAgainAfter{500}, kPause{1};
+
 core::SessionConfig ConfigOf(const core::Options& options) {
+  if (options.mode == core::Mode::kCensus)
+    return {.queue_bytes = options.queue_bytes, .when_full = options.when_full, .census = options.every};
   const bool automatic = options.stack_bytes == core::Options::kAutomatic;
   return {.buffer_bytes = options.buffer_bytes,
           .queue_bytes = options.queue_bytes,
@@ -69,12 +75,13 @@ core::SessionConfig ConfigOf(const core::Options& options) {
 
 bool Tracer::IsPatched(jvmtiEnv* env) { return FindExtension(env) != nullptr; }
 
-trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env) {
+trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env, core::Mode mode) {
   const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env)));
   if (function == nullptr) {
     return Status::Error(
         "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
-        "scripts/quickstart (see README), or leave out mode=full to take samples");
+        "scripts/quickstart (see README), or leave out mode=" +
+        std::string(mode == core::Mode::kCensus ? "census" : "full") + " to take samples");
   }
   const AntTracksVM* vm = nullptr;
   const jvmtiError error = function(env, ANTTRACKS_ABI_VERSION, &vm);
@@ -92,11 +99,11 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env) {
 }
 
 Tracer::Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace)
-    : env_(env), vm_(vm), trace_(trace), session_(vm, ConfigOf(options)) {}
+    : env_(env), vm_(vm), mode_(options.mode), trace_(trace), session_(vm, ConfigOf(options)) {}
 
 Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options) {
   // At load the heap did not exist yet: fetch its place and the number of GC workers.
-  const auto vm = FindVm(env_);
+  const auto vm = FindVm(env_, mode_);
   if (!vm.ok()) return vm.status();
   if (vm_.gc_workers == 0 || vm_.heap_end == 0) {
     return Status::Error(
@@ -104,17 +111,25 @@ Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, 
         "(scripts/build)");
   }
   if (trace_ != nullptr) trace_->HeapKnown(vm_.heap_end - vm_.heap_start);
-  Status status = writer.Start(MetaJson(env_, vm_, options.c_str()));
+  const bool census = session_.census() != nullptr;
+  Status status = writer.Start(MetaJson(env_, vm_, census, options.c_str()));
   if (!status.ok()) return status;
   session_.Begin(reason);
   const bool attached = reason == trace::SyncReason::kAttach;
-  if (trace_ != nullptr || attached) status = StartBackground(jni);
+  if (trace_ != nullptr || attached || census) status = StartBackground(jni);
   if (status.ok()) status = StartVm();
+  if (status.ok() && attached && census) RequestCensus();
   // A large heap is listed beside the program. Whoever asked for the trace hears of it when that is done, or
   // soon after.
   if (status.ok() && attached) (void)session_.sync_points().WaitForFirst(3 * core::limits::kFirstSyncPoint);
   if (!status.ok()) session_.background().Stop();
   return status;
+}
+
+// A census of what was there before.
+void Tracer::RequestCensus() {
+  session_.census()->Want();
+  session_.RequestCollection();
 }
 
 Status Tracer::StartVm() {
@@ -164,7 +179,39 @@ void Tracer::Release(JNIEnv* jni) {
   background_ = nullptr;
 }
 
+Status Tracer::TakeCensus(const std::atomic<bool>& cancelled) {
+  if (session_.census() == nullptr) return Source::TakeCensus(cancelled);
+  const uint64_t completed = session_.sync_points().completed();
+  const auto until = std::chrono::steady_clock::now() + kCensusWithin;
+  auto ask = std::chrono::steady_clock::now();
+  while (session_.sync_points().completed() == completed) {
+    const auto now = std::chrono::steady_clock::now();
+    if (session_.failure().failed())
+      return Status::Error("tracing has stopped: " + session_.failure().reason());
+    if (cancelled) return Status::Error("the JVM is ending");
+    if (now > until) return Status::Error("no census within 60 s; one follows the program's next collection");
+    if (now >= ask && !session_.background().busy()) {
+      RequestCensus();
+      ask = now + kAskAgainAfter;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return {};
+}
+
+void Tracer::Describe(nlohmann::ordered_json* json) const {
+  const core::Census* const census = session_.census();
+  (*json)["mode"] = census != nullptr ? "census" : "full";
+  if (census != nullptr) (*json)["every_s"] = census->every().count();
+}
+
 Status Tracer::Set(const core::Change& change) {
+  if (session_.census() != nullptr) {
+    if (!change.every) return Status::Error("of censuses only every= can be changed, such as every=1m");
+    session_.census()->SetEvery(*change.every);
+    return {};
+  }
+  if (change.every) return Status::Error("this trace has no censuses; give it a budget, such as budget=3%");
   if (!change.budget_percent) {
     return Status::Error("a trace of every object has no interval; give it a budget, such as budget=3%");
   }

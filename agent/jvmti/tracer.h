@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces every object, through the interface of the patched JVM (vmpatch/abi). For a trace that rotates, or
-// that began with an attach, it starts a Java thread, which lists sync points and asks for collections
-// (full/background.h).
+// Traces every object, or makes censuses, through the interface of the patched JVM (vmpatch/abi). For a trace
+// that rotates, one that began with an attach, and for censuses it starts a Java thread, which reads the heap
+// and asks for collections (full/background.h).
 //
 // Thread safety: one thread at a time; session.h says what the JVM's threads do.
 #pragma once
@@ -16,8 +16,8 @@ namespace anttracks::jvmti {
 class Tracer final : public Source {
  public:
   static bool IsPatched(jvmtiEnv* env);
-  // Error: this JVM is not patched, or cannot be traced.
-  static trace::Result<const AntTracksVM*> FindVm(jvmtiEnv* env);
+  // Error: this JVM is not patched, or cannot be traced. mode: what was asked for.
+  static trace::Result<const AntTracksVM*> FindVm(jvmtiEnv* env, core::Mode mode);
 
   // trace: nullptr if the trace does not rotate.
   Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace);
@@ -30,14 +30,17 @@ class Tracer final : public Source {
   bool Idle() const override;
   void Release(JNIEnv* jni) override;
   trace::Status Set(const core::Change& change) override;
-  void Describe(nlohmann::ordered_json* json) const override { (*json)["mode"] = "full"; }
+  trace::Status TakeCensus(const std::atomic<bool>& cancelled) override;
+  void Describe(nlohmann::ordered_json* json) const override;
 
  private:
   trace::Status StartBackground(JNIEnv* jni);
   trace::Status StartVm();
+  void RequestCensus();
 
   jvmtiEnv* const env_;
   const AntTracksVM& vm_;
+  const core::Mode mode_;
   io::RotatingTrace* const trace_;
   core::Session session_;
   jobject background_ = nullptr;  // global reference of the agent's Java thread

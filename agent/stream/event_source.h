@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the writer gets a trace from: a queue of segments, the definitions that precede them, and counters. A
-// Session records every object (mode=full), a SampleSession some (mode=sample).
+// Session records every object (mode=full) or censuses (mode=census), a SampleSession some (mode=sample).
 //
 // Thread safety: full for clock, failure, queue and output; each virtual function says who calls it.
 // Ownership: owns queue and counters; must outlive the writer.
@@ -33,7 +33,7 @@ struct OutputCounts {
 
 class EventSource {
  public:
-  // recorded: kFull or kSample.
+  // recorded: kFull, kSample or kCensus.
   EventSource(ValidIn recorded, const QueueConfig& config) : recorded_(recorded), queue_(clock_, config) {}
   virtual ~EventSource() = default;
   EventSource(const EventSource&) = delete;

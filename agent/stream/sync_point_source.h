@@ -16,7 +16,7 @@ namespace anttracks::core {
 
 class SyncPointSource : public EventSource {
  public:
-  explicit SyncPointSource(const QueueConfig& config) : EventSource(ValidIn::kFull, config) {}
+  SyncPointSource(ValidIn recorded, const QueueConfig& config) : EventSource(recorded, config) {}
 
   // Asks for a sync point after the next collection that allows it, and a new file with it. Any thread.
   void WantSyncPoint() { wanted_.store(true, std::memory_order_relaxed); }

@@ -61,6 +61,7 @@ bool IsTrace(const ordered_json& json) {
   return json.is_object() && Fits(json, {{"file", IsText},
                                          {"mode", IsText},
                                          {"rotates", IsFlag},
+                                         {"every_s", IsCount},
                                          {"options", IsText},
                                          {"duration_ns", IsCount},
                                          {"failure", IsText},

@@ -275,11 +275,16 @@ Obstacle CheckLibrary(const Target& target, const std::string& library) {
 Obstacle CheckMode(const Target& target, std::string_view options) {
   std::string all(1, ',');
   all.append(options).append(1, ',');
-  if (target.patched != false || all.find(",mode=full,") == std::string::npos) return {};
-  return {kExitNotPatched, Process(target) + " runs " + target.libjvm +
-                               ", which is not patched for AntTracks, so mode=full cannot be: run the patched "
-                               "JDK instead, build/jdk/bin/java "
-                               "after scripts/quickstart, or leave out mode=full to sample"};
+  if (target.patched != false) return {};
+  for (const std::string mode : {"mode=full", "mode=census"}) {
+    if (all.find("," + mode + ",") == std::string::npos) continue;
+    return {kExitNotPatched, Process(target) + " runs " + target.libjvm +
+                                 ", which is not patched for AntTracks, so " + mode +
+                                 " cannot be: run the patched JDK instead, build/jdk/bin/java "
+                                 "after scripts/quickstart, or leave out " +
+                                 mode + " to sample"};
+  }
+  return {};
 }
 
 }  // namespace anttracks::analyzer

@@ -306,6 +306,7 @@ int RunAssert(Session& session, const AssertArguments& arguments) {
   }
   session.files = {arguments.trace};
   if (!session.Open()) return kExitUnreadable;
+  if (session.census) return session.NotInCensuses("expectations are about what was allocated");
   return Evaluate(session, all);
 }
 

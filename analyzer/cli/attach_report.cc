@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/cli/text.h"
 
@@ -53,8 +54,21 @@ std::string Interval(const ordered_json& trace) {
   return IntervalText(Number(trace, "interval"), Number(trace, "interval"));
 }
 
+bool IsCensus(const ordered_json& trace) { return Text(trace, "mode") == "census"; }
+
+std::string Every(const ordered_json& trace) {
+  const uint64_t seconds = Number(trace, "every_s");
+  return seconds == 0 ? "after each collection of the old space"
+                      : fmt::format("one every {} s", Count(seconds));
+}
+
 std::string Objects(const ordered_json& trace) {
   const ordered_json& counters = trace.at("counters");
+  if (IsCensus(trace)) {
+    return fmt::format("{} counted by {}, {} abandoned; CPU time {}", Count(Number(counters, "census_objects")),
+                       CensusCount(Number(counters, "censuses")), Count(Number(counters, "abandoned_censuses")),
+                       Duration(Number(counters, "census_ns")));
+  }
   if (IsSampled(trace)) {
     return fmt::format("{} samples, {} of them dead", Count(Number(counters, "samples")),
                        Count(Number(counters, "sample_deaths")));
@@ -86,7 +100,9 @@ void PrintStatus(Session& session, const Target& target, const ordered_json& rep
   const ordered_json* const trace = reply.contains("trace") ? &reply.at("trace") : nullptr;
   line("state", state + (trace != nullptr && state != "tracing" ? "; this is of the trace before" : ""));
   if (trace == nullptr) return;
-  line("mode", IsSampled(*trace) ? "samples, " + Interval(*trace) : "every object");
+  line("mode", IsSampled(*trace)  ? "samples, " + Interval(*trace)
+               : IsCensus(*trace) ? "censuses, " + Every(*trace)
+                                  : "every object");
   line("file", Text(*trace, "file"));
   line("options", Text(*trace, "options"));
   line("time", Duration(Number(*trace, "duration_ns")));
@@ -108,10 +124,18 @@ std::string Done(const std::string& name, const Target& target, const ordered_js
                        Bytes(Number(counters, "stored_bytes")), Duration(Number(trace, "duration_ns")));
   }
   if (name == "rotate") return fmt::format("{}: {} begun\n", file, Plural(Number(counters, "files"), "file"));
-  const bool samples = IsSampled(trace);
-  if (name == "set")
+  const bool samples = IsSampled(trace), censuses = IsCensus(trace);
+  if (name == "census") return fmt::format("{}: {}\n", file, CensusCount(Number(counters, "censuses")));
+  if (name == "set") {
     return fmt::format("{}: {}\n", file,
-                       samples ? "from now on " + Interval(trace) : "budget " + Budget(counters));
+                       samples    ? "from now on " + Interval(trace)
+                       : censuses ? "from now on " + Every(trace)
+                                  : "budget " + Budget(counters));
+  }
+  if (censuses) {
+    return fmt::format("the live heap of process {} ({}) is counted to {}, {}\n", target.pid,
+                       Printable(target.Collector()), file, Every(trace));
+  }
   return fmt::format("process {} ({}) is {} to {}{}\n", target.pid, Printable(target.Collector()),
                      samples ? "sampled" : "traced", file,
                      samples ? ""

@@ -28,7 +28,7 @@ constexpr const char* kExitCodes =
     "  attach and ctl:\n"
     "  5  no such process                     6  it is not a HotSpot JVM\n"
     "  7  it belongs to another user          8  it is in another namespace (a container), out of reach\n"
-    "  9  it forbids attaching               10  mode=full, but it is not the patched JDK\n"
+    "  9  it forbids attaching               10  mode=full or census, but it is not the patched JDK\n"
     " 11  it does not answer                 12  the agent refused: options, files, or traced already\n"
     " 13  no agent: none in the process (ctl), or none to load (attach)\n";
 
@@ -117,6 +117,9 @@ int UsageError(CLI::App& app, const std::vector<std::string>& words, const CLI::
 int Run(const Command& command, Session& session, const Arguments& arguments) {
   if (command.opens == Opens::kItself) return command.run(session, arguments);
   if (!session.Open()) return kExitUnreadable;
+  if (session.census && command.run_on_censuses == nullptr)
+    return session.NotInCensuses(command.why_not_censuses);
+  if (session.census) return command.run_on_censuses(session, arguments);
   if (!session.sampled) return command.run(session, arguments);
   if (command.run_on_samples == nullptr) return session.NotInSamples(command.why_not_samples);
   return command.run_on_samples(session, arguments);

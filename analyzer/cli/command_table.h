@@ -36,6 +36,9 @@ struct Command {
   // why.
   int (*run_on_samples)(Session& session, const Arguments& arguments) = nullptr;
   const char* why_not_samples = "";
+  // And on a trace of censuses.
+  int (*run_on_censuses)(Session& session, const Arguments& arguments) = nullptr;
+  const char* why_not_censuses = "";
 };
 
 // In the order of the help: by group, first steps first.

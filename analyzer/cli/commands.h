@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands, one file each, and their arguments. Each prints to the session's streams and returns the exit
 // code. The trace is open, unless command_table.h says that the command opens it; that table also says which
-// commands work on samples.
+// commands work on samples and on censuses.
 //
 // Thread safety: none.
 #pragma once
@@ -164,10 +164,12 @@ struct VerifyArguments {
 };
 
 // The requests of ctl, with the names that the agent knows.
-enum class CtlAction { kStop, kStart, kRotate, kSet, kStatus, kDumpStats };
+enum class CtlAction { kStop, kStart, kRotate, kSet, kCensus, kStatus, kDumpStats };
 inline constexpr Choice<CtlAction> kCtlActions[] = {
-    {CtlAction::kStop, "stop"}, {CtlAction::kStart, "start"},   {CtlAction::kRotate, "rotate"},
-    {CtlAction::kSet, "set"},   {CtlAction::kStatus, "status"}, {CtlAction::kDumpStats, "dump-stats"}};
+    {CtlAction::kStop, "stop"},           {CtlAction::kStart, "start"},
+    {CtlAction::kRotate, "rotate"},       {CtlAction::kSet, "set"},
+    {CtlAction::kCensus, "census"},       {CtlAction::kStatus, "status"},
+    {CtlAction::kDumpStats, "dump-stats"}};
 
 struct AttachArguments {
   int pid = 0;
@@ -204,16 +206,21 @@ struct Arguments {
 
 int RunInfo(Session& session);
 int RunSampledInfo(Session& session);
+int RunCensusInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
 int RunSampledHeap(Session& session, const HeapArguments& arguments);
+int RunCensusHeap(Session& session, const HeapArguments& arguments);
 int RunGcs(Session& session);
 int RunSampledGcs(Session& session);
+int RunCensusGcs(Session& session);
 int RunSites(Session& session, const SitesArguments& arguments);
 int RunTree(Session& session, const TreeArguments& arguments);
 int RunLifetimes(Session& session, const LifetimesArguments& arguments);
 int RunSummary(Session& session, const SummaryArguments& arguments);
 int RunSampledSummary(Session& session, const SummaryArguments& arguments);
+int RunCensusSummary(Session& session, const SummaryArguments& arguments);
 int RunLeaks(Session& session, const LeaksArguments& arguments);
+int RunCensusLeaks(Session& session, const LeaksArguments& arguments);
 int RunReport(Session& session, const ReportArguments& arguments);
 int RunClasses(Session& session, const ClassesArguments& arguments);
 int RunSampledClasses(Session& session, const ClassesArguments& arguments);
@@ -226,6 +233,7 @@ int RunAssert(Session& session, const AssertArguments& arguments);
 int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
+int RunCensusVerify(Session& session, const VerifyArguments& arguments);
 int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
 int RunTop(Session& session, const TopArguments& arguments);

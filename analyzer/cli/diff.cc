@@ -131,6 +131,10 @@ bool Read(Trace* trace, const DiffArguments& arguments, int* exit) {
     *exit = kExitUnreadable;
     return false;
   }
+  if (trace->session.census) {
+    *exit = trace->session.NotInCensuses("a diff compares what was allocated");
+    return false;
+  }
   const Selection& selection = arguments.selection;
   const bool threads = arguments.by == DiffBy::kThread || selection.threads();
   trace->content = ReadContent(trace->session, {.portions = {threads, selection.marks()},

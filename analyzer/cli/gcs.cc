@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/report.h"
 #include "analyzer/cli/sampled.h"
@@ -158,6 +159,35 @@ Report ReportOf(const Sampled& sampled) {
   return report;
 }
 
+// The collections that a census follows.
+Report ReportOf(const Censuses& censuses) {
+  Report report;
+  report.rows_key = "gcs";
+  report.if_empty = std::string(kNoCensus) + "\n";
+  report.columns = {{.key = "id", .title = "GC", .unit = Unit::kId},
+                    {.key = "kind", .title = "Kind"},
+                    {.key = "old_space", .title = "Old space", .unit = Unit::kFlag},
+                    {.key = "time_ns", .title = "At", .unit = Unit::kNs},
+                    {.key = "count_ns", .title = "Counted in", .unit = Unit::kNs},
+                    {.key = "collections", .title = "GCs so far", .unit = Unit::kCount},
+                    {.key = "allocated_bytes", .title = "Allocated so far", .unit = Unit::kBytes}};
+  for (const char* key : {"used.eden", "used.survivor", "used.old", "used.humongous", "used.archive"})
+    report.columns.push_back({.key = key, .unit = Unit::kBytes, .where = Where::kInData});
+  report.columns.push_back({.key = "live.objects", .title = "Objects", .unit = Unit::kCount});
+  report.columns.push_back({.key = "live.bytes", .title = "Bytes", .unit = Unit::kBytes});
+  for (const CensusEvent& census : censuses.events()) {
+    const auto used = [&census](SpaceKind kind) {
+      return InBytes(census.used_words[static_cast<size_t>(kind)]);
+    };
+    report.rows.push_back({census.gc, std::string(GcLabel(census.kind)), census.old_space, census.time,
+                           census.duration, census.collections, InBytes(census.allocated_words),
+                           used(SpaceKind::kEden), used(SpaceKind::kSurvivor), used(SpaceKind::kOld),
+                           used(SpaceKind::kHumongous), used(SpaceKind::kArchive), census.objects,
+                           InBytes(census.words)});
+  }
+  return report;
+}
+
 }  // namespace
 
 int RunGcs(Session& session) {
@@ -174,6 +204,13 @@ int RunSampledGcs(Session& session) {
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   Print(session, ReportOf(trace.sampled));
+  return session.Finish(trace.summary, trace.problems);
+}
+
+int RunCensusGcs(Session& session) {
+  const CensusTrace trace(session);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  Print(session, ReportOf(trace.censuses));
   return session.Finish(trace.summary, trace.problems);
 }
 

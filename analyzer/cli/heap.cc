@@ -11,6 +11,7 @@
 
 #include "analyzer/cli/amount.h"
 #include "analyzer/cli/application_sites.h"
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -306,6 +307,48 @@ Report ReportOf(const SampledTrace& trace, const HeapArguments& arguments, std::
   return report;
 }
 
+Report ReportOf(const CensusTrace& trace, const HeapArguments& arguments) {
+  const GroupBy by = arguments.by;
+  const Definitions& definitions = trace.definitions;
+  const CensusEvent& census = *trace.censuses.latest();
+  Chooser chosen(definitions, arguments.selection);
+  Sums sums;
+  for (const trace::CensusRow& row : census.rows) {
+    const SiteClass& pair = definitions.site_class(row.site_class);
+    if (chosen({.site_class = static_cast<uint32_t>(row.site_class)}))
+      sums[by == GroupBy::kSite ? pair.site : pair.class_id].Add({row.objects, row.words});
+  }
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  const StackSamples none;
+  ApplicationSites applications(definitions, none, frames);
+  const auto name = [&](uint64_t id) {
+    return by == GroupBy::kSite ? SiteLabel(definitions, static_cast<uint32_t>(id))
+                                : ClassLabel(definitions, id);
+  };
+  const std::vector<HeapRow> rows = RowsOf(sums, name, by == GroupBy::kSite ? &applications : nullptr);
+  const Amount all = Sum(rows);
+  Report report = TableOf(rows, by, Basis::kExact);
+  report.head["gc"] = census.gc;
+  report.head["old_space"] = census.old_space;
+  AddAmount(&report.head, all, Basis::kExact);
+  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  ShowSelection(arguments.selection, &report);
+  report.heading += fmt::format("heap {}: {}{}\n\n", AfterGc(census), all.Text(Basis::kExact), Caveat(census));
+  if (!Caveat(census).empty()) report.notes.push_back("heap " + AfterGc(census) + Caveat(census));
+  return report;
+}
+
+// What a census cannot tell, or "".
+std::string_view NotCounted(const HeapArguments& arguments) {
+  if (arguments.objects) return "--objects lists every object by its address";
+  if (arguments.end) return "--end is not possible: only what is live after some collections was counted";
+  if (arguments.by != GroupBy::kClass && arguments.by != GroupBy::kSite)
+    return "only --by class and --by site are possible";
+  if (arguments.selection.threads() || arguments.selection.from || arguments.selection.to)
+    return "which thread allocated an object, and when, was not recorded";
+  return "";
+}
+
 // By address.
 void PrintObjects(const Chosen& heap, uint64_t end_ns, Session& session) {
   ObjectLines lines(session, heap->definitions());
@@ -395,6 +438,24 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (!gc && !arguments.end && !ids.empty()) gc = ids.back();
   if (const auto exit = CheckGcs(session, arguments.selection, ids)) return *exit;
   Print(session, ReportOf(trace, arguments, gc));
+  return session.Finish(trace.summary, trace.problems);
+}
+
+int RunCensusHeap(Session& session, const HeapArguments& arguments) {
+  if (const std::string_view why = NotCounted(arguments); !why.empty()) return session.NotInCensuses(why);
+  const CensusTrace trace(session, arguments.gc);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  if (arguments.gc && !trace.censuses.reached_last())
+    return session.NoCensusAfter(*arguments.gc, trace.censuses.GcIds());
+  if (trace.censuses.latest() == nullptr) {
+    session.err << "anttracks: " << kNoCensus << "\n";
+    return kExitErrors;
+  }
+  std::vector<PortionKey> keys;
+  for (const trace::CensusRow& row : trace.censuses.latest()->rows)
+    keys.push_back({.site_class = static_cast<uint32_t>(row.site_class)});
+  TellUnknownNames(session, trace.definitions, keys, arguments.selection.where);
+  Print(session, ReportOf(trace, arguments));
   return session.Finish(trace.summary, trace.problems);
 }
 

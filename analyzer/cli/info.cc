@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/report.h"
@@ -54,6 +55,21 @@ class SampledOverview : public Overview {
 
  private:
   Sampled sampled_;
+};
+
+// For a trace of censuses: the same, and the censuses.
+class CensusOverview : public Overview {
+ public:
+  CensusOverview(const Definitions& definitions, Problems& problems)
+      : Overview(definitions), censuses_(definitions, problems) {}
+
+  void set_position(const Position& position) override { censuses_.set_position(position); }
+  void Census(const CensusEvent& event) override { censuses_.Census(event); }
+
+  const Censuses& censuses() const { return censuses_; }
+
+ private:
+  Censuses censuses_;
 };
 
 // All of them, and those that live at the end.
@@ -210,6 +226,27 @@ nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummar
   json["gc_ns"] = overview.gc_ns();
   AddAmount(&json["allocated"], totals.allocated, Basis::kSamples);
   AddAmount(&json["live_at_end"], totals.live, Basis::kSamples);
+  json["segments"] = SegmentsJson(summary);
+  json["chunks"] = summary.chunks;
+  json["raw_bytes"] = summary.raw_bytes;
+  json["stored_bytes"] = summary.stored_bytes;
+  AddOutputJson(&json, summary, overview);
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const trace::ChunkSource& reader, const PassSummary& summary,
+                              const CensusOverview& overview) {
+  const Censuses& censuses = overview.censuses();
+  nlohmann::ordered_json json = ProgramJson(reader, summary, overview);
+  json["mode"] = "census";
+  json["object_alignment"] = summary.meta.object_alignment;
+  json["heap_start"] = summary.meta.heap_start;
+  json["heap_end"] = summary.meta.heap_end;
+  json["duration_ns"] = summary.duration_ns;
+  json["censuses"] = censuses.events().size();
+  json["old_space_censuses"] = censuses.old_space_events().size();
+  const CensusEvent* const latest = censuses.latest();
+  json["live"] = latest == nullptr ? nlohmann::ordered_json() : Totals({latest->objects, latest->words});
   json["segments"] = SegmentsJson(summary);
   json["chunks"] = summary.chunks;
   json["raw_bytes"] = summary.raw_bytes;
@@ -447,6 +484,29 @@ void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary
   AddEnd(lines, summary, overview);
 }
 
+void AddEvents(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
+               const CensusOverview& overview) {
+  const Censuses& censuses = overview.censuses();
+  const uint64_t count = censuses.events().size();
+  lines->Add("mode", "census: how much is live, by site and class, after some collections");
+  lines->Add("censuses", fmt::format("{}, {} of them after a collection of the old space", Count(count),
+                                     Count(censuses.old_space_events().size())));
+  if (const CensusEvent* const latest = censuses.latest(); latest != nullptr) {
+    lines->Add("latest", fmt::format("{} {}{}", TotalsText({latest->objects, latest->words}), AfterGc(*latest),
+                                     Caveat(*latest)));
+    lines->Add("collections", Count(latest->collections) + " until then");
+    lines->Add("allocated",
+               Bytes(InBytes(latest->allocated_words)) + " between the first and the last of them");
+  }
+  lines->Blank();
+  const uint64_t each = std::max<uint64_t>(1, count);
+  lines->Add("raw",
+             fmt::format("{}, {} per census", Bytes(summary.raw_bytes), Bytes(summary.raw_bytes / each)));
+  lines->Add("on disk",
+             fmt::format("{}, {} per census", Bytes(FileBytes(reader)), Bytes(FileBytes(reader) / each)));
+  AddEnd(lines, summary, overview);
+}
+
 Report SegmentsOf(const PassSummary& summary) {
   Report report;
   report.columns = {{.key = "segment", .title = "Segments"},
@@ -486,6 +546,13 @@ int RunInfo(Session& session) {
   Problems problems;
   Definitions definitions(problems);
   Overview overview(definitions);
+  return Info(session, definitions, problems, overview);
+}
+
+int RunCensusInfo(Session& session) {
+  Problems problems;
+  Definitions definitions(problems);
+  CensusOverview overview(definitions, problems);
   return Info(session, definitions, problems, overview);
 }
 

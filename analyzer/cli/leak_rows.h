@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What piles up in a trace, ranked: the histories of passes/histories.h judged by passes/growth.h, a row for
-// each site and class. For `leaks` and `summary`.
+// What piles up in a trace, ranked: the histories of passes/histories.h, or of a census passes/censuses.h,
+// judged by passes/growth.h, a row for each site and class. For `leaks` and `summary`.
 //
 // Thread safety: none.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/cli/application_sites.h"
+#include "analyzer/passes/censuses.h"
 #include "analyzer/passes/growth.h"
 #include "analyzer/passes/histories.h"
 
@@ -26,8 +29,9 @@ struct LeakRow {
   uint64_t since_gc = 0;  // id of the first collection after growth began
   uint64_t since_ns = 0;  // when the collection before that ended
   uint64_t grown_gcs = 0, grown_ns = 0;  // in which it grew by growth.words
-  std::optional<uint64_t> oldest_ns;     // age of the oldest object; none: it is older than the trace
-  double share = 0;                      // of what was allocated since growth began and is live, 0 to 1
+  bool births_known = true;
+  std::optional<uint64_t> oldest_ns;  // age of the oldest object; none: it is older than the trace
+  double share = 0;                   // of what was allocated since growth began and is live, 0 to 1
 
   uint64_t grown_bytes() const { return InBytes(growth.words); }
   double bytes_per_gc() const;
@@ -35,7 +39,8 @@ struct LeakRow {
 };
 
 struct Leaks {
-  size_t old_space_collections = 0;    // that were looked at
+  bool censuses = false;
+  size_t old_space_collections = 0;    // that were looked at; of censuses: those that follow one
   const HistoryPoint* last = nullptr;  // the last of these; nullptr: none
   std::vector<LeakRow> rows;           // leaks first, the largest first; then what else survives
 
@@ -44,10 +49,53 @@ struct Leaks {
   std::string why_unknown;
 };
 
+// What leaks are told from.
+class Evidence {
+ public:
+  // Both must outlive it.
+  explicit Evidence(const Histories& histories);
+  explicit Evidence(const Censuses& censuses);
+
+  // A collection; of censuses: one after which there was a census that counts.
+  struct Gc {
+    uint64_t id = 0, begin_ns = 0, end_ns = 0;
+    uint64_t collections = 0;  // of any kind, that had ended
+  };
+  // The live objects of one site and class.
+  struct Group {
+    std::vector<uint32_t> site_classes;
+    Population population;
+    std::map<uint32_t, uint64_t> words_by_site;  // live now
+  };
+  using Key = std::pair<std::string, std::string>;  // site, class
+
+  const Definitions& definitions() const { return *definitions_; }
+  const GrowthTimeline& timeline() const { return timeline_; }
+  const std::vector<Gc>& gcs() const { return gcs_; }  // by epoch
+  const std::map<Key, Group>& groups() const { return groups_; }
+  uint64_t old_space_collections() const { return old_space_collections_; }
+  const std::vector<HistoryPoint>& old_space() const { return *old_space_; }
+  // In the order of time, those of the old space and the others.
+  std::vector<const HistoryPoint*> points() const;
+
+ private:
+  Group& GroupOf(uint32_t site_class);
+  void AddCohorts(const std::vector<Cohort>& cohorts);
+  void AddCounts();
+
+  const Definitions* definitions_;
+  const std::vector<HistoryPoint>*old_space_, *others_;
+  uint64_t old_space_collections_;
+  GrowthTimeline timeline_;
+  std::vector<Gc> gcs_;
+  std::map<Key, Group> groups_;
+  std::map<uint32_t, Group*> group_of_;
+};
+
 // What is live of the pairs after that collection.
 HeapTotals LiveAt(const HistoryPoint& point, const std::vector<uint32_t>& site_classes);
 
-// The histories must outlive the result.
-Leaks FindLeaks(const Histories& histories, ApplicationSites& applications);
+// What the evidence was made of must outlive the result.
+Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications);
 
 }  // namespace anttracks::analyzer

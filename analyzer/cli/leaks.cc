@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/leak_rows.h"
@@ -38,6 +39,11 @@ std::vector<Column> LeakColumns(bool all) {
   return columns;
 }
 
+Cell OldestOf(const LeakRow& row) {
+  if (row.oldest_ns) return *row.oldest_ns;
+  return Cell(nullptr, row.births_known ? "before trace" : "-");
+}
+
 Row CellsOf(const LeakRow& row) {
   const Growth& growth = row.growth;
   Row cells{std::string(VerdictName(growth.verdict)), row.site};
@@ -45,12 +51,17 @@ Row CellsOf(const LeakRow& row) {
   cells.insert(cells.end(),
                {row.class_name, row.since_gc, row.since_ns, row.then.objects, row.then.bytes(), row.now.objects,
                 row.now.bytes(), growth.objects, row.grown_bytes(), Rounded(row.bytes_per_gc()),
-                Rounded(row.bytes_per_minute()),
-                row.oldest_ns ? Cell(*row.oldest_ns) : Cell(nullptr, "before trace"), growth.freed, row.share});
+                Rounded(row.bytes_per_minute()), OldestOf(row), growth.freed, row.share});
   return cells;
 }
 
 std::string Judged(const Leaks& leaks) {
+  if (leaks.censuses) {
+    return fmt::format(
+        "judged by {} censuses that follow a collection of the old space, the last one GC {} ({}) at {}",
+        Count(leaks.old_space_collections), leaks.last->gc, GcLabel(leaks.last->kind),
+        Duration(leaks.last->time_ns));
+  }
   return fmt::format("judged by {}, the last one GC {} ({}) at {}",
                      Plural(leaks.old_space_collections, "old-space collection"), leaks.last->gc,
                      GcLabel(leaks.last->kind), Duration(leaks.last->time_ns));
@@ -86,7 +97,7 @@ Report TableOf(const Leaks& leaks, bool all) {
 }
 
 // A row for each site that TableOf shows and each collection that is left of the history.
-Report HistoryOf(const Histories& histories, const Leaks& leaks, bool all) {
+Report HistoryOf(const Evidence& evidence, const Leaks& leaks, bool all) {
   Report report;
   report.rows_key = "history";
   report.columns = {{.key = "gc", .title = "GC", .unit = Unit::kId},
@@ -97,10 +108,7 @@ Report HistoryOf(const Histories& histories, const Leaks& leaks, bool all) {
                     {.key = "bytes", .title = "Bytes", .unit = Unit::kBytes},
                     {.key = "class", .title = "Class"},
                     {.key = "site", .title = "Site"}};
-  std::vector<const HistoryPoint*> points;
-  for (const HistoryPoint& point : histories.old_space()) points.push_back(&point);
-  for (const HistoryPoint& point : histories.others()) points.push_back(&point);
-  std::sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
+  const std::vector<const HistoryPoint*> points = evidence.points();
   for (const LeakRow& row : leaks.rows) {
     if (row.growth.verdict != Verdict::kLeak && !(all && row.growth.objects != 0)) continue;
     for (const HistoryPoint* point : points) {
@@ -128,6 +136,20 @@ void Choose(Session& session, const Definitions& definitions, const Selection& s
   });
 }
 
+// What both kinds of traces have in common.
+void Show(Session& session, const LeaksArguments& arguments, const Evidence& evidence,
+          ApplicationSites& applications) {
+  Leaks leaks = FindLeaks(evidence, applications);
+  const Selection selection{arguments.where, {}, {}};
+  Choose(session, evidence.definitions(), selection, &leaks);
+  Report report = arguments.history ? HistoryOf(evidence, leaks, arguments.all) : TableOf(leaks, arguments.all);
+  const std::string told = std::exchange(report.heading, "");
+  ShowSelection(selection, &report);
+  report.if_empty = report.heading + report.if_empty;
+  report.heading += told;
+  Print(session, report);
+}
+
 }  // namespace
 
 int RunLeaks(Session& session, const LeaksArguments& arguments) {
@@ -140,17 +162,20 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
   const ApplicationFrames frames(arguments.app, arguments.library);
   ApplicationSites applications(definitions, histories.stacks(), frames);
-  Leaks leaks = FindLeaks(histories, applications);
-  const Selection selection{arguments.where, {}, {}};
-  Choose(session, definitions, selection, &leaks);
-  Report report =
-      arguments.history ? HistoryOf(histories, leaks, arguments.all) : TableOf(leaks, arguments.all);
-  const std::string told = std::exchange(report.heading, "");
-  ShowSelection(selection, &report);
-  report.if_empty = report.heading + report.if_empty;
-  report.heading += told;
-  Print(session, report);
+  Show(session, arguments, Evidence(histories), applications);
   return session.Finish(summary, problems);
+}
+
+int RunCensusLeaks(Session& session, const LeaksArguments& arguments) {
+  CensusTrace trace(session, arguments.gc);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  if (arguments.gc && !trace.censuses.reached_last())
+    return session.NoCensusAfter(*arguments.gc, trace.censuses.GcIds());
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  const StackSamples none;
+  ApplicationSites applications(trace.definitions, none, frames);
+  Show(session, arguments, Evidence(trace.censuses), applications);
+  return session.Finish(trace.summary, trace.problems);
 }
 
 }  // namespace anttracks::analyzer

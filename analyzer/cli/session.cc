@@ -22,14 +22,13 @@ class FindMeta : public SinkBase {
   bool found_ = false;
 };
 
-std::optional<SampledMeta> FindSampling(trace::ChunkSource& reader) {
+// As if it were empty, if there is none.
+trace::Meta FirstMeta(trace::ChunkSource& reader) {
   Problems problems;
   Definitions definitions(problems);
   FindMeta sink;
   Pass<FindMeta> pass(reader, definitions, problems, sink);
-  const PassSummary& summary = pass.Run();
-  if (!summary.has_meta || !summary.meta.sampled) return std::nullopt;
-  return SampledMeta{summary.meta.interval, summary.meta.depth};
+  return pass.Run().meta;
 }
 
 }  // namespace
@@ -53,7 +52,9 @@ bool Session::Open() {
     return false;
   }
   for (const std::string& warning : (*opened)->warnings()) err << "warning: " << warning << "\n";
-  sampled = FindSampling(**opened);
+  const trace::Meta meta = FirstMeta(**opened);
+  if (meta.sampled) sampled = SampledMeta{meta.interval, meta.depth};
+  census = meta.census;
   if (read_ahead) {
     reader = std::make_unique<trace::ReadAhead>(std::move(*opened));
   } else {
@@ -64,6 +65,19 @@ bool Session::Open() {
 
 int Session::NotInSamples(std::string_view what) {
   err << "anttracks: " << what << "; this trace holds samples (mode=sample), not every object\n";
+  return kExitUsage;
+}
+
+int Session::NotInCensuses(std::string_view what) {
+  err << "anttracks: this trace holds censuses (mode=census), not every object: " << what << "\n";
+  return kExitUsage;
+}
+
+int Session::NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids) {
+  err << fmt::format("anttracks: no census follows collection {}; {}\n", id,
+                     ids.empty() ? "the trace has none, leave out --gc"
+                                 : fmt::format("the first follows {}, the last {}; 'anttracks gcs' lists them",
+                                               ids.front(), ids.back()));
   return kExitUsage;
 }
 

@@ -40,7 +40,8 @@ struct Session {
   size_t top = 0;                     // rows of a table; 0: all
   std::string program = "anttracks";  // as it was started, for commands that reports suggest
   std::unique_ptr<trace::ChunkSource> reader = nullptr;
-  std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: a trace of every object
+  std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: no trace of samples
+  bool census = false;                      // set by Open: a trace of censuses
   bool read_ahead = true;                   // read in a thread of its own; not for a child of a traced program
 
   // Opens the files. False, with a message: they are not a trace. True if they are open already.
@@ -49,6 +50,10 @@ struct Session {
   int Unreadable(const trace::Status& status);
   // Prints that `what` is not possible with a trace of samples.
   int NotInSamples(std::string_view what);
+  // The same with a trace of censuses.
+  int NotInCensuses(std::string_view what);
+  // Prints that no census follows the collection with this id; ids: those of the censuses that there are.
+  int NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids);
   // Prints that no collection has this id; ids: those that exist.
   int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
   // Prints what the results do not cover; returns the exit code.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/cli/amount.h"
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/leak_rows.h"
@@ -32,6 +33,7 @@ struct Finding {
 };
 
 struct Pauses {
+  bool known = true;  // of censuses only the count is
   uint64_t count = 0, ns = 0, longest_ns = 0, longest_gc = 0;
   std::optional<uint64_t> copied_bytes;  // not known from samples
 
@@ -143,9 +145,10 @@ std::string LeakText(const LeakRow& row, size_t more) {
     text += fmt::format(" (of what is allocated there ~{:.0f} % comes from {})", 100 * row.application.share(),
                         line);
   }
-  const std::string oldest = row.oldest_ns ? Duration(*row.oldest_ns) + " ago" : "before the trace";
-  text += fmt::format(":\n     {} before GC {}, {} in {} now, the oldest from {}", Bytes(row.then.bytes()),
-                      row.since_gc, Bytes(row.now.bytes()), Plural(row.now.objects, "object"), oldest);
+  text += fmt::format(":\n     {} before GC {}, {} in {} now", Bytes(row.then.bytes()), row.since_gc,
+                      Bytes(row.now.bytes()), Plural(row.now.objects, "object"));
+  if (row.births_known)
+    text += ", the oldest from " + (row.oldest_ns ? Duration(*row.oldest_ns) + " ago" : "before the trace");
   text +=
       fmt::format(";\n     {} per GC, {} per minute, {:.1f} % of the growth",
                   Bytes(Rounded(row.bytes_per_gc())), Bytes(Rounded(row.bytes_per_minute())), 100 * row.share);
@@ -166,6 +169,7 @@ void AddPausesFinding(Screen* screen) {
 std::string PausesText(const Screen& screen) {
   const Pauses& pauses = screen.pauses;
   if (pauses.count == 0) return "no collection in the trace\n";
+  if (!pauses.known) return Count(pauses.count) + ", whose pauses were not recorded\n";
   std::string text =
       fmt::format("{}, {} of pauses, {} of the time; the longest {} (GC {})",
                   Plural(pauses.count, "collection"), Duration(pauses.ns),
@@ -185,7 +189,8 @@ std::string TopRows(const Report& report) {
 void PrintText(Session& session, const Screen& screen) {
   session.out << screen.program;
   if (!screen.note.empty()) session.out << screen.note << "\n";
-  session.out << "\nWhat allocates: " << screen.allocated_line << "\n" << TopRows(screen.allocates);
+  session.out << "\nWhat allocates: " << screen.allocated_line << "\n";
+  if (!screen.allocates.rows.empty()) session.out << TopRows(screen.allocates);
   session.out << "\nWhat stays: " << screen.live_line << "\n" << TopRows(screen.stays);
   session.out << "\nCollections: " << PausesText(screen) << "\nFindings:\n";
   size_t number = 0;
@@ -216,19 +221,24 @@ Report FindingsOf(const Screen& screen) {
   return report;
 }
 
+void AddCollectionsJson(const Screen& screen, nlohmann::ordered_json* to) {
+  nlohmann::ordered_json& gcs = *to;
+  gcs["count"] = screen.pauses.count;
+  if (!screen.pauses.known) return;
+  gcs["pauses_ns"] = screen.pauses.ns;
+  gcs["longest_ns"] = screen.pauses.longest_ns;
+  gcs["longest_gc"] =
+      screen.pauses.count == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.pauses.longest_gc);
+  if (screen.pauses.copied_bytes) gcs["copied_bytes"] = *screen.pauses.copied_bytes;
+}
+
 void PrintJson(Session& session, const Screen& screen) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["duration_ns"] = screen.duration_ns;
   if (!screen.note.empty()) json["note"] = screen.note;
   json["allocates"] = ReportJson(screen.allocates, kTopSites);
   json["stays"] = ReportJson(screen.stays, kTopSites);
-  nlohmann::ordered_json& gcs = json["collections"];
-  gcs = {{"count", screen.pauses.count},
-         {"pauses_ns", screen.pauses.ns},
-         {"longest_ns", screen.pauses.longest_ns}};
-  gcs["longest_gc"] =
-      screen.pauses.count == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.pauses.longest_gc);
-  if (screen.pauses.copied_bytes) gcs["copied_bytes"] = *screen.pauses.copied_bytes;
+  AddCollectionsJson(screen, &json["collections"]);
   json["findings"] = ReportJson(FindingsOf(screen), 0)["findings"];
   json["cannot_tell"] =
       screen.cannot_tell.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.cannot_tell);
@@ -317,7 +327,7 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
   ApplicationSites applications(definitions, histories.stacks(), frames);
   SetSites(&screen, histories, applications, summary.duration_ns);
   SetPauses(&screen, histories);
-  const Leaks leaks = FindLeaks(histories, applications);
+  const Leaks leaks = FindLeaks(Evidence(histories), applications);
   AddLeakFindings(&screen, leaks);
   AddPausesFinding(&screen);
   screen.cannot_tell = leaks.why_unknown;
@@ -358,6 +368,47 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
   screen.cannot_tell =
       "leaks: samples do not tell which collections collected the old space, so that none can be found";
   screen.next = CommandLine(session, "sites", " --callers --top 10");
+  PrintScreen(session, screen);
+  return session.Finish(trace.summary, trace.problems);
+}
+
+int RunCensusSummary(Session& session, const SummaryArguments& arguments) {
+  const CensusTrace trace(session);
+  if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  const StackSamples none;
+  ApplicationSites applications(trace.definitions, none, frames);
+  const TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
+  TopSites live(applications, MainApplicationSite::Of::kLive);
+  // One that says what is live, if there is any.
+  const Censuses& censuses = trace.censuses;
+  const bool live_known = !censuses.old_space_events().empty();
+  Screen screen;
+  screen.program = ProgramLine(trace.summary);
+  screen.duration_ns = trace.summary.duration_ns;
+  screen.allocates = allocated.ToReport("sites", Basis::kExact);
+  screen.allocated_line = "a census does not tell";
+  screen.live_line = kNoCensus;
+  screen.pauses.known = false;
+  if (!censuses.events().empty()) {
+    const CensusEvent& shown = live_known ? censuses.old_space_events().back() : censuses.events().back();
+    const HistoryPoint& point = live_known ? censuses.old_space().back() : censuses.others().back();
+    for (const Level& level : point.levels)
+      live.Add(level.site_class, Amount(HeapTotals{level.objects, level.words}));
+    screen.live_line = fmt::format("{} {}{}", live.all().Text(Basis::kExact), AfterGc(shown), Caveat(shown));
+    const CensusEvent& last = censuses.events().back();
+    screen.allocated_line =
+        fmt::format("{} between the first collection and GC {}; a census does not tell where",
+                    Bytes(InBytes(last.allocated_words)), last.gc);
+    screen.pauses.count = last.collections;
+  }
+  screen.stays = live.ToReport("sites", Basis::kExact);
+  const Evidence evidence(trace.censuses);
+  const Leaks leaks = FindLeaks(evidence, applications);
+  AddLeakFindings(&screen, leaks);
+  screen.cannot_tell = leaks.why_unknown;
+  screen.next = screen.findings.empty() ? CommandLine(session, "heap", " --by site --top 10")
+                                        : CommandLine(session, "leaks");
   PrintScreen(session, screen);
   return session.Finish(trace.summary, trace.problems);
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/report.h"
@@ -79,6 +80,13 @@ std::string ToText(const Session& session, const PassSummary& summary, const Pro
                      Plural(Living(sampled), "sample"), ErrorsText(problems));
 }
 
+std::string ToText(const Session& session, const PassSummary& summary, const Problems& problems,
+                   const Censuses& censuses) {
+  return ProblemsText(session, problems) +
+         fmt::format("{} and {} checked: {}\n", Plural(summary.chunks, "chunk"),
+                     CensusCount(censuses.events().size()), ErrorsText(problems));
+}
+
 nlohmann::ordered_json ProblemsJson(const Session& session, const Problems& problems) {
   nlohmann::ordered_json json;
   json["errors"] = problems.total();
@@ -123,6 +131,16 @@ nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary
   return json;
 }
 
+nlohmann::ordered_json ToJson(const Session& session, const PassSummary& summary, const Problems& problems,
+                              const Censuses& censuses) {
+  nlohmann::ordered_json json = ProblemsJson(session, problems);
+  json["chunks"] = summary.chunks;
+  json["censuses"] = censuses.events().size();
+  json["truncated_bytes"] = summary.truncated_bytes;
+  json["ended_cleanly"] = summary.ended;
+  return json;
+}
+
 template <class Sink>
 int Verify(Session& session, Definitions& definitions, Problems& problems, Sink& sink) {
   const PassSummary summary = session.Run(definitions, problems, sink, {.stop_at_damage = false});
@@ -158,6 +176,13 @@ int RunSampledVerify(Session& session, const VerifyArguments& arguments) {
   Definitions definitions(problems);
   Sampled sampled(definitions, problems, session.sampled->interval);
   return Verify(session, definitions, problems, sampled);
+}
+
+int RunCensusVerify(Session& session, const VerifyArguments& arguments) {
+  Problems problems(arguments.max_errors);
+  Definitions definitions(problems);
+  Censuses censuses(definitions, problems);
+  return Verify(session, definitions, problems, censuses);
 }
 
 }  // namespace anttracks::analyzer

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 
+#include "trace/census.h"
 #include "trace/events.h"
 #include "trace/samples.h"
 #include "trace/stacks.h"
 
 namespace anttracks::analyzer {
 
+using trace::CensusEvent;
 using trace::Collected;
 using trace::EndEvent;
 using trace::GcEvent;

@@ -17,11 +17,13 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "analyzer/model/definitions.h"
 #include "analyzer/model/events.h"
 #include "analyzer/model/problems.h"
 #include "analyzer/model/units.h"
+#include "trace/census.h"
 #include "trace/events.h"
 #include "trace/format.h"
 #include "trace/gc_records.h"
@@ -69,6 +71,8 @@ struct SinkBase {
   // Both for traces of samples only. collections: how many had begun when the death was recorded.
   virtual void Sample(const SampleEvent&) {}
   virtual void SampleDied(uint64_t /*number*/, uint64_t /*collections*/) {}
+  // For censuses only: one that is complete. Its pairs are defined.
+  virtual void Census(const CensusEvent&) {}
   virtual void Loss(const LossEvent&) {}
   virtual void End(const EndEvent&) {}
   // A chunk is missing or damaged: everything until the next sync point may be wrong.
@@ -106,8 +110,8 @@ class Decoder {
     heap_end_ = end_word;
   }
 
-  // Whether the trace holds samples instead of every object. Must be called before the first Segment.
-  void set_sampled(bool sampled) { sampled_ = sampled; }
+  // What the trace holds. Must be called before the first Segment.
+  void set_mode(trace::Traces mode) { mode_ = mode; }
 
   void Segment(const trace::Segment& segment, const Position& position);
   // A file with events begins. must_sync: its first event must be SYNC_BEGIN.
@@ -118,6 +122,7 @@ class Decoder {
   // A chunk is missing.
   void Gap() {
     after_gap_ = true;
+    census_rows_.clear();
     sink_->Sink::Gap();
   }
 
@@ -152,6 +157,9 @@ class Decoder {
   void Stacks(const trace::Segment& segment);
   void Samples(const trace::Segment& segment);
   void SampleDeaths(const trace::Segment& segment);
+  void CensusRows(const trace::Segment& segment);
+  bool CheckRow(const trace::CensusRow& row);
+  void Census(const trace::Segment& segment);
   bool FitsMode(const trace::Segment& segment);
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
@@ -191,7 +199,8 @@ class Decoder {
   bool in_sync_ = false;
   bool after_gap_ = false;  // the end of a collection or sync point may be missing, until the next SYNC_BEGIN
   bool must_sync_ = false;
-  bool sampled_ = false;
+  trace::Traces mode_ = trace::Traces::kFull;
+  std::vector<trace::CensusRow> census_rows_;  // of the census whose CENSUS is still to come
   bool ended_ = false;
 };
 

@@ -64,15 +64,21 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
       return Found(segment);
     case SegmentKind::kStacks:
       return Stacks(segment);
+    case SegmentKind::kCensusRows:
+      return CensusRows(segment);
+    case SegmentKind::kCensus:
+      return Census(segment);
   }
 }
 
-// Samples and every object do not go together.
+// Samples, censuses and every object do not go together.
 template <class Sink>
 bool Decoder<Sink>::FitsMode(const trace::Segment& segment) {
-  if (segment.info().traces != (sampled_ ? trace::Traces::kFull : trace::Traces::kSampled)) return true;
-  problems_->Add(ProblemKind::kOrder, position_, "{} in a trace {} samples", segment.label(),
-                 sampled_ ? "of" : "without");
+  if (trace::Among(segment.info().traces, mode_)) return true;
+  problems_->Add(ProblemKind::kOrder, position_, "{} in a trace of {}", segment.label(),
+                 mode_ == trace::Traces::kSampled  ? "samples"
+                 : mode_ == trace::Traces::kCensus ? "censuses"
+                                                   : "every object");
   return false;
 }
 
@@ -308,7 +314,7 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, Boundary boundary) {
   const bool begin = boundary == Boundary::kBegin;
   GcEvent event;
   if (!IsRead(trace::ReadCollection(segment.payload, &event))) return;
-  if ((event.kind == GcKind::kUnknown) != sampled_) {
+  if ((event.kind == GcKind::kUnknown) != (mode_ == trace::Traces::kSampled)) {
     Malformed("collection event is cut short or of unknown kind");
     return;
   }
@@ -384,6 +390,49 @@ void Decoder<Sink>::ClassUnload(const trace::Segment& segment) {
   sink_->Sink::ClassUnload(id);
 }
 
+// Whether the row can be true, whatever the others say.
+template <class Sink>
+bool Decoder<Sink>::CheckRow(const trace::CensusRow& row) {
+  if (!census_rows_.empty() && row.site_class <= census_rows_.back().site_class)
+    return Malformed("rows of a census are not in the order of their site-class pairs");
+  if (row.objects == 0 || row.words < row.objects || row.words > heap_end_ - heap_start_)
+    return Malformed("a census has {} objects with {} words of one pair", row.objects, row.words);
+  if (definitions_->site_class(row.site_class).defined) return true;
+  problems_->Add(ProblemKind::kUndefined, position_, "census of site-class pair {}, which is not defined",
+                 row.site_class);
+  return false;
+}
+
+template <class Sink>
+void Decoder<Sink>::CensusRows(const trace::Segment& segment) {
+  trace::WireReader in(segment.payload);
+  Records(in, trace::CensusRowReader(), "row of a census", [this](const trace::CensusRowReader& reader) {
+    const bool good = CheckRow(reader.row);
+    if (good) census_rows_.push_back(reader.row);
+    return good;
+  });
+}
+
+// A census whose rows do not add up is left out.
+template <class Sink>
+void Decoder<Sink>::Census(const trace::Segment& segment) {
+  CensusEvent event;
+  event.rows.swap(census_rows_);
+  const bool after_gap = std::exchange(after_gap_, false);
+  if (!IsRead(trace::ReadCensus(segment.payload, &event))) return;
+  Time(event.time);
+  uint64_t objects = 0, words = 0;
+  for (const trace::CensusRow& row : event.rows) {
+    objects += row.objects;
+    words += row.words;
+  }
+  if (objects == event.objects && words == event.words) return sink_->Sink::Census(event);
+  if (after_gap) return;
+  problems_->Add(ProblemKind::kTotals, position_,
+                 "census after GC {} has {} objects with {} words, its rows {} with {}", event.gc,
+                 event.objects, event.words, objects, words);
+}
+
 template <class Sink>
 void Decoder<Sink>::Stacks(const trace::Segment& segment) {
   trace::WireReader in(segment.payload);
@@ -450,7 +499,7 @@ void Decoder<Sink>::End(const trace::Segment& segment) {
   EndEvent event;
   if (!IsRead(trace::ReadEnd(segment.payload, &event))) return;
   // The program may end while the old space is still being listed, or while it is sampled in a pause.
-  if (!after_gap_ && !sampled_ && in_gc_)
+  if (!after_gap_ && mode_ != trace::Traces::kSampled && in_gc_)
     problems_->Add(ProblemKind::kOrder, position_, "END within a collection");
   Time(event.time);
   ended_ = true;

@@ -139,13 +139,15 @@ bool StillGrows(const GrowthTimeline& timeline, const Population& population, do
   return true;
 }
 
-uint64_t FreedOf(const GrowthTimeline& timeline, const Population& population) {
+// By an old-space collection after that epoch.
+uint64_t FreedOf(const GrowthTimeline& timeline, const Population& population, uint32_t from) {
   uint64_t freed = 0, still_there = population.before.objects;
   auto births = population.births.begin();
   for (size_t i = 0; i < timeline.old_space.size() && i < population.survived.size(); i++) {
     for (; births != population.births.end() && births->epoch < timeline.old_space[i].epoch_before; ++births) {
       still_there += births->objects;
     }
+    if (timeline.old_space[i].epoch <= from) continue;
     if (population.survived[i] > still_there) freed = std::max(freed, population.survived[i] - still_there);
   }
   return freed;
@@ -178,6 +180,7 @@ Growth GrowthFrom(const GrowthTimeline& timeline, const Population& population, 
   growth.onset = timeline.first_epoch + static_cast<uint32_t>(k);
   growth.objects = static_cast<uint64_t>(curve.objects.back() - curve.objects[k]);
   growth.words = static_cast<uint64_t>(curve.words.back() - curve.words[k]);
+  if (timeline.counted) growth.freed = FreedOf(timeline, population, growth.onset);
   growth.collections = 0;
   for (const GrowthTimeline::OldSpace& old_space : timeline.old_space) {
     growth.collections += old_space.epoch > growth.onset;
@@ -211,14 +214,34 @@ std::string_view VerdictName(Verdict verdict) {
   return "?";
 }
 
+Population PopulationOfCounts(const std::vector<LiveCount>& counts) {
+  Population population;
+  std::vector<LiveCount> stayed = counts;  // the least from there on
+  for (size_t i = stayed.size(); i-- > 1;) {
+    stayed[i - 1].objects = std::min(stayed[i - 1].objects, stayed[i].objects);
+    stayed[i - 1].words = std::min(stayed[i - 1].words, stayed[i].words);
+  }
+  for (size_t i = 0; i < counts.size(); i++) {
+    population.survived.push_back(counts[i].objects);
+    if (i == 0) {
+      population.before = {0, stayed[0].objects, stayed[0].words};
+      continue;
+    }
+    const uint64_t objects = stayed[i].objects - stayed[i - 1].objects;
+    const uint64_t words = stayed[i].words - stayed[i - 1].words;
+    if (objects != 0 || words != 0) population.births.push_back({counts[i].epoch - 1, objects, words});
+  }
+  return population;
+}
+
 Growth JudgeGrowth(const GrowthTimeline& timeline, const Population& population) {
   Growth growth;
-  if (timeline.old_space.size() < kLeastOldSpaceCollections) {
+  if (timeline.old_space.size() < timeline.least_old_space()) {
     growth.verdict = Verdict::kTooFew;
     return growth;
   }
   growth.end = timeline.old_space[timeline.old_space.size() - 2].epoch;
-  growth.freed = FreedOf(timeline, population);
+  growth.freed = FreedOf(timeline, population, 0);
   if (growth.end <= timeline.first_epoch) return growth;
   const Curve curve = CurveOf(timeline, population, growth.end);
   for (const double start : kStarts) {

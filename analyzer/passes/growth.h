@@ -8,6 +8,9 @@
 // nothing is ever freed, while a program that builds and drops its data was seen to free some before.
 // docs/decisions/0015-growth.md has the reasons for the numbers.
 //
+// Of censuses births are not known. Then the counts of what was live stand for them: see PopulationOfCounts and
+// docs/decisions/0018-census.md.
+//
 // The time of the test is the number of bytes that the whole program allocated, which is even where seconds are
 // not: a program that waits does not leak.
 //
@@ -23,6 +26,8 @@ namespace anttracks::analyzer {
 // Old-space collections that a verdict takes. The last two confirm only; of the others each adds an interval in
 // which the population has to grow.
 inline constexpr size_t kLeastOldSpaceCollections = 5;
+// Of a census it takes more: between them nothing is known.
+inline constexpr size_t kLeastOldSpaceCensuses = 8;
 
 // Of all populations of a trace. An epoch is the number of collections that had ended.
 struct GrowthTimeline {
@@ -33,6 +38,11 @@ struct GrowthTimeline {
     uint32_t epoch_before = 0;  // after the old-space collection before it
   };
   std::vector<OldSpace> old_space;  // the old-space collections, some may be left out
+  // Births are not known but told by counts (PopulationOfCounts). What was freed before growth began says
+  // nothing then: it need not have been of the same objects.
+  bool counted = false;
+
+  size_t least_old_space() const { return counted ? kLeastOldSpaceCensuses : kLeastOldSpaceCollections; }
 };
 
 struct Births {
@@ -68,6 +78,17 @@ struct Growth {
   uint64_t freed = 0;        // at most so many were there at an old-space collection, and freed later
   uint32_t collections = 0;  // of the old space since the onset
 };
+
+// What was live at one census.
+struct LiveCount {
+  uint32_t epoch = 0;  // as OldSpace::epoch: 1 for the first census, and so on
+  uint64_t objects = 0, words = 0;
+};
+
+// A population of which only counts are known, by epoch. Of what was live at a census no more stayed for ever
+// than the least that was live at a later one. That is taken as what stayed, replacements included; what it
+// grows by from one census to the next counts as born between them.
+Population PopulationOfCounts(const std::vector<LiveCount>& counts);
 
 Growth JudgeGrowth(const GrowthTimeline& timeline, const Population& population);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/fuzz/trace_input.h"
+#include "tests/unit/analyzer/census_trace.h"
 #include "tests/unit/analyzer/hprof_dump.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
@@ -124,6 +125,11 @@ int main(int argc, char** argv) {
           Byte(report) + Byte(0) + Input(of_classes ? classes : small));
     Write(corpus / "reports" / ("skipped_" + name), Byte(report) + Byte(0) + Input(skipped));
     Write(corpus / "reports" / ("sampled_" + name), Byte(report) + Byte(2) + Input(sampled));
+  }
+  const std::string census = t::CensusTraceFile(9).file();
+  Write(corpus / "verify" / "census_trace", Byte(4) + Input(census));
+  for (const int report : {0, 1, 2, 8, 9, 20, 33, 34, 35, 36}) {
+    Write(corpus / "reports" / ("census_" + std::to_string(report)), Byte(report) + Byte(4) + Input(census));
   }
   for (int report = 0; report < 9; report++)
     Write(corpus / "join" / ("dump_" + std::to_string(report)), Byte(report) + t::SmallDump().file());

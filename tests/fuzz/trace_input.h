@@ -25,12 +25,13 @@ namespace anttracks::fuzz {
 inline constexpr uint8_t kMark = 0xF5, kSegmentMark = 0xF6, kRecordMark = 0xF7, kChunkMark = 0xF8,
                          kFileMark = 0xF9;
 
-// A heap like that of the unit tests' small traces, the largest there can be, and samples.
+// A heap like that of the unit tests' small traces, the largest there can be, samples, and censuses.
 inline constexpr std::string_view kMetas[] = {
     R"({"object_alignment":8,"heap_start":268435456,"heap_end":276824064})",
     R"({"object_alignment":8,"heap_start":0,"heap_end":8796093022208})",
     R"({"mode":"sample","interval":524288,"depth":16})",
     R"({"object_alignment":16,"heap_start":0,"heap_end":8388608,"mode":"full","options":"file=a"})",
+    R"({"object_alignment":8,"heap_start":268435456,"heap_end":276824064,"mode":"census"})",
 };
 
 // The parts of the bytes between marks of that kind.

@@ -73,7 +73,7 @@ refused("mode=full refuses an interval of samples", "mode=full,interval=64K", ("
 refused(
     "A mode that does not exist is refused, with those that do",
     "mode=samples",
-    ("mode", "samples", "auto, full or sample"),
+    ("mode", "samples", "auto, full, sample or census"),
 )
 refused(
     "A depth out of range is refused", "mode=sample,depth=257", ("depth", "257", "1 to 256"), jdk=stock_java

@@ -157,7 +157,7 @@ finds_none("phases", "a program that builds up and drops")
 finds_none("classes", "a program that loads classes")
 
 
-def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None):
+def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, options=""):
     """The trace of a workload of the harness during which a full collection is asked for every so many ms; with
     0 after each young collection."""
     missing = workloads.WORKLOADS[name].missing()
@@ -166,7 +166,7 @@ def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None):
     with _compiling:
         workloads.compile_all(JDK, (name,))
     trace = t.path("trace")
-    command = workloads.start(name, JDK, "small", iterations, warmup, heap, f"{AGENT}=file={trace}")
+    command = workloads.start(name, JDK, "small", iterations, warmup, heap, f"{AGENT}=file={trace}{options}")
     at = command.index(workloads.WORKLOADS[name].main)
     command[at - 1] += os.pathsep + CLASSES
     command[at:at] = ["Collects", str(millis)]

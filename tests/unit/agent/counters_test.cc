@@ -47,6 +47,19 @@ TEST_CASE("the JSON has the counters of its mode, in the order in which programs
       R"("classes":0})");
 }
 
+TEST_CASE("a census has counters of its own, and none of allocations") {
+  CounterValues values;
+  values.censuses = 3;
+  values.objects = 7;
+  const std::string json = CountersJson(values, ValidIn::kCensus);
+  CHECK(json.find("\"censuses\":3,") != std::string::npos);
+  CHECK(json.find("\"unknown_sites\":0,") != std::string::npos);
+  for (const char* key : {"\"objects\"", "\"sync_points\"", "\"samples\"", "\"share_ppm\""}) {
+    CAPTURE(key);
+    CHECK(json.find(key) == std::string::npos);
+  }
+}
+
 TEST_CASE("a loss is reported once, with what to do") {
   CounterValues values;
   CHECK(CounterLines(values, ValidIn::kFull, Severity::kLoss).empty());

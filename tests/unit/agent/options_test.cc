@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "agent/base/option_table.h"
@@ -17,7 +18,7 @@ TEST_CASE("no options mean the defaults") {
     CHECK(options->mode == Mode::kAuto);
     CHECK(options->interval == 512 << 10);
     CHECK(options->depth == 16);
-    CHECK(options->full_only.empty());
+    CHECK(options->not_of_samples.empty());
     CHECK(options->budget_percent == 0);
     CHECK(options->share == 1);
     CHECK(options->file == "anttracks-%p.trace");
@@ -80,7 +81,7 @@ TEST_CASE("an old name of an option is taken, and the user is told the new one")
   REQUIRE(walkers.ok());
   CHECK(walkers->walkers == 3);
   CHECK(walkers->notes == std::vector<std::string>{"option readers is now called walkers"});
-  CHECK(walkers->full_only == std::vector<std::string>{"readers"});
+  CHECK(walkers->not_of_samples == std::vector<std::string>{"readers"});
   const auto overflow = ParseOptions("full=drop,mode=sample");
   REQUIRE(overflow.ok());
   CHECK(overflow->when_full == WhenFull::kDrop);
@@ -280,13 +281,50 @@ TEST_CASE("what means nothing in the mode that was asked for is refused by name"
     }
     CHECK(ParseOptions(("mode=full," + option).c_str()).ok());
     // What auto comes to is not known yet.
-    CHECK(ParseOptions(option.c_str())->full_only == std::vector<std::string>{name});
+    CHECK(ParseOptions(option.c_str())->not_of_samples == std::vector<std::string>{name});
   }
   for (const std::string name : {"interval", "depth"}) {
     const auto refused = ParseOptions((name + "=1,mode=full").c_str());
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.message() == "option " + name + " is only valid with mode=sample or mode=auto");
   }
+}
+
+TEST_CASE("a census has a time between two, and nothing that concerns allocations") {
+  using std::chrono::seconds;
+  CHECK(ParseOptions("mode=census")->every == seconds(300));
+  const std::pair<const char*, seconds> valid[] = {{"1s", seconds(1)},
+                                                   {"90s", seconds(90)},
+                                                   {"5m", seconds(300)},
+                                                   {"24h", seconds(86400)},
+                                                   {"gc", seconds(0)}};
+  for (const auto& [text, time] : valid) {
+    CAPTURE(text);
+    const auto options = ParseOptions((std::string("mode=census,every=") + text).c_str());
+    REQUIRE(options.ok());
+    CHECK(options->every == time);
+  }
+  for (const std::string text : {"", "5", "m", "0s", "25h", "1441m", "-1s", "1.5m", "5M", "5ms", "GC", "5m ",
+                                 "1d", "18446744073709551615h", "99999999999999999999s"}) {
+    CAPTURE(text);
+    const auto refused = ParseOptions(("mode=census,every=" + text).c_str());
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message().find("a time from 1s to 24h, such as 90s, 5m or 1h") != std::string::npos);
+  }
+  for (const std::string option :
+       {"maxsize=1M", "budget=3%", "stacks=0", "interval=64K", "depth=3", "buffer=1K"}) {
+    CAPTURE(option);
+    const auto refused = ParseOptions(("mode=census," + option).c_str());
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message() ==
+          "option " + option.substr(0, option.find('=')) + " means nothing with mode=census; leave it out");
+  }
+  for (const std::string mode : {"", "mode=full,", "mode=sample,", "mode=auto,"}) {
+    const auto refused = ParseOptions((mode + "every=5m").c_str());
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.message() == "option every is only valid with mode=census");
+  }
+  CHECK(ParseOptions("mode=census,queue=1M,compress=off,stats=s,overwrite=yes,log=info,file=a,every=gc").ok());
 }
 
 TEST_CASE("fractions are decimals within their range, and nothing else") {
@@ -330,6 +368,9 @@ TEST_CASE("a budget is a percentage, a share a fraction, and only one of them is
 }
 
 TEST_CASE("of a trace that runs only the budget can be changed, or the interval") {
+  CHECK(ParseChange("every=90s")->every == std::chrono::seconds(90));
+  CHECK(ParseChange("every=gc")->every == std::chrono::seconds(0));
+  CHECK(!ParseChange("every=90s")->interval);
   CHECK(ParseChange("budget=7%")->budget_percent == 7);
   CHECK(!ParseChange("budget=7%")->interval);
   CHECK(ParseChange("interval=64K")->interval == 64 << 10);
@@ -339,11 +380,13 @@ TEST_CASE("of a trace that runs only the budget can be changed, or the interval"
     CAPTURE(text);
     CHECK(!ParseChange(text).ok());
   }
-  CHECK(ParseChange("depth=3").message() ==
-        "only interval= of samples (a size up to 1G; 0: every object that the JVM reports) and budget= of a "
-        "trace of "
-        "every object (a percentage from 0.5% to 100%, such as 3%) can be changed while a trace runs, not "
-        "'depth=3'");
+  CHECK(
+      ParseChange("depth=3").message() ==
+      "only every= of censuses (a time from 1s to 24h, such as 90s, 5m or 1h; gc: after each collection of the "
+      "old space) and interval= of samples (a size up to 1G; 0: every object that the JVM reports) and budget= "
+      "of a trace of "
+      "every object (a percentage from 0.5% to 100%, such as 3%) can be changed while a trace runs, not "
+      "'depth=3'");
 }
 
 TEST_CASE("the file name may contain the process id and percent signs") {
@@ -372,8 +415,8 @@ TEST_CASE("help has every option, default and range, in columns") {
     CHECK(row.find(DefaultValue(option)) != std::string::npos);
     CHECK(row.find(ValidValues(option)) == text.find("value, meaning") - text.find("  option"));
   }
-  for (const char* word :
-       {"auto, full or sample", "a size from 64K to 4G", "0: whole TLABs", "from 0.5% to 100%", "help"}) {
+  for (const char* word : {"auto, full, sample or census", "a size from 64K to 4G", "0: whole TLABs",
+                           "from 0.5% to 100%", "help"}) {
     CAPTURE(word);
     CHECK(text.find(word) != std::string::npos);
   }
@@ -383,8 +426,8 @@ TEST_CASE("help has every option, default and range, in columns") {
     const size_t line = text.find('\n', text.find("\n  " + option + "= ") + 1) + 1;
     return text.substr(line, text.find('\n', line) - line);
   };
-  CHECK(meaning("dev").ends_with("; only with maxsize; not with mode=sample"));
-  CHECK(meaning("depth").ends_with("; not with mode=full"));
+  CHECK(meaning("dev").ends_with("; only with maxsize; not with mode=sample or mode=census"));
+  CHECK(meaning("depth").ends_with("; not with mode=full or mode=census"));
   CHECK(meaning("queue").find("mode=") == std::string::npos);
 }
 

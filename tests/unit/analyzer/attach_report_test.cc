@@ -165,5 +165,32 @@ TEST_CASE("a request goes to the agent with its options, and its answer's file i
   }
 }
 
+TEST_CASE("of censuses the report says how often there is one, how many there were, and what they cost") {
+  ordered_json trace{{"file", "/f"},
+                     {"mode", "census"},
+                     {"rotates", false},
+                     {"every_s", 300},
+                     {"options", "mode=census"},
+                     {"duration_ns", 2'000'000'000},
+                     {"failure", ""},
+                     {"counters",
+                      {{"stored_bytes", 4096},
+                       {"collections", 7},
+                       {"censuses", 2},
+                       {"abandoned_censuses", 1},
+                       {"census_objects", 5000},
+                       {"census_ns", 3'000'000}}}};
+  const Printed status = Print("status", "tracing", trace);
+  CHECK(status.code == 0);
+  CHECK(status.out.find("\nmode        censuses, one every 300 s\n") != std::string::npos);
+  CHECK(status.out.find("\nobjects     5,000 counted by 2 censuses, 1 abandoned; CPU time 3.00 ms\n") !=
+        std::string::npos);
+  CHECK(Print("census", "tracing", trace).out == "/f: 2 censuses\n");
+  CHECK(Print("attach", "tracing", trace).out ==
+        "the live heap of process 77 (Serial) is counted to /f, one every 300 s\n");
+  trace["every_s"] = 0;
+  CHECK(Print("set", "tracing", trace).out == "/f: from now on after each collection of the old space\n");
+}
+
 }  // namespace
 }  // namespace anttracks::analyzer

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/unit/analyzer/census_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "trace/format.h"
 
@@ -60,6 +61,17 @@ TEST_CASE("every command runs on samples or says why not") {
     const CommandResult result = Anttracks(SampledTrace().file(), words);
     CHECK(result.code == (command.run_on_samples != nullptr ? 0 : 2));
     CHECK(result.err.find(command.why_not_samples) != std::string::npos);
+  }
+}
+
+TEST_CASE("every command runs on censuses or says why not") {
+  for (const Command& command : Commands()) {
+    if (command.opens == analyzer::Opens::kItself) continue;
+    CAPTURE(command.name);
+    CHECK((command.run_on_censuses != nullptr) == std::string(command.why_not_censuses).empty());
+    const CommandResult result = Anttracks(CensusTraceFile(3).file(), {command.name});
+    CHECK(result.code == (command.run_on_censuses != nullptr ? 0 : 2));
+    CHECK(result.err.find(command.why_not_censuses) != std::string::npos);
   }
 }
 

@@ -92,6 +92,24 @@ TEST_CASE("a frozen trace with call stacks reads as ever") {
   CHECK(tree.out == Read(folder / "tree.json"));
 }
 
+TEST_CASE("a frozen trace of censuses reads as ever") {
+  const fs::path folder = fs::path(ANTTRACKS_FROZEN) / "2.1/census";
+  const std::pair<const char*, std::vector<std::string>> expected[] = {
+      {"info.json", {"info", "--json"}},
+      {"verify.txt", {"verify"}},
+      {"heap.json", {"heap", "--json", "--top", "20", "--gc", "8"}},
+      {"gcs.json", {"gcs", "--json"}},
+      {"leaks.json", {"leaks", "--all", "--json", "--top", "20"}}};
+  for (const auto& [file_, command] : expected) {
+    const auto& file = file_;  // clang 14 captures no binding
+    CAPTURE(file);
+    const CommandResult result = Run(folder / "census.trace", command);
+    CHECK(result.code == 0);
+    CHECK(result.err == "");
+    CHECK(result.out == Read(folder / file));
+  }
+}
+
 TEST_CASE("a frozen trace of format 1 is refused in one sentence") {
   const fs::path trace = fs::path(ANTTRACKS_FROZEN) / "1.0/small.trace";
   for (const char* command : {"info", "verify", "heap", "sites"}) {

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <iterator>
 #include <random>
 
 namespace anttracks::testing {
@@ -14,7 +15,9 @@ namespace {
 using analyzer::Growth;
 using analyzer::GrowthTimeline;
 using analyzer::JudgeGrowth;
+using analyzer::LiveCount;
 using analyzer::Population;
+using analyzer::PopulationOfCounts;
 using analyzer::Verdict;
 
 constexpr uint32_t kForEver = UINT32_MAX;
@@ -195,6 +198,105 @@ TEST_CASE("what grows in every second interval between old-space collections for
 TEST_CASE("hardly anything is no leak") {
   CHECK(Judged({.born = [](uint32_t epoch) { return epoch % 10 == 0 ? 1 : 0; }}).verdict == Verdict::kNone);
   CHECK(Judged({.born = [](uint32_t) { return 0; }, .before = 100'000}).verdict == Verdict::kNone);
+}
+
+// Of a population only the counts are known, one for each census.
+Growth JudgedByCounts(const std::vector<uint64_t>& counts) {
+  GrowthTimeline timeline;
+  timeline.counted = true;
+  timeline.first_epoch = 1;
+  std::vector<LiveCount> live;
+  for (uint32_t i = 0; i < counts.size(); i++) {
+    timeline.allocated_words.push_back((i + 1) * uint64_t{100'000});
+    timeline.old_space.push_back({i + 1, i + 1});
+    live.push_back({i + 1, counts[i], counts[i] * 4});
+  }
+  return JudgeGrowth(timeline, PopulationOfCounts(live));
+}
+
+std::vector<uint64_t> CountsOf(uint32_t censuses, const std::function<double(uint32_t)>& count) {
+  std::vector<uint64_t> counts;
+  for (uint32_t i = 0; i < censuses; i++) counts.push_back(static_cast<uint64_t>(count(i)));
+  return counts;
+}
+
+TEST_CASE("what was not freed is the least that was live later") {
+  const Population population = PopulationOfCounts({{1, 50, 100}, {2, 30, 60}, {3, 70, 90}, {4, 60, 120}});
+  CHECK(population.before.objects == 30);
+  CHECK(population.before.words == 60);
+  REQUIRE(population.births.size() == 2);
+  CHECK(population.births[0].epoch == 2);  // after two censuses
+  CHECK(population.births[0].objects == 30);
+  CHECK(population.births[0].words == 30);
+  CHECK((population.births[1].epoch == 3 && population.births[1].objects == 0));  // they are larger
+}
+
+TEST_CASE("by counts: what grows by the same is a leak, and eight censuses say so") {
+  for (const uint32_t censuses : {8u, 20u, 100u}) {
+    CAPTURE(censuses);
+    const Growth growth = JudgedByCounts(CountsOf(censuses, [](uint32_t i) { return 500 + 20 * i; }));
+    CHECK(growth.verdict == Verdict::kLeak);
+    CHECK(growth.onset == 1);
+    CHECK(growth.freed == 0);
+  }
+  CHECK(JudgedByCounts(CountsOf(7, [](uint32_t i) { return 500 + 20 * i; })).verdict == Verdict::kTooFew);
+}
+
+TEST_CASE("by counts: a leak is found within two censuses of its begin, under noise, after start-up") {
+  std::mt19937 random(11);
+  for (const uint32_t begin : {4u, 10u, 18u}) {
+    CAPTURE(begin);
+    const Growth growth = JudgedByCounts(CountsOf(40, [&](uint32_t i) {
+      const double start_up = i < 2 ? 5000 : 300;
+      return start_up + random() % 20 + (i < begin ? 0 : 40.0 * (i - begin));
+    }));
+    CHECK(growth.verdict == Verdict::kLeak);
+    CHECK(growth.onset + 2 >= begin + 1);
+    CHECK(growth.onset <= begin + 1 + 2);
+  }
+}
+
+TEST_CASE("by counts: what stays, fills, swings, or is built and dropped is no leak") {
+  const std::function<double(uint32_t)> programs[] = {
+      [](uint32_t) { return 5000; },
+      [](uint32_t i) { return i < 15 ? 100.0 * i : 1500; },
+      [](uint32_t i) { return 3000 - 3000.0 / (i + 1); },
+      [](uint32_t i) { return 100.0 * (i % 10); },
+      [](uint32_t i) { return 1000 + 100.0 * (i % 3); },
+      [](uint32_t i) { return i < 5 ? 1000.0 * i : 5000 - 50.0 * i; },
+      [](uint32_t i) { return i < 20 ? 0 : 4000; },
+      [](uint32_t i) { return i < 33 ? 1000 : 1000 + 300.0 * (i - 33); },
+  };
+  for (size_t program = 0; program < std::size(programs); program++) {
+    for (const uint32_t censuses : {9u, 20u, 40u}) {
+      CAPTURE(program);
+      CAPTURE(censuses);
+      if (program == 1 && censuses == 9) continue;  // it has not filled yet
+      if (program == 3 && censuses == 9) continue;  // nothing was dropped yet
+      CHECK(JudgedByCounts(CountsOf(censuses, programs[program])).verdict != Verdict::kLeak);
+    }
+  }
+}
+
+TEST_CASE("by counts: of a thousand populations that only swing hardly one is called a leak") {
+  std::mt19937 random(3);
+  int leaks = 0;
+  for (int population = 0; population < 1000; population++) {
+    const uint32_t censuses = 8 + random() % 40;
+    leaks += JudgedByCounts(CountsOf(censuses, [&](uint32_t) { return 1000 + random() % 500; })).verdict ==
+             Verdict::kLeak;
+  }
+  CHECK(leaks == 0);
+  int walks = 0;
+  for (int population = 0; population < 1000; population++) {
+    double at = 5000;
+    walks += JudgedByCounts(CountsOf(30, [&](uint32_t) {
+               at += static_cast<double>(random() % 201) - 100;
+               return at;
+             })).verdict == Verdict::kLeak;
+  }
+  MESSAGE("of a thousand random walks " << walks << " are called leaks");
+  CHECK(walks < 10);
 }
 
 }  // namespace

@@ -319,7 +319,7 @@ TEST_CASE("samples and every object do not go together") {
   CHECK(Anttracks(b.file(), {"verify"}).out.find("ALLOC in a trace of samples") != std::string::npos);
   TraceBuilder full = SmallStart();
   full.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}})).Flush();
-  CHECK(Anttracks(full.file(), {"verify"}).out.find("SAMPLES in a trace without samples") != std::string::npos);
+  CHECK(Anttracks(full.file(), {"verify"}).out.find("SAMPLES in a trace of every object") != std::string::npos);
   TraceBuilder unknown = SmallStart();
   unknown.Gc(SegmentKind::kGcBegin, 0, 2, "", 5000, {}).Flush();
   CHECK(Anttracks(unknown.file(), {"verify"}).code == 1);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/trace/bytes.h"
+#include "trace/census.h"
 #include "trace/definition_records.h"
 #include "trace/events.h"
 #include "trace/gc_records.h"
@@ -285,6 +286,58 @@ TEST_CASE("META is the same when it was read and is written again") {
   CHECK_FALSE(range(4, kMaxHeapWords * kWordBytes));
   CHECK_FALSE(range(24, kMaxHeapWords * kWordBytes));
   CHECK_FALSE(range(8, kMaxHeapWords * kWordBytes + kWordBytes));
+}
+
+TEST_CASE("the rows of a census are read as they were written, and it tells of which moment they are") {
+  const CensusRow rows[] = {{1, 5, 15}, {2, 1, 1'000'000}, {70'000, 1'000'000'000, 4'000'000'000}};
+  CensusRowEncoder encoder;
+  ByteBuffer out;
+  encoder.Finish(&out);
+  CHECK(out.empty());
+  for (const CensusRow& row : rows) encoder.Row(row);
+  encoder.Finish(&out);
+  encoder.Row(rows[2]);
+  ByteBuffer second;
+  encoder.Finish(&second);
+  WireReader in(PayloadOf(out, SegmentKind::kCensusRows));
+  CensusRowReader reader;
+  for (const CensusRow& row : rows) {
+    REQUIRE(reader.Read(in));
+    CHECK(reader.row == row);
+  }
+  CHECK(in.AtEnd());
+  WireReader again(PayloadOf(second, SegmentKind::kCensusRows));
+  CensusRowReader fresh;
+  CHECK((fresh.Read(again) && fresh.row == rows[2]));
+
+  CensusEvent census;
+  census.gc = 300;
+  census.kind = GcKind::kMixed;
+  census.old_space = true;
+  census.time = 5;
+  census.duration = 6;
+  census.collections = 7;
+  census.allocated_words = 800;
+  census.used_words = {1, 2, 3, 4, 500};
+  census.objects = 9;
+  census.words = 1'000'000;
+  out.Clear();
+  AppendCensus(&out, census);
+  CheckCuts(PayloadOf(out, SegmentKind::kCensus), [&](auto payload) {
+    CensusEvent read;
+    if (!ReadCensus(payload, &read).ok()) return false;
+    CHECK((read.gc == 300 && read.kind == GcKind::kMixed && read.old_space && read.time == 5));
+    CHECK((read.duration == 6 && read.collections == 7 && read.allocated_words == 800));
+    CHECK(read.used_words == census.used_words);
+    return read.objects == 9 && read.words == 1'000'000;
+  });
+  for (const GcKind kind : {GcKind::kUnknown, static_cast<GcKind>(5)}) {
+    census.kind = kind;
+    out.Clear();
+    AppendCensus(&out, census);
+    CensusEvent read;
+    CHECK_FALSE(ReadCensus(PayloadOf(out, SegmentKind::kCensus), &read).ok());
+  }
 }
 
 }  // namespace
