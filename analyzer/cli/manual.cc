@@ -140,7 +140,7 @@ std::string ManualPage(const CLI::App& app, std::string_view exit_codes) {
       "DESCRIPTION\n"
       "A trace is written by the agent: \\fBjava \\-agentpath:libanttracks.so=file=app.trace\\fR, or "
       "\\fBanttracks attach PID\\fR for a JVM that runs.\n",
-      ANTTRACKS_VERSION, Roff(app.get_description()));
+      ANTTRACKS_VERSION, Roff(app.get_description().substr(app.get_name().size() + 1)));
   std::string group;
   for (const Command& command : Commands()) {
     if (const std::string title(GroupTitle(command.group)); title != group)

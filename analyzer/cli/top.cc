@@ -217,7 +217,7 @@ class Top {
     if (!summary.fatal.ok()) return session_.Unreadable(summary.fatal);
     table_.Update();
     session_.out << Status() << "\n";
-    const std::string table = TableText(table_.ToReport(order_, false), kRowsAtEnd);
+    const std::string table = Rows(table_.ToReport(order_, false), kRowsAtEnd);
     if (!table.empty()) session_.out << "\n" << table;
     session_.out << "\n" << Why(summary) << "\n";
     if (problems_.count(ProblemKind::kSequenceGap) != 0)
@@ -257,10 +257,19 @@ class Top {
     screen_->Show(Status(), Lines());
   }
 
+  // Without the line that says how many there are more.
+  static std::string Rows(const Report& report, size_t most) {
+    std::string text = TableText(report, most);
+    text.resize(text.size() - LeftOut(report.rows.size(), Shown(report.rows.size(), most)).size());
+    return text;
+  }
   std::string Status() const {
     const std::string about = table_.estimated() ? "~" : "";
-    std::string text = fmt::format("{}: allocates {}{}/s", Duration(sink_.time_ns()), about,
-                                   Bytes(Rounded(table_.bytes_per_second())));
+    std::string text = Duration(sink_.time_ns()) + ": ";
+    // First, since a narrow screen cuts the line.
+    if (sink_.losses() != 0) text += fmt::format("LOST EVENTS {}; ", Plural(sink_.losses(), "time"));
+    if (behind_ > kMuch) text += fmt::format("reading, {} to go; ", Bytes(behind_));
+    text += fmt::format("allocates {}{}/s", about, Bytes(Rounded(table_.bytes_per_second())));
     if (sink_.gcs().empty()) {
       text += "; no collection yet";
     } else {
@@ -271,8 +280,6 @@ class Top {
                           Duration(gc.end_ns - gc.begin_ns), Caveat(sink_.state()),
                           Plural(sink_.gcs().size(), "collection"), Duration(sink_.pauses_ns()));
     }
-    if (sink_.losses() != 0) text += fmt::format("; LOST EVENTS {}", Plural(sink_.losses(), "time"));
-    if (behind_ > kMuch) text += fmt::format("; reading, {} to go", Bytes(behind_));
     return text;
   }
   std::vector<std::string> Lines() const {
@@ -280,7 +287,7 @@ class Top {
                                                reader_.files()[0].path, static_cast<double>(kWindowNs) / 1e9),
                                    "q: end   a: by allocation   l: by what is live", ""};
     const size_t room = screen_->rows() > kLinesAbove + 2 ? screen_->rows() - kLinesAbove - 2 : 1;
-    std::istringstream table(TableText(table_.ToReport(order_, true), room));
+    std::istringstream table(Rows(table_.ToReport(order_, true), room));
     for (std::string line; std::getline(table, line);) lines.push_back(line);
     return lines;
   }
