@@ -77,9 +77,9 @@ uint64_t JoinedDump::bytes(uint32_t object) const {
   };
   if (its.is_array)
     return Aligned(format_.header_bytes + 4 + dump->objects()[object].length * value(its.element));
-  const uint64_t references = its.references.size() + (its.referent == hprof::kNone ? 0 : 1);
+  const uint64_t reference_count = its.references.size() + (its.referent == hprof::kNone ? 0 : 1);
   return Aligned(format_.header_bytes + its.value_bytes -
-                 references * (hprof::kIdBytes - format_.reference_bytes));
+                 reference_count * (hprof::kIdBytes - format_.reference_bytes));
 }
 
 uint32_t JoinedDump::dominator(uint32_t object) const {

@@ -4,8 +4,9 @@
 // The file is written beside its path and renamed by Finish, so that a reader sees all of it or nothing.
 // Errors of writing are kept, and told by Finish; after the first one nothing is written.
 //
-// The records of the heap are gathered in segments. Strings, classes, frames and stacks should be written
-// before the heap: some tools want that. Otherwise they close the segment.
+// The records of the heap are gathered in segments. Strings, classes, frames and stacks close the segment, but
+// should all be written before the heap: VisualVM reads from its first segment to its last as if nothing else
+// were between.
 //
 // Thread safety: none. Ownership: owns the file.
 #pragma once

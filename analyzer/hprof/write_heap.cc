@@ -56,6 +56,7 @@ class HeapDump {
         heap_(&heap),
         definitions_(&heap.definitions),
         held_(held),
+        header_bytes_(static_cast<uint32_t>(analyzer::FormatOf(heap.definitions).header_bytes)),
         next_id_((heap.heap_end + kIdStep - 1) / kIdStep * kIdStep),
         stacks_(writer, heap.definitions, [this](const std::string& name) {
           const auto found = by_name_.find(name);
@@ -68,7 +69,7 @@ class HeapDump {
     DefineClasses();
     DefineSites();
     NameFields();
-    for (const auto& [name, each] : classes_) WriteClass(each);
+    for (const auto& [number, each] : classes_) WriteClass(each);
     heap_->for_each([&](const HeapObject& object) { WriteObject(object); });
     if (held_ == Held::kSites) WriteSites();
     return written_;
@@ -156,7 +157,7 @@ class HeapDump {
         fields.push_back({field.name, TypeOf(field.signature)});
     } else if (each.class_id != 0 && each.name != kObjectClass) {
       const ClassInfo& super = definitions_->class_info(info.super);
-      const uint64_t before = std::max(super.bytes, analyzer::FormatOf(*definitions_).header_bytes);
+      const uint64_t before = std::max<uint64_t>(super.bytes, header_bytes_);
       uint64_t missing = std::min<uint64_t>(info.bytes > before ? info.bytes - before : 0, UINT16_MAX);
       for (; missing >= 8; missing -= 8) fields.push_back({"", Type::kLong});
       for (; missing != 0; missing--) fields.push_back({"", Type::kByte});
@@ -186,14 +187,22 @@ class HeapDump {
 
   // Ahead of the heap: VisualVM takes no other records between its segments.
   void NameFields() {
-    for (const auto& [name, each] : classes_) {
+    for (const auto& [number, each] : classes_) {
       for (const FieldOfDump& field : FieldsOf(each)) writer_->String(field.name);
     }
     if (held_ == Held::kSites) writer_->String(kObjectsField);
   }
+  // Of an instance in the JVM, in the record of its class. VisualVM takes that of java.lang.Object for the
+  // header.
+  uint32_t JvmBytes(const Class& each) {
+    const ClassInfo& info = definitions_->class_info(each.class_id);
+    if (each.name == kObjectClass || info.bytes == 0) return header_bytes_ + ValueBytes(each);
+    return static_cast<uint32_t>(std::min<uint64_t>(info.bytes, kMaxInstanceBytes));
+  }
+
   void WriteClass(const Class& each) {
     const Class* super = SuperOf(each);
-    writer_->Class(each.id, super == nullptr ? 0 : super->id, HprofWriter::kNoStack, ValueBytes(each),
+    writer_->Class(each.id, super == nullptr ? 0 : super->id, HprofWriter::kNoStack, JvmBytes(each),
                    FieldsOf(each));
     writer_->Root(each.id);
   }
@@ -232,7 +241,7 @@ class HeapDump {
     size_t at = 0;
     for (const auto& [site, info] : sites_) {
       const FieldOfDump field{kObjectsField, Type::kObject};
-      writer_->Class(info.class_id, object_class, HprofWriter::kNoStack, kIdBytes, {&field, 1});
+      writer_->Class(info.class_id, object_class, HprofWriter::kNoStack, header_bytes_ + kIdBytes, {&field, 1});
       writer_->Root(info.class_id);
       for (uint64_t left = info.objects; left != 0;) {
         const auto length = static_cast<uint32_t>(std::min<uint64_t>(left, kMaxSiteArray));
@@ -250,6 +259,7 @@ class HeapDump {
   const HeapToWrite* heap_;
   const analyzer::Definitions* definitions_;
   const Held held_;
+  const uint32_t header_bytes_;
   uint64_t next_id_;
   SiteStacks stacks_;
   std::vector<bool> shapes_;

@@ -10,8 +10,8 @@
 //            what the site has in the heap
 //
 // Classes, and the objects of kSites, have ids behind the heap's end. A class whose fields the trace does not
-// have gets unnamed ones that fill its size. Tools compute sizes of objects from fields, each by rules of its
-// own: they need not be those of the JVM, which the trace has.
+// have gets unnamed ones that fill its size. The record of a class has the size of an instance in the JVM, as
+// dumps of later JDKs have it: VisualVM takes it. Tools that compute sizes from fields get other ones.
 //
 // Thread safety: none.
 #pragma once

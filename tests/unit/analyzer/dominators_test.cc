@@ -89,9 +89,9 @@ TEST_CASE("the graph of Lengauer and Tarjan's paper has the dominators that the 
   for (uint32_t node = 0; node < graph.size(); node++) CHECK(dominators.Of(node) == expected[node]);
 }
 
-TEST_CASE("a list of a million nodes needs no deep recursion") {
+TEST_CASE("a long list of nodes needs no deep recursion") {
   TestGraph graph;
-  constexpr uint32_t kSize = 1'000'000;
+  constexpr uint32_t kSize = 200'000;
   graph.targets.resize(kSize);
   for (uint32_t node = 0; node + 1 < kSize; node++) graph.targets[node] = {node + 1, 0};
   const Dominators dominators(graph, std::vector<uint32_t>{0});

@@ -124,6 +124,20 @@ TEST_CASE("a site's object in a written heap refers to all that was allocated th
   for (uint32_t i = 0; i < dump->size(); i++) CHECK(references->reached(i));
 }
 
+TEST_CASE("a written heap has its records in one piece, behind all others, as tools expect") {
+  for (const Held held : {Held::kRoots, Held::kSites}) {
+    const Written heap(held, ClassesTrace().file());
+    bool in_heap = false;
+    int others = 0;
+    Open(heap.out.path())->ForEachRecord([&](const HprofReader::Record& record) {
+      in_heap = in_heap || record.heap();
+      others += in_heap && !record.heap() && record.tag != hprof::Tag::kHeapDumpEnd;
+    });
+    CHECK(in_heap);
+    CHECK(others == 0);
+  }
+}
+
 TEST_CASE("a written heap has the stacks of the sites, with the callers that were inlined") {
   const Written heap(Held::kRoots);
   const auto reader = Open(heap.out.path());
