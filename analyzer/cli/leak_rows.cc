@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 
@@ -17,6 +18,9 @@ namespace {
 // A leak has this part of what was allocated since it began and is live, and so many bytes.
 constexpr double kLeastShare = 0.01;
 constexpr uint64_t kLeastWords = 2048;
+// All leaks together have this part. Where what piles up is next to nothing of what has come to stay, a program
+// starts up, or works its way through something: some of the many sites look even by chance.
+constexpr double kLeastTogether = 0.1;
 
 // A row before it is judged.
 struct Group {
@@ -152,6 +156,15 @@ LeakRow RowOf(const Histories& histories, const GrowthTimeline& timeline, const 
   return row;
 }
 
+void DropChanceFinds(std::vector<LeakRow>* rows) {
+  double together = 0;
+  for (const LeakRow& row : *rows) together += row.growth.verdict == Verdict::kLeak ? row.share : 0;
+  if (together >= kLeastTogether) return;
+  for (LeakRow& row : *rows) {
+    if (row.growth.verdict == Verdict::kLeak) row.growth.verdict = Verdict::kSmall;
+  }
+}
+
 std::string WhyUnknown(const Histories& histories) {
   const uint64_t times = histories.old_space_collections();
   if (times >= kLeastOldSpaceCollections) return "";
@@ -188,6 +201,14 @@ size_t Leaks::count() const {
       rows.begin(), rows.end(), [](const LeakRow& row) { return row.growth.verdict == Verdict::kLeak; }));
 }
 
+void Leaks::Choose(const Definitions& definitions, const Selection& selection) {
+  Chooser chooses(definitions, selection);
+  std::erase_if(rows, [&](const LeakRow& row) {
+    return std::none_of(row.site_classes.begin(), row.site_classes.end(),
+                        [&](uint32_t id) { return chooses.OfAnyTime({.site_class = id}); });
+  });
+}
+
 Leaks FindLeaks(const Histories& histories, ApplicationSites& applications) {
   Leaks leaks;
   leaks.old_space_collections = histories.old_space_collections();
@@ -200,6 +221,7 @@ Leaks FindLeaks(const Histories& histories, ApplicationSites& applications) {
   for (const auto& [key, group] : grouping.groups()) {
     leaks.rows.push_back(RowOf(histories, timeline, births, key, group, applications));
   }
+  DropChanceFinds(&leaks.rows);
   std::stable_sort(leaks.rows.begin(), leaks.rows.end(), [](const LeakRow& a, const LeakRow& b) {
     const bool a_leaks = a.growth.verdict == Verdict::kLeak, b_leaks = b.growth.verdict == Verdict::kLeak;
     return std::tuple(a_leaks, a.growth.words, a.now.words) > std::tuple(b_leaks, b.growth.words, b.now.words);
