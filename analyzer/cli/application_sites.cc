@@ -23,6 +23,14 @@ const std::vector<ApplicationSites::Part>& ApplicationSites::Of(uint32_t site) {
   return known != known_.end() ? known->second : known_.emplace(site, Find(site)).first->second;
 }
 
+std::string ApplicationSites::MainOf(uint32_t site) {
+  const std::vector<Part>& parts = Of(site);
+  const auto main = std::max_element(parts.begin(), parts.end(),
+                                     [](const Part& a, const Part& b) { return a.share < b.share; });
+  const bool known = main != parts.end() && main->site != 0;
+  return known ? SiteLabel(*definitions_, main->site) : std::string(kNoApplicationFrame);
+}
+
 uint32_t ApplicationSites::FirstOfSite(uint32_t site) {
   const auto [first, is_new] = of_site_.try_emplace(site);
   if (is_new) first->second = frames_->First(*definitions_, site).value_or(0);

@@ -35,6 +35,8 @@ class ApplicationSites {
 
   // Empty: nothing is known. The shares add up to 1.
   const std::vector<Part>& Of(uint32_t site);
+  // The name of the one from which most comes, or kNoApplicationFrame.
+  std::string MainOf(uint32_t site);
   const Definitions& definitions() const { return *definitions_; }
 
  private:

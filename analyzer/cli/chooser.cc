@@ -96,6 +96,10 @@ std::string FieldText(const Definitions& definitions, Field field, const Portion
       return PackageOf(definitions, pair.site);
     case Field::kTier:
       return std::string(TierLabel(definitions, pair.site));
+    case Field::kAppSite:
+    case Field::kAge:
+    case Field::kSpace:
+      break;
   }
   return "";
 }

@@ -25,9 +25,9 @@ class Chooser {
  public:
   Chooser(const Definitions& definitions, const Selection& selection)
       : definitions_(&definitions), selection_(&selection) {}
-  bool operator()(const PortionKey& key) {
-    return selection_->InWindow(key.passed) && OfPair(key) && OfThread(key);
-  }
+  bool operator()(const PortionKey& key) { return selection_->InWindow(key.passed) && OfAnyTime(key); }
+  // The same without the window.
+  bool OfAnyTime(const PortionKey& key) { return OfPair(key) && OfThread(key); }
 
  private:
   bool OfPair(const PortionKey& key);

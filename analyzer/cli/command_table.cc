@@ -7,11 +7,20 @@
 #include <sstream>
 
 #include "analyzer/cli/export_labels.h"
+#include "analyzer/cli/selection_options.h"
 
 namespace anttracks::analyzer {
 namespace {
 
 constexpr size_t kRows = 30;
+
+// Decimal, or with 0x hexadecimal.
+bool ParseNumber(std::string_view text, uint64_t* number) {
+  const bool hex = text.starts_with("0x");
+  if (hex) text.remove_prefix(2);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, hex ? 16 : 10);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
 
 template <class Enum>
 CLI::Option* AddChoice(CLI::App& app, const char* name, std::span<const Choice<Enum>> choices, Enum* value,
@@ -67,69 +76,12 @@ void AddOnlyTrace(CLI::App& app, Session& session, Arguments&) { AddTrace(app, s
 
 constexpr const char* kTopText = "Rows of the table, 0 for all (default 30; with --json and --csv all)";
 
-// Whether --where takes threads.
-enum class Threads { kNotTold, kTold };
-
-void AddWhere(CLI::App& app, std::vector<Condition>* conditions, Threads threads) {
-  const auto where = [conditions, threads](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      Wrong why;
-      const std::optional<Condition> condition = ParseCondition(text, &why);
-      if (!condition) throw CLI::ValidationError("--where", why.text);
-      if (condition->field == Field::kThread && threads == Threads::kNotTold)
-        throw CLI::ValidationError("--where",
-                                   "threads are not told apart here, but in sites, heap and threads");
-      conditions->push_back(*condition);
-    }
-  };
-  std::vector<std::string_view> fields;
-  for (const std::string_view field : NamesOf<Field>(kFields)) {
-    if (threads == Threads::kTold || field != NameOf<Field>(kFields, Field::kThread)) fields.push_back(field);
-  }
-  app.add_option_function<std::vector<std::string>>(
-         "--where", where,
-         "Only objects with FIELD=PATTERN, a field being " + Joined(fields) + "; may be given several times")
-      ->type_name("FIELD=PATTERN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-// Conditions and a window of time.
-void AddSelection(CLI::App& app, Selection* selection) {
-  AddWhere(app, &selection->where, Threads::kTold);
-  const auto mark = [](const char* name, std::optional<Mark>* to) {
-    return [name, to](const std::string& text) {
-      std::string why;
-      *to = ParseMark(text, &why);
-      if (!*to) throw CLI::ValidationError(name, why);
-    };
-  };
-  app.add_option_function<std::string>("--from", mark("--from", &selection->from),
-                                       "Only what was allocated after this GC (7), or time (12.5s)")
-      ->type_name("WHEN");
-  app.add_option_function<std::string>("--to", mark("--to", &selection->to),
-                                       "Only what was allocated before this GC, or time")
-      ->type_name("WHEN");
-}
-
-// Fields between commas.
-void AddGroupBy(CLI::App& app, std::vector<Field>* group_by) {
-  const auto parse = [group_by](const std::string& words) {
-    std::istringstream in(words);
-    for (std::string word; std::getline(in, word, ',');) {
-      std::string why;
-      const std::optional<Field> field = Choose<Field>(kFields, word, &why);
-      if (!field) throw CLI::ValidationError("--group-by", why);
-      const bool twice = std::find(group_by->begin(), group_by->end(), *field) != group_by->end();
-      if (twice) throw CLI::ValidationError("--group-by", word + " is there twice");
-      group_by->push_back(*field);
-    }
-  };
-  app.add_option_function<std::string>("--group-by", parse,
-                                       "A row for each " + Joined(NamesOf<Field>(kFields)) +
-                                           ", or several of them with commas between (default: site,class)")
-      ->type_name("FIELDS");
-}
+constexpr Choice<Field> kHeapRows[] = {{Field::kClass, "class"},
+                                       {Field::kSite, "site"},
+                                       {Field::kThread, "thread"},
+                                       {Field::kSpace, "space"},
+                                       {Field::kAge, "age"}};
+constexpr Choice<Field> kLifetimesRows[] = {{Field::kSite, "site"}, {Field::kClass, "class"}};
 
 // Prefixes of classes: what is the application's own code.
 void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::string>* library) {
@@ -148,13 +100,15 @@ void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::st
 void AddHeap(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   HeapArguments& heap = arguments.heap;
-  AddChoice<GroupBy>(app, "--by", kGroupings, &heap.by,
-                     "Rows of the table: " + Joined(NamesOf<GroupBy>(kGroupings)) + " (default class)");
+  auto* group_by = AddGroupBy(app, &heap.group_by, "class");
+  AddBy(app, kHeapRows, "The same of one field: " + Joined(NamesOf<Field>(kHeapRows)), group_by,
+        [&heap](Field field) { heap.group_by = {field}; });
   auto* gc = app.add_option("--gc", heap.gc, "Id of the GC (default: the last one)");
   app.add_flag("--end", heap.end, "At the end of the trace, with what was allocated since the last GC")
       ->excludes(gc);
   AddFrames(app, &heap.app, &heap.library);
-  AddSelection(app, &heap.selection);
+  AddWhere(app, &heap.selection.where, Threads::kTold);
+  AddGcWindow(app, &heap.selection);
   AddTop(app, session, kTopText);
   app.add_flag(
       "--objects", heap.objects,
@@ -170,7 +124,8 @@ void AddSites(CLI::App& app, Session& session, Arguments& arguments) {
   auto* live = app.add_flag("--live", sites.live,
                             "Also what is live at the end of the trace; takes longer, as the heap is rebuilt");
   app.add_option("--gc", sites.gc, "With --live: what is live after the GC with this id")->needs(live);
-  AddGroupBy(app, &sites.group_by);
+  AddGroupBy(app, &sites.group_by, "site,class",
+             {{Field::kAge, Field::kSpace}, "only live objects have an age and a space, see 'anttracks heap'"});
   AddFrames(app, &sites.app, &sites.library);
   AddSelection(app, &sites.selection);
 }
@@ -199,17 +154,69 @@ void AddTree(CLI::App& app, Session& session, Arguments& arguments) {
 
 void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
-  AddChoice<LifetimesBy>(app, "--by", kLifetimeGroupings, &arguments.lifetimes.by,
-                         "Rows of the table: " + Joined(NamesOf<LifetimesBy>(kLifetimeGroupings)) +
-                             " (default site: of each site and class)");
-  AddFrames(app, &arguments.lifetimes.app, &arguments.lifetimes.library);
-  AddWhere(app, &arguments.lifetimes.where, Threads::kNotTold);
+  LifetimesArguments& lifetimes = arguments.lifetimes;
+  auto* group_by = AddGroupBy(
+      app, &lifetimes.group_by, "site,class",
+      {{Field::kThread, Field::kAge, Field::kSpace},
+       "lifetimes tell apart where objects are allocated; who allocates them is in 'anttracks sites', and "
+       "age and space of what lives in 'anttracks heap'"});
+  AddBy(app, kLifetimesRows, "class: the same as --group-by class; site: site,class", group_by,
+        [&lifetimes](Field field) {
+          if (field == Field::kClass) lifetimes.group_by = {field};
+        });
+  AddFrames(app, &lifetimes.app, &lifetimes.library);
+  AddWhere(app, &lifetimes.selection.where, Threads::kNotTold);
+  AddGcWindow(app, &lifetimes.selection);
   AddTop(app, session, kTopText);
 }
 
 void AddSummary(CLI::App& app, Session& session, Arguments& arguments) {
   AddTrace(app, session);
   AddFrames(app, &arguments.summary.app, &arguments.summary.library);
+  AddWhere(app, &arguments.summary.selection.where, Threads::kNotTold);
+  AddGcWindow(app, &arguments.summary.selection);
+}
+
+void AddGcs(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  AddWindow(app, &arguments.gcs.selection,
+            "Only collections after this one (7), or that begin after a time (12.5s)",
+            "Only collections up to this one, or that begin before a time");
+  AddTop(app, session, "Rows of the table, 0 for all (default: all)");
+}
+
+void AddObject(CLI::App& app, Session& session, Arguments& arguments) {
+  const auto parse = [&arguments](const std::string& text) {
+    const size_t at = std::min(text.find('@'), text.size());
+    uint64_t address = 0, gc = 0;
+    const bool parsed = ParseNumber(std::string_view(text).substr(0, at), &address) &&
+                        (at == text.size() || ParseNumber(std::string_view(text).substr(at + 1), &gc));
+    if (!parsed || address % trace::kWordBytes != 0) {
+      throw CLI::ValidationError("OBJECT",
+                                 "'" + text +
+                                     "' is no address of an object, such as 0xfeed0008@7 (after GC 7) or "
+                                     "0xfeed0008 (at the end)");
+    }
+    arguments.object.address = address;
+    if (at != text.size()) arguments.object.gc = gc;
+  };
+  const auto trace = [&session](const std::string& file) { session.files = {file}; };
+  app.add_option_function<std::string>("TRACE", trace, "A trace; of a rotated one its definitions file")
+      ->required();
+  AddTableOutput(app, session);
+  app.add_option_function<std::string>(
+         "OBJECT", parse, "Its address after a GC: 0xfeed0008@7, or without @7 at the end of the trace")
+      ->type_name("ADDRESS[@GC]");
+}
+
+void AddTimeline(CLI::App& app, Session& session, Arguments& arguments) {
+  AddTrace(app, session);
+  app.add_option("--intervals", arguments.timeline.intervals, "Rows of the table, 1 to 1000 (default 20)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  AddWhere(app, &arguments.timeline.selection.where, Threads::kNotTold);
+  AddWindow(app, &arguments.timeline.selection, "Only the time after this GC (7), or from a time on (12.5s)",
+            "Only the time up to this GC, or time");
 }
 
 void AddLeaks(CLI::App& app, Session& session, Arguments& arguments) {
@@ -470,10 +477,20 @@ constexpr Command kCommands[] = {
      .group = Group::kMore,
      .example = "gcs app.trace",
      .answers = "what each collection did",
-     .add_options = AddOnlyTrace,
-     .run = Run<RunGcs>,
-     .run_on_samples = Run<RunSampledGcs>,
-     .run_on_censuses = Run<RunCensusGcs>},
+     .add_options = AddGcs,
+     .run = RunWith<RunGcs, &Arguments::gcs>,
+     .run_on_samples = RunWith<RunSampledGcs, &Arguments::gcs>,
+     .run_on_censuses = RunWith<RunCensusGcs, &Arguments::gcs>},
+    {.name = "timeline",
+     .summary =
+         "The program over time: what it allocates, its pauses, and what collections leave in each space",
+     .group = Group::kMore,
+     .example = "timeline app.trace",
+     .answers = "when it allocates, and when the heap grows",
+     .add_options = AddTimeline,
+     .run = RunWith<RunTimeline, &Arguments::timeline>,
+     .why_not_samples = "samples do not tell the spaces of the heap, and 'gcs' has pauses and what lived",
+     .why_not_censuses = "allocations were not recorded; 'gcs' has the censuses"},
     {.name = "classes",
      .summary = "The classes: size, loader, superclass, what was allocated",
      .group = Group::kMore,
@@ -503,6 +520,15 @@ constexpr Command kCommands[] = {
      .run = RunWith<RunThreads, &Arguments::threads>,
      .run_on_samples = RunWith<RunSampledThreads, &Arguments::threads>,
      .why_not_censuses = "which thread allocated an object was not recorded"},
+    {.name = "object",
+     .summary = "The life of one object: where it was allocated, each move, and which GC found it dead",
+     .group = Group::kMore,
+     .example = "object app.trace 0xfeed0008@7",
+     .answers = "what became of it",
+     .add_options = AddObject,
+     .run = RunWith<RunObject, &Arguments::object>,
+     .why_not_samples = "an object is named by its address, which samples do not have",
+     .why_not_censuses = "an object is named by its address, which a census does not have"},
     {.name = "diff",
      .summary = "What two traces differ in by more than two runs of one program do, by site, class or thread",
      .group = Group::kMore,
@@ -537,7 +563,8 @@ constexpr Command kCommands[] = {
      .answers = "a profile for go pprof, Pyroscope, speedscope",
      .add_options = AddExport,
      .run = RunWith<RunExport, &Arguments::exported>,
-     .run_on_samples = RunWith<RunExport, &Arguments::exported>},
+     .run_on_samples = RunWith<RunExport, &Arguments::exported>,
+     .why_not_censuses = "what was allocated was not counted; 'anttracks heap --csv' has what is live"},
     {.name = "quality",
      .summary = "Information quality: the share of live objects with complete information, by GC and by field",
      .group = Group::kMore,

@@ -18,20 +18,12 @@
 
 namespace anttracks::analyzer {
 
-// What a row of a table of the heap stands for.
-enum class GroupBy { kClass, kSite, kThread, kSpace, kAge };
-inline constexpr Choice<GroupBy> kGroupings[] = {{GroupBy::kClass, "class"},
-                                                 {GroupBy::kSite, "site"},
-                                                 {GroupBy::kThread, "thread"},
-                                                 {GroupBy::kSpace, "space"},
-                                                 {GroupBy::kAge, "age"}};
-
 struct HeapArguments {
-  GroupBy by = GroupBy::kClass;
+  std::vector<Field> group_by;  // empty: class
   std::optional<uint64_t> gc;
   bool end = false;
   bool objects = false;
-  std::vector<std::string> app, library;  // by site: see ApplicationFrames
+  std::vector<std::string> app, library;  // of sites: see ApplicationFrames
   Selection selection;
 };
 
@@ -114,15 +106,10 @@ struct AssertArguments {
   std::string file;  // of more expectations, one a line
 };
 
-// What the rows of a table of lifetimes are. kSite: of a site and a class.
-enum class LifetimesBy { kSite, kClass };
-inline constexpr Choice<LifetimesBy> kLifetimeGroupings[] = {{LifetimesBy::kSite, "site"},
-                                                             {LifetimesBy::kClass, "class"}};
-
 struct LifetimesArguments {
-  LifetimesBy by = LifetimesBy::kSite;
-  std::vector<std::string> app, library;  // by site: see ApplicationFrames
-  std::vector<Condition> where;
+  std::vector<Field> group_by;            // empty: site and class
+  std::vector<std::string> app, library;  // of sites: see ApplicationFrames
+  Selection selection;
 };
 
 struct LeaksArguments {
@@ -135,6 +122,21 @@ struct LeaksArguments {
 
 struct SummaryArguments {
   std::vector<std::string> app, library;
+  Selection selection;
+};
+
+struct GcsArguments {
+  Selection selection;  // its window only
+};
+
+struct ObjectArguments {
+  std::optional<uint64_t> address;
+  std::optional<uint64_t> gc;  // where it was after this collection; none: at the end of the trace
+};
+
+struct TimelineArguments {
+  size_t intervals = 20;
+  Selection selection;
 };
 
 struct ReportArguments {
@@ -192,6 +194,9 @@ struct Arguments {
   LeaksArguments leaks;
   SummaryArguments summary;
   ReportArguments report;
+  GcsArguments gcs;
+  TimelineArguments timeline;
+  ObjectArguments object;
   ClassesArguments classes;
   ThreadsArguments threads;
   DiffArguments diff;
@@ -210,9 +215,11 @@ int RunCensusInfo(Session& session);
 int RunHeap(Session& session, const HeapArguments& arguments);
 int RunSampledHeap(Session& session, const HeapArguments& arguments);
 int RunCensusHeap(Session& session, const HeapArguments& arguments);
-int RunGcs(Session& session);
-int RunSampledGcs(Session& session);
-int RunCensusGcs(Session& session);
+int RunGcs(Session& session, const GcsArguments& arguments);
+int RunSampledGcs(Session& session, const GcsArguments& arguments);
+int RunCensusGcs(Session& session, const GcsArguments& arguments);
+int RunObject(Session& session, const ObjectArguments& arguments);
+int RunTimeline(Session& session, const TimelineArguments& arguments);
 int RunSites(Session& session, const SitesArguments& arguments);
 int RunTree(Session& session, const TreeArguments& arguments);
 int RunLifetimes(Session& session, const LifetimesArguments& arguments);

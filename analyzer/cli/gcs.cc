@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/cli/census.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/report.h"
 #include "analyzer/cli/sampled.h"
@@ -17,6 +18,23 @@ namespace anttracks::analyzer {
 namespace {
 
 constexpr const char* kNoGc = "no collection in the trace\n";
+
+// A collection is behind those before it, and not behind itself.
+bool InWindow(const Selection& selection, uint64_t id, uint64_t begin_ns) {
+  const auto behind = [&](const Mark& mark) {
+    return mark.kind == Mark::Kind::kTime ? begin_ns >= mark.number : id > mark.number;
+  };
+  return (!selection.from || behind(*selection.from)) && !(selection.to && behind(*selection.to));
+}
+
+// As ShowSelection; with an empty table, too.
+void ShowWindow(const Selection& selection, Report* report) {
+  if (selection.all()) return;
+  const std::string heading = std::exchange(report->heading, "");
+  ShowSelection(selection, report);
+  if (report->rows.empty()) report->if_empty = report->heading + "no collection in the window\n";
+  report->heading += heading.empty() ? "\n" : heading;
+}
 
 std::vector<Column> TimeColumns() {
   return {{.key = "start_ns", .title = "Start", .unit = Unit::kNs},
@@ -129,7 +147,7 @@ std::vector<SampledGc> RowsOf(const Sampled& sampled) {
 
 Estimated Point(double value) { return {value, value, value}; }
 
-Report ReportOf(const Sampled& sampled) {
+Report ReportOf(const Sampled& sampled, const Selection& selection) {
   const auto estimate = Accuracy::kEstimate;
   Report report;
   report.rows_key = "gcs";
@@ -152,6 +170,7 @@ Report ReportOf(const Sampled& sampled) {
   report.text_order = {"id",           "start_ns",   "duration_ns", "live.samples",
                        "live.objects", "live.bytes", "died.bytes"};
   for (const auto& [gc, live, died] : RowsOf(sampled)) {
+    if (!InWindow(selection, gc.id, gc.begin_ns)) continue;
     report.rows.push_back({gc.id, nullptr, nullptr, gc.begin_ns, gc.end_ns - gc.begin_ns, Point(live.objects),
                            Point(live.bytes), live.samples, Point(died.objects), Point(died.bytes),
                            died.samples});
@@ -190,24 +209,38 @@ Report ReportOf(const Censuses& censuses) {
 
 }  // namespace
 
-int RunGcs(Session& session) {
+int RunGcs(Session& session, const GcsArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
   Problems problems;
   Definitions definitions(problems);
   Rebuild rebuild(definitions, problems, {});
   const PassSummary summary = session.Run(definitions, problems, rebuild);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  Print(session, ReportOf(rebuild.gcs()));
+  if (const auto exit = CheckGcs(session, selection, rebuild.GcIds())) return *exit;
+  std::vector<GcRecord> gcs = rebuild.gcs();
+  std::erase_if(gcs, [&](const GcRecord& gc) { return !InWindow(selection, gc.id, gc.begin_ns); });
+  Report report = ReportOf(gcs);
+  ShowWindow(selection, &report);
+  Print(session, report);
   return session.Finish(summary, problems);
 }
 
-int RunSampledGcs(Session& session) {
+int RunSampledGcs(Session& session, const GcsArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  Print(session, ReportOf(trace.sampled));
+  if (const auto exit = CheckGcs(session, selection, trace.GcIds())) return *exit;
+  Report report = ReportOf(trace.sampled, selection);
+  ShowWindow(selection, &report);
+  Print(session, report);
   return session.Finish(trace.summary, trace.problems);
 }
 
-int RunCensusGcs(Session& session) {
+int RunCensusGcs(Session& session, const GcsArguments& arguments) {
+  if (arguments.selection.from || arguments.selection.to)
+    return session.NotInCensuses("a window of time shows only what was allocated in it");
   const CensusTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   Print(session, ReportOf(trace.censuses));

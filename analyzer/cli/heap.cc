@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/cli/amount.h"
@@ -15,11 +15,13 @@
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
+#include "analyzer/cli/grouping.h"
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/object_lines.h"
 #include "analyzer/cli/sampled.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/heap_at.h"
+#include "analyzer/passes/shape_tally.h"
 #include "analyzer/passes/stack_samples.h"
 #include "analyzer/passes/start_file.h"
 
@@ -41,35 +43,58 @@ class HeapAndStacks : public HeapAt {
 
 struct HeapSum {
   Amount amount;
-  MainApplicationSite application =
-      MainApplicationSite(MainApplicationSite::Of::kLive);  // of rows that are sites
+  MainApplicationSite application = MainApplicationSite(MainApplicationSite::Of::kLive);
 };
 
 struct HeapRow {
-  std::string key;
+  std::vector<std::string> names;  // by field
   HeapSum sum;
 };
 
-// Rows of the same name become one; the largest first. name: of a number by which sums were made.
-// applications: the numbers are sites; otherwise nullptr.
-template <class Sums, class Name>
-std::vector<HeapRow> RowsOf(const Sums& sums, Name&& name, ApplicationSites* applications = nullptr) {
-  std::map<std::string, HeapSum> by_name;
-  for (const auto& [number, sum] : sums) {
-    const Amount amount(sum);
-    HeapSum& row = by_name[name(number)];
-    row.amount.Add(amount);
-    if (applications != nullptr)
-      row.application.Add(*applications, static_cast<uint32_t>(number), amount.bytes().value);
-  }
-  std::vector<HeapRow> rows;
-  for (const auto& [key, sum] : by_name) rows.push_back({key, sum});
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const HeapRow& a, const HeapRow& b) { return a.sum.amount > b.sum.amount; });
-  return rows;
+// Objects that no field tells apart. What no field asks for is 0.
+struct Part {
+  uint32_t site_class = 0, provenance = 0, space = 0;
+  auto operator<=>(const Part&) const = default;
+};
+
+std::vector<Field> FieldsOf(const HeapArguments& arguments) {
+  return arguments.group_by.empty() ? std::vector{Field::kClass} : arguments.group_by;
 }
 
-using Sums = std::unordered_map<uint64_t, HeapTotals>;
+bool AsksForPairs(const std::vector<Field>& fields) {
+  return std::any_of(fields.begin(), fields.end(), [](Field field) {
+    return field != Field::kThread && field != Field::kAge && field != Field::kSpace;
+  });
+}
+
+bool AsksForProvenance(const std::vector<Field>& fields) {
+  return Has(fields, Field::kThread) || Has(fields, Field::kAge);
+}
+
+bool ShowsApplication(const std::vector<Field>& fields) {
+  return Has(fields, Field::kSite) && !Has(fields, Field::kAppSite);
+}
+
+// Rows of the same names become one; the largest first.
+class HeapRows {
+ public:
+  void Add(std::vector<std::string> names, ApplicationSites& applications, uint32_t site,
+           const Amount& amount) {
+    HeapSum& row = by_names_[std::move(names)];
+    row.amount.Add(amount);
+    if (site != 0) row.application.Add(applications, site, amount.bytes().value);
+  }
+  std::vector<HeapRow> Sorted() const {
+    std::vector<HeapRow> rows;
+    for (const auto& [names, sum] : by_names_) rows.push_back({names, sum});
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const HeapRow& a, const HeapRow& b) { return a.sum.amount > b.sum.amount; });
+    return rows;
+  }
+
+ private:
+  std::map<std::vector<std::string>, HeapSum> by_names_;
+};
 
 // The objects that are selected.
 class Chosen {
@@ -110,111 +135,100 @@ class Chosen {
   Marks marks_;
 };
 
-template <class Key>
-Sums SumBy(const Chosen& heap, Key&& key) {
-  Sums sums;
-  heap.ForEach([&](const HeapObject& object) {
-    sums[key(object)].Add({1, heap->definitions().shapes().words(object.shape)});
-  });
-  return sums;
-}
+constexpr uint32_t kOutsideSpaces = UINT32_MAX;
 
-std::vector<HeapRow> ByShape(const Chosen& heap, const HeapArguments& arguments) {
-  const GroupBy by = arguments.by;
-  const Definitions& definitions = heap->definitions();
-  std::vector<uint64_t> objects(definitions.shapes().size());
-  heap.ForEach([&](const HeapObject& object) { objects[object.shape]++; });
-  Sums sums;
-  for (uint32_t shape = 0; shape < objects.size(); shape++) {
-    if (objects[shape] == 0) continue;
-    const SiteClass& pair = definitions.site_class_of_shape(shape);
-    sums[by == GroupBy::kSite ? pair.site : pair.class_id].Add(
-        {objects[shape], objects[shape] * definitions.shapes().words(shape)});
-  }
-  const auto class_name = [&](uint64_t id) { return ClassLabel(definitions, static_cast<uint32_t>(id)); };
-  if (by == GroupBy::kClass) return RowsOf(sums, class_name);
-  const ApplicationFrames frames(arguments.app, arguments.library);
-  ApplicationSites applications(definitions, heap->stacks(), frames);
-  const auto site_name = [&](uint64_t id) { return SiteLabel(definitions, static_cast<uint32_t>(id)); };
-  return RowsOf(sums, site_name, &applications);
-}
-
-std::vector<HeapRow> ByProvenance(const Chosen& heap, GroupBy by) {
-  const Sums sums = SumBy(heap, [](const HeapObject& object) { return object.provenance; });
-  return RowsOf(sums, [&](uint64_t id) -> std::string {
-    const auto number = static_cast<uint32_t>(id);
-    if (number == ProvenanceTable::kFiller) return "<filler>";
-    if (number == ProvenanceTable::kBeforeTrace) return "<before trace>";
-    const Provenance& provenance = heap->provenance_table()[number];
-    if (by == GroupBy::kThread) return ThreadLabel(heap->definitions(), provenance.thread);
-    return Plural(static_cast<uint64_t>(heap->epoch() - provenance.birth), "GC");
-  });
-}
-
-std::vector<HeapRow> BySpace(const Chosen& heap) {
-  constexpr uint64_t kOutside = UINT64_MAX;
+std::map<Part, HeapTotals> PartsOf(const Chosen& heap, const std::vector<Field>& fields) {
+  const bool pairs = AsksForPairs(fields), by_provenance = AsksForProvenance(fields),
+             by_space = Has(fields, Field::kSpace);
+  const ObjectShapes& shapes = heap->definitions().shapes();
   const std::vector<Space>& spaces = heap->spaces();
+  std::map<Part, HeapTotals> parts;
+  ShapeTally neighbours;  // that are told apart by their shapes only
+  Part part;
+  const auto take = [&] {
+    neighbours.Take([&](uint32_t shape, uint64_t objects) {
+      part.site_class = pairs ? shapes[shape].site_class : 0;
+      parts[part].Add({objects, objects * shapes.words(shape)});
+    });
+  };
   size_t at = 0;
-  const Sums sums = SumBy(heap, [&](const HeapObject& object) {
-    while (at < spaces.size() && object.word >= spaces[at].end) at++;
-    const bool inside = at < spaces.size() && object.word >= spaces[at].bottom;
-    return inside ? static_cast<uint64_t>(spaces[at].kind) : kOutside;
+  heap.ForEach([&](const HeapObject& object) {
+    Part next{0, by_provenance ? object.provenance : 0, 0};
+    if (by_space) {
+      while (at < spaces.size() && object.word >= spaces[at].end) at++;
+      const bool inside = at < spaces.size() && object.word >= spaces[at].bottom;
+      next.space = inside ? static_cast<uint32_t>(spaces[at].kind) : kOutsideSpaces;
+    }
+    if (next.provenance != part.provenance || next.space != part.space) {
+      take();
+      part = next;
+    }
+    neighbours.Add(object.shape);
   });
-  return RowsOf(sums, [](uint64_t kind) -> std::string {
-    return kind == kOutside ? "<outside>" : std::string(SpaceLabel(static_cast<SpaceKind>(kind)));
-  });
+  take();
+  return parts;
+}
+
+std::string PartName(const Chosen& heap, ApplicationSites& applications, Field field, const Part& part) {
+  if (field == Field::kSpace) {
+    return part.space == kOutsideSpaces ? "<outside>"
+                                        : std::string(SpaceLabel(static_cast<SpaceKind>(part.space)));
+  }
+  if (field != Field::kThread && field != Field::kAge)
+    return GroupText(applications, field, {.site_class = part.site_class});
+  if (part.provenance == ProvenanceTable::kFiller) return "<filler>";
+  if (part.provenance == ProvenanceTable::kBeforeTrace) return "<before trace>";
+  const Provenance& provenance = heap->provenance_table()[part.provenance];
+  if (field == Field::kThread) return ThreadLabel(heap->definitions(), provenance.thread);
+  return Plural(static_cast<uint64_t>(heap->epoch() - provenance.birth), "GC");
 }
 
 std::vector<HeapRow> RowsBy(const Chosen& heap, const HeapArguments& arguments) {
-  switch (arguments.by) {
-    case GroupBy::kClass:
-    case GroupBy::kSite:
-      return ByShape(heap, arguments);
-    case GroupBy::kThread:
-    case GroupBy::kAge:
-      return ByProvenance(heap, arguments.by);
-    case GroupBy::kSpace:
-      return BySpace(heap);
+  const std::vector<Field> fields = FieldsOf(arguments);
+  const Definitions& definitions = heap->definitions();
+  const ApplicationFrames frames(arguments.app, arguments.library);
+  ApplicationSites applications(definitions, heap->stacks(), frames);
+  HeapRows rows;
+  for (const auto& [part, totals] : PartsOf(heap, fields)) {
+    std::vector<std::string> names;
+    for (const Field field : fields) names.push_back(PartName(heap, applications, field, part));
+    const uint32_t site = ShowsApplication(fields) ? definitions.site_class(part.site_class).site : 0;
+    rows.Add(std::move(names), applications, site, Amount(totals));
   }
-  return {};
+  return rows.Sorted();
 }
 
 std::vector<HeapRow> RowsBy(const Sampled& sampled, const HeapArguments& arguments,
                             std::optional<uint64_t> gc) {
-  const GroupBy by = arguments.by;
+  const std::vector<Field> fields = FieldsOf(arguments);
+  const bool pairs = AsksForPairs(fields);
   const Definitions& definitions = sampled.definitions();
   Chooser chosen(definitions, arguments.selection);
   const Marks marks(arguments.selection.marks());
   const auto begun = gc ? *gc + 1 : sampled.gcs().empty() ? 0 : sampled.gcs().back().id + 1;
-  const auto key = [&](const SampledObject& sample) -> uint64_t {
-    switch (by) {
-      case GroupBy::kSite:
-        return definitions.site_class(sample.site_class).site;
-      case GroupBy::kThread:
-        return sample.thread;
-      case GroupBy::kAge:
-        return begun - std::min<uint64_t>(begun, sample.born);
-      default:
-        return definitions.site_class(sample.site_class).class_id;
-    }
-  };
-  const auto name = [&](uint64_t id) -> std::string {
-    switch (by) {
-      case GroupBy::kSite:
-        return SiteLabel(definitions, static_cast<uint32_t>(id));
-      case GroupBy::kThread:
-        return ThreadLabel(definitions, id);
-      case GroupBy::kAge:
-        return Plural(id, "GC");
-      default:
-        return ClassLabel(definitions, id);
-    }
-  };
-  const auto wanted = [&](const SampledObject& s) { return s.LivesAfter(gc) && chosen(KeyOf(s, marks, true)); };
+  using SampledPart = std::tuple<uint32_t, uint64_t, uint64_t>;  // site-class pair, thread, age
+  std::map<SampledPart, Estimate> parts;
+  for (const SampledObject& sample : sampled.samples()) {
+    if (!sample.LivesAfter(gc) || !chosen(KeyOf(sample, marks, true))) continue;
+    parts[{pairs ? sample.site_class : 0, Has(fields, Field::kThread) ? sample.thread : 0,
+           Has(fields, Field::kAge) ? begun - std::min<uint64_t>(begun, sample.born) : 0}]
+        .Add(Sampled::Of(sample));
+  }
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;  // the sites of samples are whole stacks
   ApplicationSites applications(definitions, none, frames);
-  return RowsOf(sampled.By(key, wanted), name, by == GroupBy::kSite ? &applications : nullptr);
+  HeapRows rows;
+  for (const auto& [part, estimate] : parts) {
+    const auto& [site_class, thread, age] = part;
+    std::vector<std::string> names;
+    for (const Field field : fields) {
+      names.push_back(field == Field::kAge ? Plural(age, "GC")
+                                           : GroupText(applications, field, {0, thread, site_class}));
+    }
+    const uint32_t site = ShowsApplication(fields) ? definitions.site_class(site_class).site : 0;
+    rows.Add(std::move(names), applications, site, Amount(estimate));
+  }
+  return rows.Sorted();
 }
 
 Amount Sum(const std::vector<HeapRow>& rows) {
@@ -224,20 +238,16 @@ Amount Sum(const std::vector<HeapRow>& rows) {
 }
 
 // The table; head, heading and notes are the caller's.
-Report TableOf(const std::vector<HeapRow>& rows, GroupBy by, Basis basis) {
+Report TableOf(const std::vector<HeapRow>& rows, const std::vector<Field>& fields, Basis basis) {
   Report report;
-  const std::string key(NameOf<GroupBy>(kGroupings, by));
-  std::string title = key;
-  title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  report.columns = {{.key = key, .title = std::move(title)}};
-  if (by == GroupBy::kSite) {
-    for (Column& column : ApplicationColumns()) report.columns.push_back(std::move(column));
-  }
+  const bool application = ShowsApplication(fields);
+  report.columns = FieldColumns(fields, application);
   for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
-  report.text_order = {"samples", "objects", "bytes", NameOf<GroupBy>(kGroupings, by)};
+  report.text_order = {"samples", "objects", "bytes"};
+  for (const Field field : fields) report.text_order.push_back(NameOf<Field>(kGroupFields, field));
   for (const HeapRow& row : rows) {
-    Row cells{row.key};
-    if (by == GroupBy::kSite) AddApplicationCells(&cells, row.sum.application, row.key);
+    Row cells;
+    AddFieldCells(&cells, fields, row.names, application ? &row.sum.application : nullptr);
     row.sum.amount.AddCells(&cells, basis);
     report.rows.push_back(std::move(cells));
   }
@@ -266,12 +276,12 @@ std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
 }
 
 Report ReportOf(const HeapAndStacks& heap, const HeapArguments& arguments, uint64_t end_ns) {
-  const GroupBy by = arguments.by;
+  const std::vector<Field> fields = FieldsOf(arguments);
   const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), arguments);
   const Amount all = Sum(rows);
-  Report report = TableOf(rows, by, Basis::kExact);
+  Report report = TableOf(rows, fields, Basis::kExact);
   report.head = HeadOf(heap, all);
-  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  report.head["by"] = NamesOf(fields);
   ShowSelection(arguments.selection, &report);
   report.heading += fmt::format("heap {}: {}{}\n\n", MomentOf(heap, end_ns), all.Text(Basis::kExact),
                                 Caveat(heap.state(), heap.words_not_known()));
@@ -288,16 +298,16 @@ std::string MomentOf(const Sampled& sampled, std::optional<uint64_t> gc, uint64_
 }
 
 Report ReportOf(const SampledTrace& trace, const HeapArguments& arguments, std::optional<uint64_t> gc) {
-  const GroupBy by = arguments.by;
+  const std::vector<Field> fields = FieldsOf(arguments);
   const std::vector<HeapRow> rows = RowsBy(trace.sampled, arguments, gc);
   const Amount all = Sum(rows);
-  Report report = TableOf(rows, by, Basis::kSamples);
+  Report report = TableOf(rows, fields, Basis::kSamples);
   report.head = EstimatesJson(trace.sampled);
   report.head["gc"] = gc ? nlohmann::ordered_json(*gc) : nlohmann::ordered_json();
   report.head["lost"] = trace.sampled.lost();
   AddEstimate(&report.head, all);
   report.head["live_samples"] = all.samples();
-  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  report.head["by"] = NamesOf(fields);
   const std::string moment = MomentOf(trace.sampled, gc, trace.summary.duration_ns);
   report.notes = {EstimatesNote(trace.sampled)};
   report.heading = report.notes[0] + "\n";
@@ -353,7 +363,7 @@ std::string_view NotCounted(const HeapArguments& arguments) {
 void PrintObjects(const Chosen& heap, uint64_t end_ns, Session& session) {
   ObjectLines lines(session, heap->definitions());
   const bool json = session.output == Output::kJson;
-  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, {.by = GroupBy::kClass}))) : nlohmann::ordered_json());
+  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, {}))) : nlohmann::ordered_json());
   heap.ForEach([&](const HeapObject& object) { lines.Add(InBytes(object.word), object.shape); });
   lines.End();
   if (session.output == Output::kCsv) PrintNotes(session, NotesOf(*heap, end_ns));
@@ -369,7 +379,7 @@ Plan PlanFor(Session& session, const HeapArguments& arguments) {
   if (arguments.end) return {{Moment::Kind::kEnd}, {}};
   if (!arguments.gc) return {{Moment::Kind::kLastGc}, {}};
   const Selection& selection = arguments.selection;
-  const bool by_provenance = arguments.by == GroupBy::kThread || arguments.by == GroupBy::kAge;
+  const bool by_provenance = AsksForProvenance(FieldsOf(arguments));
   const bool selected = selection.threads() || selection.from || selection.to;
   if (!selected && (arguments.objects || !by_provenance)) {  // otherwise older files know more
     if (std::optional<StartFile> start = FindStartFile(*session.reader, *arguments.gc)) {
@@ -428,7 +438,12 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
 
 int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (arguments.objects) return session.NotInSamples("--objects lists every object by its address");
-  if (arguments.by == GroupBy::kSpace) return session.NotInSamples("--by space takes the addresses of objects");
+  if (Has(arguments.group_by, Field::kSpace))
+    return session.NotInSamples("--by space takes the addresses of objects");
+  if (Has(arguments.group_by, Field::kTier)) {
+    return session.NotInSamples(
+        "--group-by tier: JVM TI does not tell which compiler made the code that allocates");
+  }
   if (const auto exit = CheckWindow(session, arguments.selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);

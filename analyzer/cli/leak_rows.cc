@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 
@@ -17,6 +18,9 @@ namespace {
 // A leak has this part of what was allocated since it began and is live, and so many bytes.
 constexpr double kLeastShare = 0.01;
 constexpr uint64_t kLeastWords = 2048;
+// All leaks together have this part. Where what piles up is next to nothing of what has come to stay, a program
+// starts up, or works its way through something: some of the many sites look even by chance.
+constexpr double kLeastTogether = 0.1;
 
 // Of all pairs: words that were born in [onset, end) and are live after the last old-space collection.
 class AllBirths {
@@ -92,6 +96,15 @@ LeakRow RowOf(const Evidence& evidence, const AllBirths& births, const Evidence:
     row.application.Add(applications, site, static_cast<double>(words));
   SetTimes(&row, evidence, group);
   return row;
+}
+
+void DropChanceFinds(std::vector<LeakRow>* rows) {
+  double together = 0;
+  for (const LeakRow& row : *rows) together += row.growth.verdict == Verdict::kLeak ? row.share : 0;
+  if (together >= kLeastTogether) return;
+  for (LeakRow& row : *rows) {
+    if (row.growth.verdict == Verdict::kLeak) row.growth.verdict = Verdict::kSmall;
+  }
 }
 
 std::string WhyUnknown(const Evidence& evidence) {
@@ -235,6 +248,14 @@ void Evidence::AddCounts() {
   group_of_.clear();
 }
 
+void Leaks::Choose(const Definitions& definitions, const Selection& selection) {
+  Chooser chooses(definitions, selection);
+  std::erase_if(rows, [&](const LeakRow& row) {
+    return std::none_of(row.site_classes.begin(), row.site_classes.end(),
+                        [&](uint32_t id) { return chooses.OfAnyTime({.site_class = id}); });
+  });
+}
+
 Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications) {
   Leaks leaks;
   leaks.censuses = evidence.timeline().counted;
@@ -246,6 +267,7 @@ Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications) {
   for (const auto& [key, group] : evidence.groups()) {
     leaks.rows.push_back(RowOf(evidence, births, key, group, applications));
   }
+  DropChanceFinds(&leaks.rows);
   std::stable_sort(leaks.rows.begin(), leaks.rows.end(), [](const LeakRow& a, const LeakRow& b) {
     const bool a_leaks = a.growth.verdict == Verdict::kLeak, b_leaks = b.growth.verdict == Verdict::kLeak;
     return std::tuple(a_leaks, a.growth.words, a.now.words) > std::tuple(b_leaks, b.growth.words, b.now.words);

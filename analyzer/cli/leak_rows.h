@@ -15,6 +15,7 @@
 
 #include "analyzer/cli/application_sites.h"
 #include "analyzer/passes/censuses.h"
+#include "analyzer/cli/selection.h"
 #include "analyzer/passes/growth.h"
 #include "analyzer/passes/histories.h"
 
@@ -45,6 +46,8 @@ struct Leaks {
   std::vector<LeakRow> rows;           // leaks first, the largest first; then what else survives
 
   size_t count() const;
+  // Leaves the rows with a pair for which the conditions hold.
+  void Choose(const Definitions& definitions, const Selection& selection);
   // Why nothing can be said, or "".
   std::string why_unknown;
 };

@@ -129,11 +129,7 @@ void Choose(Session& session, const Definitions& definitions, const Selection& s
     for (const uint32_t id : row.site_classes) keys.push_back({.site_class = id});
   }
   TellUnknownNames(session, definitions, keys, selection.where);
-  Chooser chooses(definitions, selection);
-  std::erase_if(leaks->rows, [&](const LeakRow& row) {
-    return std::none_of(row.site_classes.begin(), row.site_classes.end(),
-                        [&](uint32_t id) { return chooses({.site_class = id}); });
-  });
+  leaks->Choose(definitions, selection);
 }
 
 // What both kinds of traces have in common.
@@ -155,7 +151,7 @@ void Show(Session& session, const LeaksArguments& arguments, const Evidence& evi
 int RunLeaks(Session& session, const LeaksArguments& arguments) {
   Problems problems;
   Definitions definitions(problems);
-  Histories histories(definitions, problems, arguments.gc);
+  Histories histories(definitions, problems, {.last = arguments.gc, .every = arguments.history});
   const PassSummary summary = session.Run(definitions, problems, histories);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);

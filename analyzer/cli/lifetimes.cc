@@ -14,6 +14,7 @@
 #include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/grouping.h"
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/report.h"
 #include "analyzer/model/labels.h"
@@ -28,11 +29,13 @@ constexpr double kPretenureShare = 0.8;
 constexpr const char* kBeforeTrace = "<before trace>";
 constexpr const char* kFiller = "<filler>";
 
-// kProgram: objects whose whole life was seen. kCoverage: others that the trace has.
-enum class RowKind { kProgram, kCoverage };
+// kProgram: objects whose whole life was seen. The others: what else the trace has.
+enum class RowKind { kProgram, kBeforeTrace, kFiller };
+
+using Names = std::vector<std::string>;  // by field
 
 struct LifeRow {
-  std::string site, class_name;
+  Names names;
   RowKind kind = RowKind::kProgram;
   LifeSums sums;
   Allocated allocated;     // as sums.born, estimated where a share was read
@@ -59,7 +62,9 @@ struct LifeRow {
   }
 };
 
-using RowKey = std::pair<std::string, std::string>;
+std::vector<Field> FieldsOf(const LifetimesArguments& arguments) {
+  return arguments.group_by.empty() ? std::vector{Field::kSite, Field::kClass} : arguments.group_by;
+}
 
 Allocated Exactly(const HeapTotals& totals) {
   const auto point = [](uint64_t number) {
@@ -85,52 +90,86 @@ void Advise(LifeRow* row) {
   row->saved = row->sums.copied_young;
 }
 
-std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes,
-                            const LifetimesArguments& arguments, const Selection& selection) {
-  Chooser chooses(definitions, selection);
-  const ApplicationFrames frames(arguments.app, arguments.library);
-  ApplicationSites applications(definitions, lifetimes.stacks(), frames);
-  const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
-  std::map<RowKey, LifeRow> rows;
-  const auto add = [&](RowKey key, RowKind kind, uint32_t site, const LifeSums& sums,
-                       const Allocated& allocated) {
+// Rows of the smallest parts that advice is given on: of each site and class, and what else the fields tell
+// apart. What is no object of the program has its name in place of the first field.
+class LifeRows {
+ public:
+  LifeRows(const Definitions& definitions, Lifetimes& lifetimes, const LifetimesArguments& arguments)
+      : definitions_(&definitions),
+        frames_(arguments.app, arguments.library),
+        applications_(definitions, lifetimes.stacks(), frames_),
+        fields_(FieldsOf(arguments)) {}
+
+  void Add(uint32_t site_class, RowKind kind, const LifeSums& sums, const Allocated& allocated) {
     if (sums.born.objects == 0 && allocated.known.objects == 0) return;
-    LifeRow row{key.first, key.second, kind, sums, allocated, {}, false};
-    const auto [at, is_new] = rows.try_emplace(std::move(key), row);
+    const SiteClass& pair = definitions_->site_class(site_class);
+    LifeRow row{NamesFor(site_class, kind), kind, sums, allocated, {}, false};
+    Names key = row.names;
+    if (kind == RowKind::kProgram) {
+      key = {SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)};
+      key.insert(key.end(), row.names.begin(), row.names.end());
+    }
+    const auto [at, is_new] = rows_.try_emplace(std::move(key), row);
     if (!is_new) at->second.Add(row);
-    if (kind == RowKind::kProgram) at->second.application.Add(applications, site, 8 * allocated.words.value);
-  };
+    if (kind == RowKind::kProgram)
+      at->second.application.Add(applications_, pair.site, 8 * allocated.words.value);
+  }
+  std::vector<LifeRow> Take() {
+    std::vector<LifeRow> list;
+    for (auto& [key, row] : rows_) {
+      Advise(&row);
+      list.push_back(std::move(row));
+    }
+    return list;
+  }
+
+ private:
+  Names NamesFor(uint32_t site_class, RowKind kind) {
+    Names names;
+    for (const Field field : fields_)
+      names.push_back(kind == RowKind::kProgram ? GroupText(applications_, field, {.site_class = site_class})
+                                                : "");
+    if (kind != RowKind::kProgram) names.front() = kind == RowKind::kFiller ? kFiller : kBeforeTrace;
+    return names;
+  }
+
+  const Definitions* definitions_;
+  const ApplicationFrames frames_;
+  ApplicationSites applications_;
+  const std::vector<Field> fields_;
+  std::map<Names, LifeRow> rows_;
+};
+
+std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes,
+                            const LifetimesArguments& arguments) {
+  Chooser chooses(definitions, arguments.selection);
+  // The window was chosen while the trace was read.
+  const Passed in_window = arguments.selection.from ? 1 : 0;
+  const std::map<uint32_t, Allocated> chosen = lifetimes.chosen().BySiteClass();
+  LifeRows rows(definitions, lifetimes, arguments);
   for (const auto& [id, traced, present] : lifetimes.BySiteClass()) {
-    if (!chooses({.site_class = id})) continue;
-    const SiteClass& pair = definitions.site_class(id);
-    add({kBeforeTrace, ""}, RowKind::kCoverage, pair.site, present, Exactly(present.born));
-    if (pair.site == kSiteFiller) {
-      add({kFiller, ""}, RowKind::kCoverage, pair.site, traced, Exactly(traced.born));
+    if (!chooses({.passed = in_window, .site_class = id})) continue;
+    rows.Add(id, RowKind::kBeforeTrace, present, Exactly(present.born));
+    if (definitions.site_class(id).site == kSiteFiller) {
+      rows.Add(id, RowKind::kFiller, traced, Exactly(traced.born));
       continue;
     }
     const auto estimate = chosen.find(id);
-    add({SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}, RowKind::kProgram,
-        pair.site, traced, AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
+    rows.Add(id, RowKind::kProgram, traced,
+             AllocatedOf(traced.born, estimate == chosen.end() ? nullptr : &estimate->second));
   }
-  std::vector<LifeRow> list;
-  for (auto& [key, row] : rows) {
-    Advise(&row);
-    list.push_back(std::move(row));
-  }
-  return list;
+  return rows.Take();
 }
 
-// Rows of the same class become one; coverage has no class and keeps its name.
-std::vector<LifeRow> ByClass(const std::vector<LifeRow>& rows) {
-  std::map<std::string, LifeRow> by_class;
+// Rows of the same names become one.
+std::vector<LifeRow> Grouped(const std::vector<LifeRow>& rows) {
+  std::map<Names, LifeRow> by_names;
   for (const LifeRow& row : rows) {
-    const std::string name = row.of_program() ? row.class_name : row.site;
-    const auto [at, is_new] = by_class.try_emplace(name, row);
+    const auto [at, is_new] = by_names.try_emplace(row.names, row);
     if (!is_new) at->second.Add(row);
-    at->second.class_name = name;
   }
   std::vector<LifeRow> list;
-  for (auto& [name, row] : by_class) list.push_back(std::move(row));
+  for (auto& [names, row] : by_names) list.push_back(std::move(row));
   return list;
 }
 
@@ -157,14 +196,14 @@ void AddBytes(std::vector<Column>* columns, const std::string& name, const std::
 
 constexpr const char* kAgeNames[LifeSums::kAges] = {"0", "1", "2_to_3", "4_to_7", "8_to_15", "16_or_more"};
 
-std::vector<Column> ColumnsFor(LifetimesBy by, Basis basis, bool any_lost) {
+// Not of several sites.
+bool ShowsApplication(const std::vector<Field>& fields) {
+  return Has(fields, Field::kSite) && Has(fields, Field::kClass) && !Has(fields, Field::kAppSite);
+}
+
+std::vector<Column> ColumnsFor(const std::vector<Field>& fields, Basis basis, bool any_lost) {
   const Accuracy accuracy = basis == Basis::kExact ? Accuracy::kExact : Accuracy::kInterval;
-  std::vector<Column> columns;
-  if (by == LifetimesBy::kSite) {
-    columns.push_back({.key = "site", .title = "Site"});
-    for (Column& column : ApplicationColumns()) columns.push_back(std::move(column));
-  }
-  columns.push_back({.key = "class", .title = "Class"});
+  std::vector<Column> columns = FieldColumns(fields, ShowsApplication(fields));
   for (Column& column : AmountColumns(basis)) columns.push_back(std::move(column));
   AddPair(&columns, "died_young", "Died young", accuracy);
   AddPair(&columns, "died_old", "Died old");
@@ -198,13 +237,9 @@ Cell Held(const LifeRow& row, bool at_least) {
   return {held, fmt::format("{}{} s", at_least ? ">= " : "", Bytes(Rounded(held)))};
 }
 
-Row CellsOf(const LifeRow& row, LifetimesBy by, Basis basis, bool any_lost) {
+Row CellsOf(const LifeRow& row, const std::vector<Field>& fields, Basis basis, bool any_lost) {
   Row cells;
-  if (by == LifetimesBy::kSite) {
-    cells.emplace_back(row.site);
-    AddApplicationCells(&cells, row.application, row.site);
-  }
-  cells.emplace_back(row.class_name);
+  AddFieldCells(&cells, fields, row.names, ShowsApplication(fields) ? &row.application : nullptr);
   Amount(row.allocated).AddCells(&cells, basis);
   Amount(row.DiedYoung()).AddCells(&cells, basis);
   AddCells(&cells, row.sums.died_old);
@@ -220,7 +255,7 @@ Row CellsOf(const LifeRow& row, LifetimesBy by, Basis basis, bool any_lost) {
   } else {
     cells.insert(cells.end(), 4, Cell(nullptr, " "));
   }
-  cells.push_back(row.site == kFiller ? Cell(nullptr, " ") : Held(row, basis != Basis::kExact));
+  cells.push_back(row.kind == RowKind::kFiller ? Cell(nullptr, " ") : Held(row, basis != Basis::kExact));
   if (row.pretenure) {
     AddCells(&cells, row.saved);
   } else {
@@ -242,7 +277,7 @@ Summary SummaryOf(const std::vector<LifeRow>& rows) {
       all.program.Add(row);
       all.saved.Add(row.saved);
       all.advised += row.pretenure;
-    } else if (row.site == kBeforeTrace) {
+    } else if (row.kind == RowKind::kBeforeTrace) {
       all.before.Add(row);
     }
   }
@@ -251,6 +286,11 @@ Summary SummaryOf(const std::vector<LifeRow>& rows) {
 
 std::string TotalsText(const HeapTotals& totals) { return Amount(totals).Text(Basis::kExact); }
 
+std::string WhenText(const Imbalance& line) {
+  const std::string when = line.at_end ? "at the end" : fmt::format("at collection {}", line.gc);
+  return line.since ? fmt::format("{}, since collection {}", when, *line.since) : when;
+}
+
 std::string ImbalanceText(const Definitions& definitions, const Imbalance& line) {
   const SiteClass& pair = definitions.site_class(line.site_class);
   const auto four = [&](uint64_t before, uint64_t allocated, uint64_t after, uint64_t died) {
@@ -258,8 +298,7 @@ std::string ImbalanceText(const Definitions& definitions, const Imbalance& line)
   };
   return fmt::format(
       "ledger: {} of {} {}: live before + allocated != live after + died: {} objects, {} bytes\n",
-      ClassLabel(definitions, pair.class_id), SiteLabel(definitions, pair.site),
-      line.at_end ? std::string("at the end") : fmt::format("at collection {}", line.gc),
+      ClassLabel(definitions, pair.class_id), SiteLabel(definitions, pair.site), WhenText(line),
       four(line.before.objects, line.allocated.objects, line.after.objects, line.died.objects),
       four(line.before.bytes(), line.allocated.bytes(), line.after.bytes(), line.died.bytes()));
 }
@@ -344,25 +383,24 @@ std::string Notes(Report* report, Lifetimes& lifetimes) {
   return text;
 }
 
-Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const LifetimesArguments& arguments,
-                const Selection& selection) {
-  const LifetimesBy by = arguments.by;
+Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const LifetimesArguments& arguments) {
+  const std::vector<Field> fields = FieldsOf(arguments);
   const Basis basis = BasisOf(lifetimes.chosen());
-  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, arguments, selection);
+  std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, arguments);
   const Summary all = SummaryOf(rows);
-  if (by == LifetimesBy::kClass) rows = ByClass(rows);
+  if (!arguments.group_by.empty()) rows = Grouped(rows);
   Sort(&rows);
   const bool any_lost =
       std::any_of(rows.begin(), rows.end(), [](const LifeRow& row) { return row.sums.lost.objects != 0; });
   Report report;
   AddNote(&report.head, lifetimes.chosen());
   AddHead(&report, all, basis, definitions, lifetimes.ledger());
-  report.columns = ColumnsFor(by, basis, any_lost);
-  ShowSelection(selection, &report);
+  report.columns = ColumnsFor(fields, basis, any_lost);
+  ShowSelection(arguments.selection, &report);
   report.heading +=
       Notes(&report, lifetimes) + HeadingOf(all, basis) + LedgerText(definitions, lifetimes.ledger()) + "\n";
   if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
-  for (const LifeRow& row : rows) report.rows.push_back(CellsOf(row, by, basis, any_lost));
+  for (const LifeRow& row : rows) report.rows.push_back(CellsOf(row, fields, basis, any_lost));
   report.text_order = {"objects",
                        "bytes",
                        "died_young.objects",
@@ -378,27 +416,30 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const Life
                        "promoted.bytes",
                        "promoted_then_dead.bytes",
                        "byte_seconds",
-                       "pretenuring_saves.bytes",
-                       "class",
-                       "site"};
+                       "pretenuring_saves.bytes"};
+  const std::vector<Field> in_text =
+      arguments.group_by.empty() ? std::vector{Field::kClass, Field::kSite} : fields;
+  for (const Field field : in_text) report.text_order.push_back(NameOf<Field>(kGroupFields, field));
   return report;
 }
 
 }  // namespace
 
 int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, true)) return *exit;
   Problems problems;
   Definitions definitions(problems);
-  Lifetimes lifetimes(definitions, problems);
+  Lifetimes lifetimes(definitions, problems, {selection.from, selection.to});
   const PassSummary summary = session.Run(definitions, problems, lifetimes);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
+  if (const auto exit = CheckGcs(session, selection, lifetimes.GcIds())) return *exit;
   lifetimes.Finish(summary.duration_ns);
-  const Selection selection{arguments.where, {}, {}};
   std::vector<PortionKey> keys;
   for (const auto& row : lifetimes.BySiteClass()) keys.push_back({.site_class = row.site_class});
   TellUnknownNames(session, definitions, keys, selection.where);
-  Print(session, ReportOf(definitions, lifetimes, arguments, selection));
+  Print(session, ReportOf(definitions, lifetimes, arguments));
   const int code = session.Finish(summary, problems);
   return lifetimes.ledger().balances() ? code : kExitErrors;
 }

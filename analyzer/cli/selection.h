@@ -27,12 +27,18 @@
 
 namespace anttracks::analyzer {
 
-enum class Field { kClass, kSite, kThread, kPackage, kTier };
+// The last three are for grouping only: they are not known of an object by its site-class pair and thread.
+enum class Field { kClass, kSite, kThread, kPackage, kTier, kAppSite, kAge, kSpace };
 inline constexpr Choice<Field> kFields[] = {{Field::kClass, "class"},
                                             {Field::kSite, "site"},
                                             {Field::kThread, "thread"},
                                             {Field::kPackage, "package"},
                                             {Field::kTier, "tier"}};
+// What --group-by takes. app-site: the application's line from which most bytes of the site come.
+inline constexpr Choice<Field> kGroupFields[] = {{Field::kClass, "class"},      {Field::kSite, "site"},
+                                                 {Field::kAppSite, "app-site"}, {Field::kPackage, "package"},
+                                                 {Field::kTier, "tier"},        {Field::kThread, "thread"},
+                                                 {Field::kAge, "age"},          {Field::kSpace, "space"}};
 
 struct Condition {
   Field field = Field::kClass;

@@ -13,6 +13,7 @@
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
+#include "analyzer/cli/grouping.h"
 #include "analyzer/model/labels.h"
 
 namespace anttracks::analyzer {
@@ -54,13 +55,10 @@ std::vector<Field> FieldsOf(const SitesArguments& arguments) {
   return fields;
 }
 
-bool Has(const std::vector<Field>& fields, Field field) {
-  return std::find(fields.begin(), fields.end(), field) != fields.end();
-}
-
 // Of sites; --callers has it among the callers.
 bool ShowsApplication(const SitesArguments& arguments) {
-  return !arguments.callers && Has(FieldsOf(arguments), Field::kSite);
+  const std::vector<Field> fields = FieldsOf(arguments);
+  return !arguments.callers && Has(fields, Field::kSite) && !Has(fields, Field::kAppSite);
 }
 
 std::vector<SiteRow> RowsOf(const Content& content, const SitesArguments& arguments) {
@@ -72,7 +70,7 @@ std::vector<SiteRow> RowsOf(const Content& content, const SitesArguments& argume
   for (const Portion& portion : content.portions) {
     if (!chosen(portion.key)) continue;
     SiteKey key;
-    for (const Field field : fields) key.names.push_back(FieldText(content.definitions, field, portion.key));
+    for (const Field field : fields) key.names.push_back(GroupText(applications, field, portion.key));
     const uint32_t site = content.definitions.site_class(portion.key.site_class).site;
     if (arguments.callers) key.callers = CallerLabels(content.definitions, site);
     SiteSums& sums = by_key[std::move(key)];
@@ -95,13 +93,7 @@ SiteAmounts Sum(const std::vector<SiteRow>& rows) {
 }
 
 std::vector<Column> ColumnsFor(const Content& content, const SitesArguments& arguments) {
-  std::vector<Column> columns;
-  for (const Field field : FieldsOf(arguments)) {
-    const std::string key(NameOf<Field>(kFields, field));
-    std::string title = key;
-    title[0] = static_cast<char>(title[0] - 'a' + 'A');
-    columns.push_back({.key = key, .title = std::move(title)});
-  }
+  std::vector<Column> columns = FieldColumns(FieldsOf(arguments), false);
   if (ShowsApplication(arguments)) {
     for (Column& column : ApplicationColumns()) columns.push_back(std::move(column));
   }
@@ -121,7 +113,8 @@ Report TableOf(const std::vector<SiteRow>& rows, const Content& content, const S
   if (arguments.group_by.empty()) {
     report.text_order.insert(report.text_order.end(), {"tier", "class", "site"});
   } else {
-    for (const Field field : FieldsOf(arguments)) report.text_order.push_back(NameOf<Field>(kFields, field));
+    for (const Field field : FieldsOf(arguments))
+      report.text_order.push_back(NameOf<Field>(kGroupFields, field));
   }
   const std::vector<Field> fields = FieldsOf(arguments);
   const auto site = static_cast<size_t>(std::find(fields.begin(), fields.end(), Field::kSite) - fields.begin());

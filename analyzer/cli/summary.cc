@@ -12,6 +12,7 @@
 
 #include "analyzer/cli/amount.h"
 #include "analyzer/cli/census.h"
+#include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/json.h"
 #include "analyzer/cli/leak_rows.h"
@@ -49,7 +50,7 @@ struct Pauses {
 
 // What is printed, from whichever trace.
 struct Screen {
-  std::string program;
+  std::string program, selection;  // selection: what it is about, if not all
   uint64_t duration_ns = 0;
   std::string note;  // that numbers are estimates
   Report allocates, stays;
@@ -189,6 +190,7 @@ std::string TopRows(const Report& report) {
 void PrintText(Session& session, const Screen& screen) {
   session.out << screen.program;
   if (!screen.note.empty()) session.out << screen.note << "\n";
+  if (!screen.selection.empty()) session.out << "only " << Printable(screen.selection) << "\n";
   session.out << "\nWhat allocates: " << screen.allocated_line << "\n";
   if (!screen.allocates.rows.empty()) session.out << TopRows(screen.allocates);
   session.out << "\nWhat stays: " << screen.live_line << "\n" << TopRows(screen.stays);
@@ -236,6 +238,7 @@ void PrintJson(Session& session, const Screen& screen) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["duration_ns"] = screen.duration_ns;
   if (!screen.note.empty()) json["note"] = screen.note;
+  if (!screen.selection.empty()) json["selection"] = screen.selection;
   json["allocates"] = ReportJson(screen.allocates, kTopSites);
   json["stays"] = ReportJson(screen.stays, kTopSites);
   AddCollectionsJson(screen, &json["collections"]);
@@ -254,7 +257,8 @@ void PrintScreen(Session& session, const Screen& screen) {
       return PrintJson(session, screen);
     case Output::kCsv:
       session.out << CsvText(FindingsOf(screen), 0);
-      PrintNotes(session, {screen.note, screen.cannot_tell});
+      PrintNotes(session,
+                 {screen.selection.empty() ? "" : "only " + screen.selection, screen.note, screen.cannot_tell});
   }
 }
 
@@ -269,35 +273,61 @@ void AddLeakFindings(Screen* screen, const Leaks& leaks) {
   screen->findings.push_back({"leak", LeakText(leaks.rows.front(), count - 1), &leaks.rows.front()});
 }
 
-void SetPauses(Screen* screen, Histories& histories) {
-  uint64_t copied = 0;
-  for (const GcRecord& gc : histories.gcs()) {
+// Of the window. With a condition on objects it is not told what was copied of them: that takes lifetimes.
+void SetPauses(Screen* screen, Histories& histories, const Selection& selection) {
+  uint64_t copied = 0, allocated_before = 0, allocated = 0;
+  for (size_t i = 0; i < histories.gcs().size(); i++) {
+    const GcRecord& gc = histories.gcs()[i];
+    const uint64_t words =
+        histories.allocated_at()[i] - std::exchange(allocated_before, histories.allocated_at()[i]);
+    if (!histories.window().Has(static_cast<int64_t>(i))) continue;
     screen->pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
     copied += gc.moved.bytes();
+    allocated += words;
   }
+  if (!selection.where.empty()) return;
   screen->pauses.copied_bytes = copied;
-  const uint64_t allocated = histories.allocated_words();
+  if (histories.window().all()) allocated = histories.allocated_words();
   if (allocated != 0)
     screen->copied_share = static_cast<double>(copied) / static_cast<double>(InBytes(allocated));
 }
 
-void SetSites(Screen* screen, Histories& histories, ApplicationSites& applications, uint64_t end_ns) {
+// Of the window, after that collection.
+void AddLive(TopSites* live, const Histories& histories, const HistoryPoint& last, Chooser& chosen) {
+  const auto add = [&](uint32_t id, const HeapTotals& totals) {
+    if (chosen.OfAnyTime({.site_class = id})) live->Add(id, Amount(totals));
+  };
+  if (!last.old_space || histories.window().all()) {
+    for (const Level& level : last.levels) add(level.site_class, {level.objects, level.words});
+    return;
+  }
+  for (const Cohort& cohort : histories.cohorts()) {
+    if (histories.window().Has(cohort.before ? -1 : int64_t{cohort.epoch}))
+      add(cohort.site_class, {cohort.objects, cohort.words});
+  }
+}
+
+void SetSites(Screen* screen, Histories& histories, ApplicationSites& applications, const Selection& selection,
+              uint64_t end_ns) {
+  Chooser chosen(histories.definitions(), selection);
   const Definitions& definitions = histories.definitions();
   TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
   TopSites live(applications, MainApplicationSite::Of::kLive);
   CountByShape& counts = histories.allocated();
   const Basis basis = BasisOf(counts);
-  for (const auto& [id, amount] : counts.BySiteClass()) allocated.Add(id, Amount(amount));
+  for (const auto& [id, amount] : counts.BySiteClass()) {
+    if (chosen.OfAnyTime({.site_class = id})) allocated.Add(id, Amount(amount));
+  }
   const HistoryPoint* const last = histories.last();
   if (last != nullptr) {
-    for (const Level& level : last->levels)
-      live.Add(level.site_class, Amount(HeapTotals{level.objects, level.words}));
+    AddLive(&live, histories, *last, chosen);
     screen->live_line =
         fmt::format("{} after GC {} at {}", live.all().Text(Basis::kExact), last->gc, Duration(last->time_ns));
   } else {
-    const std::vector<uint64_t> by_shape = LiveByShape(histories);
+    const std::vector<uint64_t> by_shape = LiveByShape(histories, [](uint32_t) { return true; });
     for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
-      if (by_shape[shape] == 0) continue;
+      if (by_shape[shape] == 0 || !chosen.OfAnyTime({.site_class = definitions.shapes()[shape].site_class}))
+        continue;
       live.Add(definitions.shapes()[shape].site_class,
                Amount(HeapTotals{by_shape[shape], by_shape[shape] * definitions.shapes().words(shape)}));
     }
@@ -314,20 +344,29 @@ void SetSites(Screen* screen, Histories& histories, ApplicationSites& applicatio
 }  // namespace
 
 int RunSummary(Session& session, const SummaryArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, true)) return *exit;
   Problems problems;
   Definitions definitions(problems);
-  Histories histories(definitions, problems);
+  Histories histories(definitions, problems, {.window = {selection.from, selection.to}});
   const PassSummary summary = session.Run(definitions, problems, histories);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
+  if (const auto exit = CheckGcs(session, selection, histories.GcIds())) return *exit;
+  histories.Finish();
+  std::vector<PortionKey> keys;
+  for (const auto& [id, amount] : histories.allocated().BySiteClass()) keys.push_back({.site_class = id});
+  TellUnknownNames(session, definitions, keys, selection.where);
   const ApplicationFrames frames(arguments.app, arguments.library);
   Screen screen;
   screen.program = ProgramLine(summary);
+  screen.selection = selection.Text();
   screen.duration_ns = summary.duration_ns;
   ApplicationSites applications(definitions, histories.stacks(), frames);
-  SetSites(&screen, histories, applications, summary.duration_ns);
-  SetPauses(&screen, histories);
-  const Leaks leaks = FindLeaks(Evidence(histories), applications);
+  SetSites(&screen, histories, applications, selection, summary.duration_ns);
+  SetPauses(&screen, histories, selection);
+  Leaks leaks = FindLeaks(Evidence(histories), applications);
+  leaks.Choose(definitions, selection);
   AddLeakFindings(&screen, leaks);
   AddPausesFinding(&screen);
   screen.cannot_tell = leaks.why_unknown;
@@ -340,30 +379,41 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
 }
 
 int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
+  if (const auto exit = CheckGcs(session, selection, trace.GcIds())) return *exit;
+  Chooser chosen(trace.definitions, selection);
+  const Marks marks(selection.marks());
+  const auto selected = [&](const SampledObject& s) { return chosen(KeyOf(s, marks, false)); };
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;  // the sites of samples are whole stacks
   ApplicationSites applications(trace.definitions, none, frames);
   TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
   TopSites live(applications, MainApplicationSite::Of::kLive);
   const auto pair = [](const SampledObject& sample) -> uint64_t { return sample.site_class; };
-  for (const auto& [id, estimate] : trace.sampled.By(pair, [](const SampledObject&) { return true; })) {
+  for (const auto& [id, estimate] : trace.sampled.By(pair, selected)) {
     allocated.Add(id, Amount(estimate));
   }
-  for (const auto& [id, estimate] :
-       trace.sampled.By(pair, [](const SampledObject& s) { return s.LivesAfter(std::nullopt); })) {
+  for (const auto& [id, estimate] : trace.sampled.By(
+           pair, [&](const SampledObject& s) { return s.LivesAfter(std::nullopt) && selected(s); })) {
     live.Add(id, Amount(estimate));
   }
   Screen screen;
   screen.program = ProgramLine(trace.summary);
+  screen.selection = selection.Text();
   screen.duration_ns = trace.summary.duration_ns;
   screen.note = EstimatesNote(trace.sampled);
   screen.allocated_line = allocated.all().Text(Basis::kSamples);
   screen.live_line = live.all().Text(Basis::kSamples) + " at the end of the trace" + trace.Caveat();
   screen.allocates = allocated.ToReport("sites", Basis::kSamples);
   screen.stays = live.ToReport("sites", Basis::kSamples);
-  for (const Sampled::Gc& gc : trace.sampled.gcs()) screen.pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
+  for (const Sampled::Gc& gc : trace.sampled.gcs()) {
+    const auto before = gc.id == 0 ? std::nullopt : std::optional(gc.id - 1);
+    if (selection.InWindow(marks.AfterGcs(gc.id, before) | marks.Times(gc.begin_ns)))
+      screen.pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
+  }
   AddPausesFinding(&screen);
   screen.cannot_tell =
       "leaks: samples do not tell which collections collected the old space, so that none can be found";
@@ -373,6 +423,8 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
 }
 
 int RunCensusSummary(Session& session, const SummaryArguments& arguments) {
+  if (!arguments.selection.Text().empty())
+    return session.NotInCensuses("a summary of censuses is about all that is live; heap takes --where");
   const CensusTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   const ApplicationFrames frames(arguments.app, arguments.library);

@@ -101,6 +101,12 @@ class Heap {
     ForEach(start_, end_, visit);
   }
 
+  // Calls visit(std::span<const uint32_t> shapes, uint32_t provenance) for all objects that start in
+  // [bottom, top) and were not taken, by address: each time for some neighbours of the same provenance. Several
+  // times as fast as ForEach where an application has allocated and nothing was moved.
+  template <class Visit>
+  void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const;
+
   // The last object that starts in [bottom, top). False if there is none.
   bool FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const;
 
@@ -152,6 +158,30 @@ void Heap::ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const {
     uint32_t rank = in_page == kPageWords ? 0 : page.Rank(in_page);
     for (; in_page < kPageWords && start + in_page < top; rank++) {
       visit(HeapObject{start + in_page, page.shape(rank), page.provenance(rank)}, page.IsMoved(in_page));
+      in_page = page.NextStart(in_page + 1);
+    }
+  }
+}
+
+template <class Visit>
+void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
+  if (bottom < start_) bottom = start_;
+  if (top > end_) top = end_;
+  if (bottom >= top) return;
+  const uint64_t first = Index(bottom), end = Index(top - 1) + 1;
+  for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
+    const Page& page = *pages_.Find(i);
+    const uint64_t start = PageStart(i);
+    const uint32_t from = i == first ? InPage(bottom) : 0;
+    const bool whole = from == 0 && kPageWords <= top - start;
+    if (whole && page.one_provenance() && page.moved_count() == 0) {
+      if (page.count() != 0) visit(page.shapes(), page.provenance(0));
+      continue;
+    }
+    uint32_t in_page = page.NextStart(from);
+    uint32_t rank = in_page == kPageWords ? 0 : page.Rank(in_page);
+    for (; in_page < kPageWords && start + in_page < top; rank++) {
+      if (!page.IsMoved(in_page)) visit(page.shapes().subspan(rank, 1), page.provenance(rank));
       in_page = page.NextStart(in_page + 1);
     }
   }

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "analyzer/model/page_memory.h"
 
@@ -63,6 +64,9 @@ class Page {
   uint32_t PreviousStart(uint32_t word) const;
 
   uint32_t shape(uint32_t rank) const { return shapes_[rank]; }
+  std::span<const uint32_t> shapes() const { return {shapes_, count_}; }
+  // All its objects have the same provenance.
+  bool one_provenance() const { return palette_ == nullptr; }
   uint32_t provenance(uint32_t rank) const {
     return palette_ == nullptr ? first_provenance_ : palette_[ProvenanceIndexes()[rank]];
   }

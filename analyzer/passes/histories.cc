@@ -88,34 +88,51 @@ const HistoryPoint* Histories::last() const {
 void Histories::Forget() {
   old_space_.Clear();
   others_.Clear();
+  not_counted_ = false;
   cohorts_.clear();
   old_space_count_ = 0;
   known_from_ = epoch();
 }
 
+HistoryPoint Histories::PointOf(uint32_t epoch) const {
+  const GcRecord& gc = gcs()[epoch - size_t{1}];
+  HistoryPoint point;
+  point.gc = gc.id;
+  point.kind = gc.kind;
+  point.time_ns = gc.end_ns;
+  point.epoch = epoch;
+  point.allocated_words = allocated_at_[epoch - size_t{1}];
+  return point;
+}
+
+void Histories::AddOther(HistoryPoint point) {
+  CountLevels(&point);
+  if (!wanted_.every) others_.Clear();
+  others_.Add(std::move(point));
+  not_counted_ = false;
+  events_ = 0;
+}
+
 void Histories::GcEnd(const GcEvent& event) {
   LiveAndAllocated::GcEnd(event);
+  collecting_ = false;
   allocated_at_.push_back(allocated_words_);
-  reached_last_ = last_ && event.id == *last_;
+  reached_last_ = wanted_.last && event.id == *wanted_.last;
   using Is = OldSpaceCollections::Is;
   const Is is = old_space_collections_.Next(event.kind);
   if (!exact()) return Forget();
   // A remark leaves what was allocated since the collection before where it is.
-  if (event.kind == GcKind::kRemark || !MayWalk()) return;
-  HistoryPoint point;
-  point.gc = event.id;
-  point.kind = event.kind;
-  point.time_ns = gcs().back().end_ns;
-  point.epoch = epoch();
-  point.allocated_words = allocated_words_;
-  if (is == Is::kNo) {
-    CountLevels(&point);
-    return others_.Add(std::move(point));
-  }
+  if (event.kind == GcKind::kRemark) return;
+  const uint64_t objects = heap().totals().objects;
+  not_counted_ =
+      is == Is::kNo && !wanted_.every && objects > kAlwaysCounted && objects > events_ / kEventsPerCounted;
+  if (not_counted_ || !MayWalk()) return;
+  HistoryPoint point = PointOf(epoch());
+  if (is == Is::kNo) return AddOther(std::move(point));
   if (is == Is::kInsteadOfLast && !old_space_.points().empty()) {
     HistoryPoint last = old_space_.TakeLast();
     last.old_space = false;
-    others_.Add(std::move(last));
+    if (wanted_.every) others_.Add(std::move(last));
     old_space_count_--;
   }
   old_space_count_++;
@@ -124,9 +141,21 @@ void Histories::GcEnd(const GcEvent& event) {
   old_space_.Add(std::move(point));
 }
 
+void Histories::Finish() {
+  if (!not_counted_ || collecting_ || !exact() || !MayWalk()) return;
+  const auto other = [](const GcRecord& gc) { return gc.kind != GcKind::kRemark; };
+  const auto last = std::find_if(gcs().rbegin(), gcs().rend(), other);
+  if (last != gcs().rend()) AddOther(PointOf(static_cast<uint32_t>(gcs().rend() - last)));
+}
+
+// What was allocated since the collection is left out.
 void Histories::CountLevels(HistoryPoint* point) {
   std::unordered_map<uint32_t, Level> levels;
-  const std::vector<uint64_t> by_shape = LiveByShape(*this);
+  const std::vector<uint64_t> by_shape = LiveByShape(*this, [&](uint32_t provenance) {
+    const bool older = provenance == ProvenanceTable::kBeforeTrace || provenance == ProvenanceTable::kFiller;
+    const int64_t birth = older ? -1 : provenance_table()[provenance].birth;
+    return birth < point->epoch && (wanted_.every || window().Has(birth));
+  });
   for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
     const uint64_t objects = by_shape[shape];
     if (objects == 0 || definitions().site_class_of_shape(shape).site == kSiteFiller) continue;

@@ -9,8 +9,12 @@
 // At these it also counts what was in the heap at the old-space collection before, and it keeps when the
 // objects that are live after the last one were allocated (cohorts).
 //
+// After other collections a large heap is looked at only when kEventsPerCounted events have come for each of
+// its objects, unless every one is asked for; and always after the last one, in Finish.
+//
 // Memory: live pairs times kept points, plus the pairs of site-class pair and birth after the last old-space
-// collection. The newest points are all kept, of the older ones every second, fourth, ... one.
+// collection. The newest points are all kept, of the older ones every second, fourth, ... one; of other
+// collections only the last one unless every one is asked for.
 //
 // What precedes a loss is forgotten: after it nobody knows what is the same object.
 //
@@ -92,20 +96,35 @@ struct Cohort {
 
 class Histories : public LiveAndAllocated {
  public:
-  // last: the id of the collection after which nothing more is looked at; none: the whole trace.
-  Histories(Definitions& definitions, Problems& problems, std::optional<uint64_t> last = std::nullopt)
-      : LiveAndAllocated(definitions, problems), last_(last) {}
+  struct Wanted {
+    std::optional<uint64_t> last = {};  // the id of the collection after which nothing more is looked at
+    bool every = false;                 // a point for every collection, within what ThinnedPoints keeps
+    BirthWindow window = {};  // of allocated(), and of the points of others() unless every one is wanted
+  };
+  Histories(Definitions& definitions, Problems& problems, const Wanted& wanted)
+      : LiveAndAllocated(definitions, problems, wanted.window), wanted_(wanted) {}
 
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
     allocated_words_ += definitions().shapes().words(shape);
+    events_++;
     LiveAndAllocated::Object(word, shape, how);
+  }
+  uint32_t Move(uint64_t from, uint64_t to) override {
+    events_++;
+    return LiveAndAllocated::Move(from, to);
   }
   void Skipped(uint64_t word, uint64_t words) override {
     allocated_words_ += words;
     LiveAndAllocated::Skipped(word, words);
   }
   void Stack(const StackEvent& event) override { stacks_.Add(0, 0, event); }
+  void GcBegin(const GcEvent& event) override {
+    collecting_ = true;
+    LiveAndAllocated::GcBegin(event);
+  }
   void GcEnd(const GcEvent& event) override;
+  // Once, when all was decoded.
+  void Finish();
   bool done() const override { return reached_last_ || Rebuild::done(); }
 
   // Old-space collections, and all others.
@@ -126,12 +145,20 @@ class Histories : public LiveAndAllocated {
   bool reached_last() const { return reached_last_; }
 
  private:
+  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 4;
+
   void Forget();
+  // The collection is the last one of so many.
+  HistoryPoint PointOf(uint32_t epoch) const;
+  void AddOther(HistoryPoint point);
   void CountLevels(HistoryPoint* point);
   void CountCohorts(HistoryPoint* point);
 
-  std::optional<uint64_t> last_;
+  Wanted wanted_;
   bool reached_last_ = false;
+  bool collecting_ = false;   // between the begin of a collection and its end
+  bool not_counted_ = false;  // the heap after the last collection
+  uint64_t events_ = 0;       // objects that were allocated or moved since the heap was counted
   uint64_t allocated_words_ = 0;
   StackSamples stacks_;
   std::vector<uint64_t> allocated_at_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace anttracks::analyzer {
 namespace {
@@ -43,43 +44,61 @@ void LifeSums::Add(const LifeSums& other) {
   survived += other.survived;
 }
 
-HeapTotals Lifetimes::Account::born() const { return traced.born + present.born; }
+HeapTotals Lifetimes::Account::born() const { return present ? traced.born + present->born : traced.born; }
 HeapTotals Lifetimes::Account::died() const {
-  return traced.died() + traced.lost + present.died() + present.lost;
+  const HeapTotals gone = traced.died() + traced.lost;
+  return present ? gone + present->died() + present->lost : gone;
 }
 
-void Lifetimes::NewShape(uint32_t shape) {
-  if (shape >= accounts_of_shapes_.size()) accounts_of_shapes_.resize(shape + size_t{1}, kNoAccount);
+void Lifetimes::NewShape(uint32_t shape, bool in_window) {
+  std::vector<uint32_t>& of_shapes = accounts_of_shapes_[in_window];
+  if (shape >= of_shapes.size()) of_shapes.resize(shape + size_t{1} + shape / 4, kNoAccount);
   const uint32_t site_class = definitions().shapes()[shape].site_class;
   const auto [at, is_new] =
-      accounts_of_site_classes_.try_emplace(site_class, static_cast<uint32_t>(accounts_.size()));
-  if (is_new) accounts_.emplace_back().site_class = site_class;
-  accounts_of_shapes_[shape] = at->second;
+      accounts_of_site_classes_[in_window].try_emplace(site_class, static_cast<uint32_t>(accounts_.size()));
+  if (is_new) {
+    Account& account = accounts_.emplace_back();
+    account.site_class = site_class;
+    account.in_window = in_window;
+  }
+  of_shapes[shape] = at->second;
 }
 
-void Lifetimes::AllocBegin(uint64_t thread, uint64_t time, uint32_t share) {
+void Lifetimes::TakeBorn() {
+  born_.Take([&](uint32_t shape, uint64_t objects) {
+    const HeapTotals all = Times(shape, objects);
+    LifeSums& sums = AccountOf(shape, in_window_).traced;
+    sums.born.Add(all);
+    sums.held.Begin(all.words, time_);
+  });
+}
+
+void Lifetimes::AllocBegin(uint64_t, uint64_t time, uint32_t share) {
+  if (time != time_) TakeBorn();
   time_ = time;
   place_ = kTlab;
   by_share_ = share != trace::kWholeShare;
-  if (by_share_) chosen_.AllocBegin(thread, time, share);
+  if (by_share_ && in_window_) chosen_.AllocBegin(0, time, share);
   Rebuild::AllocBegin(place_, time, share);
 }
 
 void Lifetimes::RunBegin(trace::How how) {
-  if (by_share_) chosen_.RunBegin(how);
+  if (by_share_ && in_window_) chosen_.RunBegin(how);
   const Place place = how == trace::How::kOutside ? kOutside : kTlab;
   if (place == place_) return;
   place_ = place;
   set_provenance(place);
 }
 
+// What is found was allocated since the collection before, as what is allocated now.
 bool Lifetimes::Found(uint64_t from, uint64_t to, uint32_t shape) {
   const uint64_t before = gc().found.objects;
   const bool goes_on = Rebuild::Found(from, to, shape);
   if (gc().found.objects == before) return goes_on;
-  chosen_.Found(from, to, shape);
-  const HeapTotals object{1, definitions().shapes().words(shape)};
-  LifeSums& sums = AccountOf(shape).traced;
+  events_++;
+  if (in_window_) chosen_.Found(from, to, shape);
+  const HeapTotals object = Times(shape, 1);
+  LifeSums& sums = AccountOf(shape, in_window_).traced;
   sums.born.Add(object);
   sums.held.Begin(object.words, now_);  // it was allocated earlier, but when is not known
   if (from == to) return goes_on;
@@ -90,54 +109,86 @@ bool Lifetimes::Found(uint64_t from, uint64_t to, uint32_t shape) {
 
 void Lifetimes::Copied(uint32_t words) {
   if (taken() == nullptr) return;
-  LifeSums& sums = SumsOf(*taken());
+  events_++;
+  const auto& [word, shape, provenance] = *taken();
+  const bool from_young = gc().kind != GcKind::kFull && taken_from_young();
+  if (!IsPresent(provenance) && InWindow(provenance)) return copied_[from_young].Add(shape);
+  LifeSums& sums = SumsOf(shape, provenance);
   sums.copied.Add({1, words});
-  if (gc().kind != GcKind::kFull && taken_from_young()) sums.copied_young.Add({1, words});
+  if (from_young) sums.copied_young.Add({1, words});
+}
+
+void Lifetimes::TakeCopied() {
+  for (const bool from_young : {false, true}) {
+    copied_[from_young].Take([&](uint32_t shape, uint64_t objects) {
+      LifeSums& sums = AccountOf(shape, true).traced;
+      sums.copied.Add(Times(shape, objects));
+      if (from_young) sums.copied_young.Add(Times(shape, objects));
+    });
+  }
 }
 
 void Lifetimes::Filler(uint64_t word, uint32_t shape) {
   const uint64_t before = gc().fillers.objects;
   Rebuild::Filler(word, shape);
   if (gc().fillers.objects == before) return;
-  LifeSums& sums = AccountOf(shape).traced;
-  sums.born.Add({1, definitions().shapes().words(shape)});
-  sums.held.Begin(definitions().shapes().words(shape), now_);
+  LifeSums& sums = AccountOf(shape, ProvenanceTable::kFiller).traced;
+  sums.born.Add(Times(shape, 1));
+  sums.held.Begin(Times(shape, 1).words, now_);
 }
 
-uint64_t Lifetimes::Survived(const HeapObject& object) const {
-  if (IsPresent(object) || object.provenance == ProvenanceTable::kFiller) return 0;
-  return static_cast<uint64_t>(epoch() - provenance_table()[object.provenance].birth);
+uint64_t Lifetimes::Survived(uint32_t provenance) const {
+  if (IsPresent(provenance) || provenance == ProvenanceTable::kFiller) return 0;
+  return static_cast<uint64_t>(epoch() - provenance_table()[provenance].birth);
 }
 
-void Lifetimes::Died(const HeapObject& object, Generation generation) {
+// The neighbours_, which have this provenance.
+void Lifetimes::Died(uint32_t provenance, Generation generation) {
   const bool young = generation == Generation::kYoung;
-  LifeSums& sums = SumsOf(object);
-  const HeapTotals one{1, definitions().shapes().words(object.shape)};
-  (young ? sums.died_young : sums.died_old).Add(one);
-  sums.held.End(one.words, now_);
-  if (IsPresent(object) || object.provenance == ProvenanceTable::kFiller) return;
-  const uint64_t survived = Survived(object);
-  sums.survived += survived;
-  sums.died_by_age[AgeGroup(survived)]++;
-  if (!young && provenance_table()[object.provenance].thread != kOutsideInOld) sums.promoted_dead.Add(one);
+  const bool ages = !IsPresent(provenance) && provenance != ProvenanceTable::kFiller;
+  const bool came_here = ages && !young && provenance_table()[provenance].thread != kOutsideInOld;
+  const uint64_t survived = Survived(provenance);
+  neighbours_.Take([&](uint32_t shape, uint64_t objects) {
+    LifeSums& sums = SumsOf(shape, provenance);
+    const HeapTotals all = Times(shape, objects);
+    (young ? sums.died_young : sums.died_old).Add(all);
+    sums.held.End(all.words, now_);
+    if (!ages) return;
+    sums.survived += survived * objects;
+    sums.died_by_age[AgeGroup(survived)] += objects;
+    if (came_here) sums.promoted_dead.Add(all);
+  });
+}
+
+template <class Visit>
+void Lifetimes::ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take) {
+  uint32_t last = 0;
+  heap().ForEachRun(bottom, top, [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+    if (provenance != last) {
+      if (!neighbours_.empty()) take(last);
+      last = provenance;
+    }
+    for (const uint32_t shape : shapes) neighbours_.Add(shape);
+  });
+  if (!neighbours_.empty()) take(last);
 }
 
 void Lifetimes::BeforeDrop(uint64_t bottom, uint64_t top, Generation generation) {
-  heap().ForEach(bottom, top, [&](const HeapObject& object, bool taken) {
-    if (!taken) Died(object, generation);
-  });
+  ForEachProvenance(bottom, top, [&](uint32_t provenance) { Died(provenance, generation); });
 }
 
 // A loss made the heap unknown. What is in it may be dead.
 void Lifetimes::BeforeClear() {
   missing_ = missing_ || Missing();
+  TakeBorn();
+  TakeCopied();
   if (heap().totals().objects == 0) return;
   heap().ForEach([&](const HeapObject& object, bool) {
-    LifeSums& sums = SumsOf(object);
+    LifeSums& sums = SumsOf(object.shape, object.provenance);
     const uint32_t words = definitions().shapes().words(object.shape);
     sums.lost.Add({1, words});
     sums.held.End(words, now_);
-    sums.survived += Survived(object);
+    sums.survived += Survived(object.provenance);
   });
   for (Account& account : accounts_) {
     account.old_before = account.born_old = {};
@@ -147,24 +198,28 @@ void Lifetimes::BeforeClear() {
 }
 
 // What was allocated outside TLABs can lie in an old space, which only the collection tells (G1).
-void Lifetimes::FindBornOld(const std::vector<Space>& spaces) {
+// reach: up to where an object may lie in a space, its top or its end.
+void Lifetimes::FindBornOld(const std::vector<Space>& spaces, uint64_t Space::*reach) {
   for (const uint64_t word : outside_) {
     HeapObject object;
     const auto behind = std::upper_bound(spaces.begin(), spaces.end(), word,
                                          [](uint64_t at, const Space& space) { return at < space.bottom; });
-    if (behind == spaces.begin() || word >= std::prev(behind)->top || trace::IsYoung(std::prev(behind)->kind))
+    if (behind == spaces.begin() || word >= (*std::prev(behind)).*reach ||
+        trace::IsYoung(std::prev(behind)->kind))
       continue;
-    if (!heap().Find(word, &object) || IsPresent(object)) continue;
+    if (!heap().Find(word, &object) || IsPresent(object.provenance)) continue;
     ChangeProvenance(word, kOutsideInOld);
-    AccountOf(object.shape).born_old.Add({1, definitions().shapes().words(object.shape)});
+    AccountOf(object.shape, object.provenance).born_old.Add(Times(object.shape, 1));
   }
   outside_.clear();
 }
 
 void Lifetimes::GcBegin(const GcEvent& event) {
   now_ = std::max(now_, event.time);
+  TakeBorn();
   Rebuild::GcBegin(event);
-  FindBornOld(spaces());
+  collecting_ = true;
+  FindBornOld(spaces(), &Space::top);
 }
 
 void Lifetimes::SyncBegin(const SyncEvent& event) {
@@ -176,20 +231,20 @@ void Lifetimes::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   const uint64_t before = heap().totals().objects;
   Rebuild::SyncObject(space, word, shape);
   if (heap().totals().objects == before) return;
-  const uint32_t words = definitions().shapes().words(shape);
   const bool filler = definitions().site_class_of_shape(shape).site == kSiteFiller;
-  LifeSums& sums = filler ? AccountOf(shape).traced : AccountOf(shape).present;
-  sums.born.Add({1, words});
-  sums.held.Begin(words, now_);
+  LifeSums& sums = SumsOf(shape, filler ? ProvenanceTable::kFiller : ProvenanceTable::kBeforeTrace);
+  sums.born.Add(Times(shape, 1));
+  sums.held.Begin(Times(shape, 1).words, now_);
 }
 
 void Lifetimes::CountRange(uint64_t bottom, uint64_t top, Generation generation) {
-  const ObjectShapes& shapes = definitions().shapes();
-  heap().ForEach(bottom, top, [&](const HeapObject& object, bool) {
-    Account& account = AccountOf(object.shape);
-    const HeapTotals one{1, shapes.words(object.shape)};
-    account.live.Add(one);
-    if (generation == Generation::kOld && !IsPresent(object)) account.old.Add(one);
+  ForEachProvenance(bottom, top, [&](uint32_t provenance) {
+    const bool old = generation == Generation::kOld && !IsPresent(provenance);
+    neighbours_.Take([&](uint32_t shape, uint64_t objects) {
+      Account& account = AccountOf(shape, provenance);
+      account.live.Add(Times(shape, objects));
+      if (old) account.old.Add(Times(shape, objects));
+    });
   });
 }
 
@@ -221,6 +276,7 @@ void Lifetimes::Report(const Imbalance& imbalance) {
 
 void Lifetimes::Check(Account* account, const Imbalance& where) {
   Imbalance line = where;
+  line.site_class = account->site_class;
   line.before = account->live_before;
   line.allocated = Since(account->born(), account->born_before);
   line.after = account->live;
@@ -232,13 +288,25 @@ void Lifetimes::Check(Account* account, const Imbalance& where) {
 }
 
 void Lifetimes::GcEnd(const GcEvent& event) {
+  TakeBorn();
   Rebuild::GcEnd(event);
+  collecting_ = false;
+  TakeCopied();
+  window_.GcEnd(event.id);
+  in_window_ = window_.all() || window_.Has(epoch());
   missing_ = missing_ || Missing();
+  const std::optional<uint64_t> before = std::exchange(last_gc_, event.id);
+  const uint64_t objects = heap().totals().objects;
+  if (objects > kAlwaysCounted && objects > events_ / kEventsPerCounted) return;
   if (!MayWalk()) return;
+  events_ = 0;
   CountHeap();
+  Imbalance where{.gc = event.id};
+  if (counted_at_ != before) where.since = counted_at_;
+  counted_at_ = event.id;
   for (Account& account : accounts_) {
     CountPromoted(&account);
-    Check(&account, {false, event.id, account.site_class, {}, {}, {}, {}});
+    Check(&account, where);
   }
   ledger_.checked++;
   ledger_.unchecked += missing_;
@@ -250,35 +318,52 @@ void Lifetimes::GcEnd(const GcEvent& event) {
 void Lifetimes::CheckSite(const Account& account, LifeSums* sums) {
   const HeapTotals known = sums->died() + sums->live + sums->lost;
   if (Equal(sums->born, known)) return;
-  if (!ever_missing_) return Report({true, 0, account.site_class, {}, sums->born, sums->live, sums->died()});
+  if (!ever_missing_) {
+    return Report({.at_end = true,
+                   .site_class = account.site_class,
+                   .allocated = sums->born,
+                   .after = sums->live,
+                   .died = sums->died()});
+  }
   if (sums->born.objects >= known.objects && sums->born.words >= known.words)
     sums->lost.Add(Since(sums->born, known));
 }
 
 void Lifetimes::Finish(uint64_t end_ns) {
-  missing_ = missing_ || Missing();
+  missing_ = missing_ || Missing() || collecting_;
   ever_missing_ = ever_missing_ || missing_;
   now_ = std::max(now_, end_ns);
-  heap().ForEach([&](const HeapObject& object, bool) {
-    LifeSums& sums = SumsOf(object);
-    const uint32_t words = definitions().shapes().words(object.shape);
-    sums.live.Add({1, words});
-    sums.held.End(words, now_);
-    sums.survived += Survived(object);
+  TakeBorn();
+  TakeCopied();
+  FindBornOld(spaces(), &Space::end);
+  // In a collection that did not end, what a young one took is in the heap again, in its new place.
+  const bool taken_too = gc().kind == GcKind::kFull;
+  heap().ForEach([&](const HeapObject& object, bool taken) {
+    if (taken && !taken_too) return;
+    LifeSums& sums = SumsOf(object.shape, object.provenance);
+    const HeapTotals one = Times(object.shape, 1);
+    sums.live.Add(one);
+    sums.held.End(one.words, now_);
+    sums.survived += Survived(object.provenance);
   });
   CountHeap();
   for (Account& account : accounts_) {
-    Check(&account, {true, 0, account.site_class, {}, {}, {}, {}});
+    if (!missing_) CountPromoted(&account);
+    Check(&account, {.at_end = true});
     CheckSite(account, &account.traced);
-    CheckSite(account, &account.present);
+    if (account.present) CheckSite(account, account.present.get());
   }
   ledger_.checked++;
   ledger_.unchecked += missing_;
 }
 
 std::vector<Lifetimes::OfSiteClass> Lifetimes::BySiteClass() const {
+  static const LifeSums kNothing;
   std::vector<OfSiteClass> all;
-  for (const Account& account : accounts_) all.push_back({account.site_class, account.traced, account.present});
+  for (const Account& account : accounts_) {
+    if (!account.in_window) continue;
+    all.push_back({account.site_class, account.traced, account.present ? *account.present : kNothing});
+  }
   return all;
 }
 

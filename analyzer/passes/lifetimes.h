@@ -10,24 +10,33 @@
 // Objects that a sync point lists (present) are counted apart: their allocation is not known. So what is known
 // of them begins with that sync point. Provenance files are not read.
 //
-// The ledger: after each collection, and at the end, the heap is counted anew, and for each site-class pair
+// The ledger: after collections, and at the end, the heap is counted anew, and for each site-class pair
 // live before + allocated = live after + died must hold, in objects and words. "allocated" is all that came
 // into the heap: also what a collection found in skipped stretches, what a sync point listed, and fillers.
-// "died" is all that left it, also what was lost from sight. Where events are missing it is not checked.
+// "died" is all that left it, also what was lost from sight. Where events are missing it is not checked. It is
+// counted after each collection as long as the heap is small; a larger one as soon as kEventsPerCounted events
+// have come for each of its objects, so that the time depends on what happens and not on what lives.
+//
+// What was promoted between the last count and a loss is not told.
 //
 // Thread safety: none. Ownership: as Rebuild. Units: words of 8 bytes, ns since the start of the trace.
-// Memory: that of Rebuild, 8 bytes per object that was allocated outside TLABs since the last collection, and
-// a fixed amount per site-class pair.
+// Memory: that of Rebuild, 8 bytes per object that was allocated outside TLABs since the last collection, about
+// 400 bytes per site-class pair, and 30 per shape.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "analyzer/passes/counts.h"
+#include "analyzer/passes/marks.h"
 #include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/shape_tally.h"
 #include "analyzer/passes/stack_samples.h"
 
 namespace anttracks::analyzer {
@@ -72,12 +81,14 @@ struct LifeSums {
 struct Imbalance {
   bool at_end = false;  // of the trace; otherwise after the collection
   uint64_t gc = 0;
+  std::optional<uint64_t> since =
+      {};  // the collection after which it was counted before, if not the one before
   uint32_t site_class = 0;
-  HeapTotals before, allocated, after, died;
+  HeapTotals before = {}, allocated = {}, after = {}, died = {};
 };
 
 struct Ledger {
-  uint64_t checked = 0;          // collections, and the end of the trace
+  uint64_t checked = 0;          // how often the heap was counted, at the end of the trace, too
   uint64_t unchecked = 0;        // of these, where events are missing
   uint64_t imbalances = 0;       // how many there are
   std::vector<Imbalance> first;  // at most kMost
@@ -87,22 +98,24 @@ struct Ledger {
 
 class Lifetimes : public Rebuild {
  public:
-  Lifetimes(Definitions& definitions, Problems& problems)
-      : Rebuild(definitions, problems, {}), chosen_(definitions) {}
+  // window: of when the objects were allocated that BySiteClass tells of.
+  Lifetimes(Definitions& definitions, Problems& problems, const BirthWindow& window = {})
+      : Rebuild(definitions, problems, {}),
+        window_(window),
+        in_window_(window_.all() || window_.Has(0)),
+        chosen_(definitions) {}
 
   void AllocBegin(uint64_t, uint64_t time, uint32_t share) override;
   void RunBegin(trace::How how) override;
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    const uint32_t words = definitions().shapes().words(shape);
-    LifeSums& sums = AccountOf(shape).traced;
-    sums.born.Add({1, words});
-    sums.held.Begin(words, time_);
-    if (by_share_) chosen_.Object(word, shape, how);
+    born_.Add(shape);
+    events_++;
+    if (by_share_ && in_window_) chosen_.Object(word, shape, how);
     if (how == trace::How::kOutside) outside_.push_back(word);
     Rebuild::Object(word, shape, how);
   }
   void Skipped(uint64_t word, uint64_t words) override {
-    chosen_.Skipped(word, words);
+    if (in_window_) chosen_.Skipped(word, words);
     Rebuild::Skipped(word, words);
   }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
@@ -129,10 +142,10 @@ class Lifetimes : public Rebuild {
 
   struct OfSiteClass {
     uint32_t site_class = 0;
-    LifeSums traced;   // allocated in the trace, or covered by a filler
-    LifeSums present;  // listed by a sync point
+    const LifeSums& traced;   // allocated in the trace, or covered by a filler
+    const LifeSums& present;  // listed by a sync point
   };
-  // After Finish; in the order in which the pairs were first seen.
+  // After Finish; in the order in which the pairs were first seen. Of the window.
   std::vector<OfSiteClass> BySiteClass() const;
   const Ledger& ledger() const { return ledger_; }
   // All that were sampled, of any thread.
@@ -148,33 +161,57 @@ class Lifetimes : public Rebuild {
   // In place of a thread, in the provenance of an object that the trace saw allocated.
   enum Place : uint64_t { kTlab, kOutside, kOutsideInOld };
 
+  // Of one pair, and of what was allocated within the window, or of all else.
   struct Account {
-    LifeSums traced, present;
+    LifeSums traced;
+    std::unique_ptr<LifeSums> present;  // nullptr: there are none
     uint32_t site_class = 0;
+    bool in_window = true;
     HeapTotals live, old;  // as of the last count of the heap; old: traced, and not in a young space
     // As of the count before that.
     HeapTotals live_before, born_before, died_before, old_before, died_old_before;
     HeapTotals born_old;  // traced, since then
 
+    LifeSums& Present() {
+      if (present == nullptr) present = std::make_unique<LifeSums>();
+      return *present;
+    }
     HeapTotals born() const;
     HeapTotals died() const;  // or lost
   };
+  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 4;
 
-  Account& AccountOf(uint32_t shape) {
-    if (shape >= accounts_of_shapes_.size() || accounts_of_shapes_[shape] == kNoAccount) NewShape(shape);
-    return accounts_[accounts_of_shapes_[shape]];
+  Account& AccountOf(uint32_t shape, uint32_t provenance) { return AccountOf(shape, InWindow(provenance)); }
+  Account& AccountOf(uint32_t shape, bool in_window) {
+    std::vector<uint32_t>& of_shapes = accounts_of_shapes_[in_window];
+    if (shape >= of_shapes.size() || of_shapes[shape] == kNoAccount) NewShape(shape, in_window);
+    return accounts_[of_shapes[shape]];
   }
-  void NewShape(uint32_t shape);
-  static bool IsPresent(const HeapObject& object) { return object.provenance == ProvenanceTable::kBeforeTrace; }
-  LifeSums& SumsOf(const HeapObject& object) {
-    Account& account = AccountOf(object.shape);
-    return IsPresent(object) ? account.present : account.traced;
+  void NewShape(uint32_t shape, bool in_window);
+  bool InWindow(uint32_t provenance) const {
+    if (window_.all()) return true;
+    const bool older = provenance == ProvenanceTable::kBeforeTrace || provenance == ProvenanceTable::kFiller;
+    return window_.Has(older ? -1 : provenance_table()[provenance].birth);
   }
+  static bool IsPresent(uint32_t provenance) { return provenance == ProvenanceTable::kBeforeTrace; }
+  LifeSums& SumsOf(uint32_t shape, uint32_t provenance) {
+    Account& account = AccountOf(shape, provenance);
+    return IsPresent(provenance) ? account.Present() : account.traced;
+  }
+  HeapTotals Times(uint32_t shape, uint64_t objects) const {
+    return {objects, objects * definitions().shapes().words(shape)};
+  }
+  void TakeBorn();
   void Copied(uint32_t words);
-  void Died(const HeapObject& object, trace::Generation generation);
-  uint64_t Survived(const HeapObject& object) const;
-  void FindBornOld(const std::vector<Space>& spaces);
+  void TakeCopied();
+  void Died(uint32_t provenance, trace::Generation generation);
+  uint64_t Survived(uint32_t provenance) const;
+  void FindBornOld(const std::vector<Space>& spaces, uint64_t Space::*reach);
   bool Missing() const { return state() == HeapState::kLost || state() == HeapState::kUnknown; }
+  // Calls take(provenance) each time when neighbours_ has objects of that provenance, which it has to take: all
+  // that start there and were not taken by the current collection.
+  template <class Visit>
+  void ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take);
   void CountHeap();
   void CountRange(uint64_t bottom, uint64_t top, trace::Generation generation);
   void CountPromoted(Account* account) const;
@@ -183,16 +220,24 @@ class Lifetimes : public Rebuild {
   void Report(const Imbalance& imbalance);
 
   static constexpr uint32_t kNoAccount = UINT32_MAX;
-  std::vector<Account> accounts_;
-  std::vector<uint32_t> accounts_of_shapes_;
-  std::unordered_map<uint32_t, uint32_t> accounts_of_site_classes_;
+  BirthWindow window_;
+  bool in_window_;  // what is allocated now
+  std::deque<Account> accounts_;
+  std::vector<uint32_t> accounts_of_shapes_[2];  // those of the window are the second
+  std::unordered_map<uint32_t, uint32_t> accounts_of_site_classes_[2];
+  ShapeTally born_;        // in the ALLOC segment, by time_
+  ShapeTally copied_[2];   // in the collection, in the window and traced; the second: out of young spaces
+  ShapeTally neighbours_;  // of one provenance, while the heap is walked
   std::vector<uint64_t> outside_;  // words of objects since the last collection
   uint64_t time_ = 0;              // of the ALLOC segment
   uint64_t now_ = 0;               // of the collection or sync point
   Place place_ = kTlab;
   bool by_share_ = false;  // of the stretches of the ALLOC segment only a share was read
   CountByShape chosen_;    // what was allocated where only a share was read
-  bool missing_ = false;   // events, since the heap was counted
+  uint64_t events_ = 0;    // objects that were allocated, copied or found since the heap was counted
+  std::optional<uint64_t> counted_at_, last_gc_;  // ids of collections
+  bool collecting_ = false;                       // between the begin of a collection and its end
+  bool missing_ = false;                          // events, since the heap was counted
   bool ever_missing_ = false;
   Ledger ledger_;
   StackSamples stacks_;

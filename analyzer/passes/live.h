@@ -5,45 +5,67 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analyzer/passes/counts.h"
+#include "analyzer/passes/marks.h"
 #include "analyzer/passes/rebuild.h"
 
 namespace anttracks::analyzer {
 
-// How many objects the heap has, by shape; fillers included.
-inline std::vector<uint64_t> LiveByShape(const Rebuild& rebuild) {
+// How many objects the heap has, by shape; fillers included. wanted(provenance) says which of them count; it is
+// asked once for neighbours of the same provenance. What the current collection has taken does not count.
+template <class Wanted>
+std::vector<uint64_t> LiveByShape(const Rebuild& rebuild, Wanted&& wanted) {
   std::vector<uint64_t> objects(rebuild.definitions().shapes().size());
-  rebuild.heap().ForEach([&](const HeapObject& object, bool) { objects[object.shape]++; });
+  uint32_t last = 0;
+  bool counts = wanted(last);
+  const Heap& heap = rebuild.heap();
+  heap.ForEachRun(heap.start(), heap.end(), [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+    if (provenance != last) counts = wanted(last = provenance);
+    if (!counts) return;
+    for (const uint32_t shape : shapes) objects[shape]++;
+  });
   return objects;
 }
 
 class LiveAndAllocated : public Rebuild {
  public:
-  LiveAndAllocated(Definitions& definitions, Problems& problems)
-      : Rebuild(definitions, problems, {}), allocated_(definitions) {}
+  // window: of when objects were allocated that allocated() has.
+  LiveAndAllocated(Definitions& definitions, Problems& problems, const BirthWindow& window = {})
+      : Rebuild(definitions, problems, {}), window_(window), allocated_(definitions) {}
 
   void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
-    allocated_.AllocBegin(thread, time, share);
+    in_window_ = window_.all() || window_.Has(epoch());
+    if (in_window_) allocated_.AllocBegin(thread, time, share);
     Rebuild::AllocBegin(thread, time, share);
   }
-  void RunBegin(trace::How how) override { allocated_.RunBegin(how); }
+  void RunBegin(trace::How how) override {
+    if (in_window_) allocated_.RunBegin(how);
+  }
   void Skipped(uint64_t word, uint64_t words) override {
-    allocated_.Skipped(word, words);
+    if (in_window_) allocated_.Skipped(word, words);
     Rebuild::Skipped(word, words);
   }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override {
-    allocated_.Found(from, to, shape);
+    if (in_window_) allocated_.Found(from, to, shape);
     return Rebuild::Found(from, to, shape);
   }
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    allocated_.Object(word, shape, how);
+    if (in_window_) allocated_.Object(word, shape, how);
     Rebuild::Object(word, shape, how);
   }
+  void GcEnd(const GcEvent& event) override {
+    Rebuild::GcEnd(event);
+    window_.GcEnd(event.id);
+  }
   CountByShape& allocated() { return allocated_; }
+  const BirthWindow& window() const { return window_; }
 
  private:
+  BirthWindow window_;
+  bool in_window_ = true;  // the ALLOC segment
   CountByShape allocated_;
 };
 

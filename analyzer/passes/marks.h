@@ -72,4 +72,28 @@ class Marks {
   std::vector<Passed> after_gcs_;  // by the number of collections that have ended
 };
 
+// What was allocated behind one mark and ahead of another one, as far as a heap knows: by collections.
+class BirthWindow {
+ public:
+  BirthWindow() : BirthWindow(std::nullopt, std::nullopt) {}
+  BirthWindow(const std::optional<Mark>& from, const std::optional<Mark>& to) : from_(Of(from)), to_(Of(to)) {}
+
+  void GcEnd(uint64_t id) {
+    from_.GcEnd(id);
+    to_.GcEnd(id);
+  }
+  bool all() const { return from_.empty() && to_.empty(); }
+  // As Marks::OfBirth.
+  bool Has(int64_t birth) const {
+    return (from_.empty() || from_.OfBirth(birth) != 0) && (to_.empty() || to_.OfBirth(birth) == 0);
+  }
+
+ private:
+  static Marks Of(const std::optional<Mark>& mark) {
+    return Marks(mark ? std::vector<Mark>{*mark} : std::vector<Mark>());
+  }
+
+  Marks from_, to_;
+};
+
 }  // namespace anttracks::analyzer

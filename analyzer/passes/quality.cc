@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/passes/quality.h"
 
+#include <span>
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -45,19 +47,22 @@ void Quality::Measure(QualityRow row) {
   row.known = exact() && MayWalk();
   if (row.known) {
     const std::vector<ShapeFacts> facts = FactsOfShapes(definitions());
-    heap().ForEach([&](const HeapObject& object, bool) {
-      const ShapeFacts& fact = facts[object.shape];
-      if (fact.filler) return;
-      const bool born = object.provenance != ProvenanceTable::kBeforeTrace;
-      const bool thread = born && provenance_table()[object.provenance].thread != 0;
-      row.objects++;
-      row.with_class += fact.with_class;
-      row.with_size += fact.with_size;
-      row.with_site += fact.with_site;
-      row.with_thread += thread;
-      row.with_time += born;
-      row.complete += fact.with_class && fact.with_size && fact.with_site && thread && born;
-    });
+    const auto count = [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+      const bool born = provenance != ProvenanceTable::kBeforeTrace;
+      const bool thread = born && provenance_table()[provenance].thread != 0;
+      for (const uint32_t shape : shapes) {
+        const ShapeFacts& fact = facts[shape];
+        if (fact.filler) continue;
+        row.objects++;
+        row.with_class += fact.with_class;
+        row.with_size += fact.with_size;
+        row.with_site += fact.with_site;
+        row.with_thread += thread;
+        row.with_time += born;
+        row.complete += fact.with_class && fact.with_size && fact.with_site && thread && born;
+      }
+    };
+    heap().ForEachRun(heap().start(), heap().end(), count);
   }
   rows_.push_back(row);
 }

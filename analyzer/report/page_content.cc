@@ -133,7 +133,7 @@ std::vector<PageLeak::Point> HistoryOf(const std::vector<const HistoryPoint*>& p
 
 void AddLeaks(PageSink& sink, const ApplicationFrames& frames, PageContent* content) {
   ApplicationSites applications(content->definitions, sink.stacks(), frames);
-  const Leaks leaks = FindLeaks(sink, applications);
+  const Leaks leaks = FindLeaks(Evidence(sink), applications);
   content->leaks_note = leaks.why_unknown;
   if (leaks.why_unknown.empty()) {
     content->leaks_note =

@@ -157,7 +157,7 @@ finds_none("phases", "a program that builds up and drops")
 finds_none("classes", "a program that loads classes")
 
 
-def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, options=""):
+def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, options="", flags=()):
     """The trace of a workload of the harness during which a full collection is asked for every so many ms; with
     0 after each young collection."""
     missing = workloads.WORKLOADS[name].missing()
@@ -166,7 +166,8 @@ def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, opti
     with _compiling:
         workloads.compile_all(JDK, (name,))
     trace = t.path("trace")
-    command = workloads.start(name, JDK, "small", iterations, warmup, heap, f"{AGENT}=file={trace}{options}")
+    agent = f"{AGENT}=file={trace}{options}"
+    command = workloads.start(name, JDK, "small", iterations, warmup, heap, agent, flags)
     at = command.index(workloads.WORKLOADS[name].main)
     command[at - 1] += os.pathsep + CLASSES
     command[at:at] = ["Collects", str(millis)]
@@ -175,16 +176,28 @@ def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, opti
     return trace
 
 
-def workload_has_none(name, slow):
+# Workloads in which a full collection takes as long as ten of the others'.
+LARGE_HEAPS = ("javac", "javac-xml", "scalac", "ecj")
+# The others are run with Parallel.
+WITH_G1 = ("derby", "batik", "xalan", "ecj", "luindex")
+# Workloads whose iterations are too short for five full collections.
+SHORT = ("allocate", "identity-hash")
+QUICK = ("serial", "xml.transform")
+
+
+def workload_has_none(name):
     def body(t):
-        # A full collection of javac's heap takes as long as ten of the others'.
-        trace = traced_workload(t, name, millis=600 if name == "javac" else 150)
+        flags = ("-XX:+UseG1GC",) if name in WITH_G1 else ()
+        millis = 50 if name in SHORT else 600 if name in LARGE_HEAPS else 150
+        trace = traced_workload(t, name, millis, iterations=20 if name in SHORT else 3, flags=flags)
         leaks = leaks_of(trace)
         expect(not leaks, f"found: {[(row['site'], row['class'], row['grown_bytes']) for row in leaks]}")
         expect(not any(f["kind"] == "leak" for f in analyze_json("summary", trace)["findings"]), "summary")
 
-    add(f"No leak is found in the workload {name}", body, slow)
+    says = ", with G1" if name in WITH_G1 else ""
+    add(f"No leak is found in the workload {name}{says}", body, slow=name not in QUICK)
 
 
-for workload in ("serial", "xml.transform", "h2", "lusearch", "longlived", "javac", "tomcat", "scala-actors"):
-    workload_has_none(workload, slow=workload not in ("serial", "xml.transform"))
+for workload in workloads.WORKLOADS:
+    if workload != "leak":
+        workload_has_none(workload)

@@ -82,7 +82,7 @@ TEST_CASE("the histories of the small trace have what lived after each collectio
   REQUIRE(session.Open());
   Problems problems;
   Definitions definitions(problems);
-  analyzer::Histories histories(definitions, problems);
+  analyzer::Histories histories(definitions, problems, {});
   session.Run(definitions, problems, histories);
   REQUIRE(histories.others().size() == 1);
   REQUIRE(histories.old_space().size() == 1);

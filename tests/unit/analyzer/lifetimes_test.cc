@@ -382,6 +382,54 @@ TEST_CASE("lifetimes as CSV have the numbers of JSON") {
         "216\n");
 }
 
+// 60,000 Objects are promoted, then 10,000 Nodes; two collections later 5 Nodes more. Heaps of more than 65,536
+// objects are not counted after each collection.
+std::string LargeHeap(bool balanced) {
+  constexpr uint64_t kObjects = 60'000, kNodes = 10'000, kObjectWords = 2, kNodeWords = 3;
+  TraceBuilder b = SmallStart();
+  const auto collect = [&](uint64_t id, uint64_t count, uint64_t words, uint64_t old) {
+    Objects objects;
+    objects.Head(id * 1000 + 2000);
+    for (uint64_t i = 0; i < count; i++) {
+      if (i % 200 == 0) objects.Tlab(i == 0 ? kEden : 0);
+      objects.Fixed(words == kNodeWords ? 1 : 6);
+    }
+    b.Segment(SegmentKind::kAlloc, 1, objects);
+    b.Flush();
+    b.Gc(SegmentKind::kGcBegin, id, 0, "x", id * 1000 + 2500, Spaces(count * words, 0, 0, old));
+    std::vector<TestMove> moves;
+    for (uint64_t i = 0; i < count; i++) moves.push_back({kEden + i * words, kOld + old + i * words, 1, words});
+    if (!balanced && id == 2) moves.back().to = moves.front().to;
+    b.Segment(SegmentKind::kMoves, 0, Moves(moves));
+    b.Gc(SegmentKind::kGcEnd, id, 0, "x", id * 1000 + 2600, Spaces(0, 0, 0, old + count * words));
+    b.Flush();
+    return old + count * words;
+  };
+  uint64_t old = collect(0, kObjects, kObjectWords, 17);
+  old = collect(1, kNodes, kNodeWords, old);
+  collect(2, 5, kNodeWords, old);
+  b.End(40000, "VM death", "{}");
+  return b.Flush().file();
+}
+
+TEST_CASE("a large heap is counted when enough has happened, and what was promoted meanwhile is known") {
+  const Json report = Report(LargeHeap(true));
+  CHECK(report["ledger"]["checked"] == 2);  // after collection 0 and at the end
+  CHECK(Nodes(report)["promoted"] == Times(10'005, kNode));
+  CHECK(Nodes(report)["live"] == Times(10'005, kNode));
+  CHECK(Nodes(report)["copied"] == Times(10'005, kNode));
+  CHECK(RowOf(report, "java.lang.Object.clone(Native Method)", "java.lang.Object")["promoted"] ==
+        Times(60'000, 16));
+  CheckRowsBalance(report);
+}
+
+TEST_CASE("a ledger that was not counted after each collection finds what does not balance, too") {
+  const CommandResult result = Anttracks(LargeHeap(false), {"lifetimes"});
+  CHECK(result.code == 1);
+  CHECK(result.out.find("ledger: app.Node of app.List.add(List.java:12) at the end: live before + allocated != "
+                        "live after + died: 1 + 10,005 != 10,005 + 0 objects") != std::string::npos);
+}
+
 TEST_CASE("samples have no lifetimes") {
   TraceBuilder b = SampledStart();
   const CommandResult result = Anttracks(b.Flush().file(), {"lifetimes"});
