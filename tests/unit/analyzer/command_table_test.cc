@@ -51,14 +51,21 @@ TEST_CASE("every command has a summary and an example that parses") {
   }
 }
 
+// The command with what it cannot do without, beside a trace.
+std::vector<std::string> WithTheirWords(const Command& command) {
+  const std::string name = command.name;
+  if (name == "report") return {name, "-o", "-"};
+  if (name == "object") return {name, "0x10000000"};
+  return {name};
+}
+
 TEST_CASE("every command runs on samples or says why not") {
   for (const Command& command : Commands()) {
     if (command.opens == analyzer::Opens::kItself) continue;
     CAPTURE(command.name);
     CHECK((command.run_on_samples != nullptr) == std::string(command.why_not_samples).empty());
-    std::vector<std::string> words{command.name};
-    if (words[0] == "report") words.insert(words.end(), {"-o", "-"});
-    const CommandResult result = Anttracks(SampledTrace().file(), words);
+    if (std::string_view(command.name) == "export") continue;  // takes a format and a file: export_test.cc
+    const CommandResult result = Anttracks(SampledTrace().file(), WithTheirWords(command));
     CHECK(result.code == (command.run_on_samples != nullptr ? 0 : 2));
     CHECK(result.err.find(command.why_not_samples) != std::string::npos);
   }
@@ -69,7 +76,8 @@ TEST_CASE("every command runs on censuses or says why not") {
     if (command.opens == analyzer::Opens::kItself) continue;
     CAPTURE(command.name);
     CHECK((command.run_on_censuses != nullptr) == std::string(command.why_not_censuses).empty());
-    const CommandResult result = Anttracks(CensusTraceFile(3).file(), {command.name});
+    if (std::string_view(command.name) == "export") continue;
+    const CommandResult result = Anttracks(CensusTraceFile(3).file(), WithTheirWords(command));
     CHECK(result.code == (command.run_on_censuses != nullptr ? 0 : 2));
     CHECK(result.err.find(command.why_not_censuses) != std::string::npos);
   }
