@@ -72,13 +72,6 @@ void AddTop(CLI::App& app, Session& session, const char* description) {
 
 constexpr const char* kTopText = "Rows of the table, 0 for all (default 30; with --json and --csv all)";
 
-constexpr Choice<Field> kHeapRows[] = {{Field::kClass, "class"},
-                                       {Field::kSite, "site"},
-                                       {Field::kThread, "thread"},
-                                       {Field::kSpace, "space"},
-                                       {Field::kAge, "age"}};
-constexpr Choice<Field> kLifetimesRows[] = {{Field::kSite, "site"}, {Field::kClass, "class"}};
-
 // Prefixes of classes: what is the application's own code.
 void AddFrames(CLI::App& app, std::vector<std::string>* own, std::vector<std::string>* library) {
   app.add_option("--app", *own,

@@ -12,6 +12,14 @@ class App;
 
 namespace anttracks::analyzer {
 
+// What --by takes, of commands in which it was there before --group-by.
+inline constexpr Choice<Field> kHeapRows[] = {{Field::kClass, "class"},
+                                              {Field::kSite, "site"},
+                                              {Field::kThread, "thread"},
+                                              {Field::kSpace, "space"},
+                                              {Field::kAge, "age"}};
+inline constexpr Choice<Field> kLifetimesRows[] = {{Field::kSite, "site"}, {Field::kClass, "class"}};
+
 void AddOnlyTrace(CLI::App& app, Session& session, Arguments& arguments);
 void AddHeap(CLI::App& app, Session& session, Arguments& arguments);
 void AddSites(CLI::App& app, Session& session, Arguments& arguments);

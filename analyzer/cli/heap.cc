@@ -318,30 +318,29 @@ Report ReportOf(const SampledTrace& trace, const HeapArguments& arguments, std::
 }
 
 Report ReportOf(const CensusTrace& trace, const HeapArguments& arguments) {
-  const GroupBy by = arguments.by;
+  const std::vector<Field> fields = FieldsOf(arguments);
   const Definitions& definitions = trace.definitions;
   const CensusEvent& census = *trace.censuses.latest();
   Chooser chosen(definitions, arguments.selection);
-  Sums sums;
-  for (const trace::CensusRow& row : census.rows) {
-    const SiteClass& pair = definitions.site_class(row.site_class);
-    if (chosen({.site_class = static_cast<uint32_t>(row.site_class)}))
-      sums[by == GroupBy::kSite ? pair.site : pair.class_id].Add({row.objects, row.words});
-  }
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;
   ApplicationSites applications(definitions, none, frames);
-  const auto name = [&](uint64_t id) {
-    return by == GroupBy::kSite ? SiteLabel(definitions, static_cast<uint32_t>(id))
-                                : ClassLabel(definitions, id);
-  };
-  const std::vector<HeapRow> rows = RowsOf(sums, name, by == GroupBy::kSite ? &applications : nullptr);
+  HeapRows by_names;
+  for (const trace::CensusRow& row : census.rows) {
+    const PortionKey key{.site_class = static_cast<uint32_t>(row.site_class)};
+    if (!chosen(key)) continue;
+    std::vector<std::string> names;
+    for (const Field field : fields) names.push_back(GroupText(applications, field, key));
+    const uint32_t site = ShowsApplication(fields) ? definitions.site_class(key.site_class).site : 0;
+    by_names.Add(std::move(names), applications, site, Amount(HeapTotals{row.objects, row.words}));
+  }
+  const std::vector<HeapRow> rows = by_names.Sorted();
   const Amount all = Sum(rows);
-  Report report = TableOf(rows, by, Basis::kExact);
+  Report report = TableOf(rows, fields, Basis::kExact);
   report.head["gc"] = census.gc;
   report.head["old_space"] = census.old_space;
   AddAmount(&report.head, all, Basis::kExact);
-  report.head["by"] = NameOf<GroupBy>(kGroupings, by);
+  report.head["by"] = NamesOf(fields);
   ShowSelection(arguments.selection, &report);
   report.heading += fmt::format("heap {}: {}{}\n\n", AfterGc(census), all.Text(Basis::kExact), Caveat(census));
   if (!Caveat(census).empty()) report.notes.push_back("heap " + AfterGc(census) + Caveat(census));
@@ -352,8 +351,9 @@ Report ReportOf(const CensusTrace& trace, const HeapArguments& arguments) {
 std::string_view NotCounted(const HeapArguments& arguments) {
   if (arguments.objects) return "--objects lists every object by its address";
   if (arguments.end) return "--end is not possible: only what is live after some collections was counted";
-  if (arguments.by != GroupBy::kClass && arguments.by != GroupBy::kSite)
-    return "only --by class and --by site are possible";
+  const std::vector<Field> fields = FieldsOf(arguments);
+  if (AsksForProvenance(fields) || Has(fields, Field::kSpace))
+    return "rows by thread, age or space are not possible: class and site were counted";
   if (arguments.selection.threads() || arguments.selection.from || arguments.selection.to)
     return "which thread allocated an object, and when, was not recorded";
   return "";

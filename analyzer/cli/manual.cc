@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/cli/command_options.h"
 #include "analyzer/cli/command_table.h"
 
 namespace anttracks::analyzer {
@@ -78,10 +79,10 @@ struct Words {
   std::vector<std::string_view> words;
 };
 std::vector<Words> WordsOfOptions() {
-  return {{"heap", "--by", NamesOf<GroupBy>(kGroupings)},
-          {"lifetimes", "--by", NamesOf<LifetimesBy>(kLifetimeGroupings)},
+  return {{"heap", "--by", NamesOf<Field>(kHeapRows)},
+          {"lifetimes", "--by", NamesOf<Field>(kLifetimesRows)},
           {"diff", "--by", NamesOf<DiffBy>(kDiffRows)},
-          {"sites", "--group-by", NamesOf<Field>(kFields)},
+          {"sites", "--group-by", NamesOf<Field>(kGroupFields)},
           {"ctl", "ACTION", NamesOf<CtlAction>(kCtlActions)}};
 }
 std::string WordsOf(std::string_view command, std::string_view option) {

@@ -94,7 +94,7 @@ void AddMoments(PageSink& sink, PageContent* content) {
   }
   if (!content->moments.empty()) return;
   PageMoment end;
-  const std::vector<uint64_t> by_shape = LiveByShape(sink);
+  const std::vector<uint64_t> by_shape = LiveByShape(sink, [](uint32_t) { return true; });
   const ObjectShapes& shapes = content->definitions.shapes();
   for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
     if (by_shape[shape] == 0 || content->definitions.site_class_of_shape(shape).site == kSiteFiller) continue;
@@ -197,9 +197,10 @@ std::string CoverageText(PageSink& sink) {
 }
 
 void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent* content) {
-  PageSink sink(content->definitions, content->problems);
+  PageSink sink(content->definitions, content->problems, {.every = true});
   content->summary = session.Run(content->definitions, content->problems, sink);
   if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
+  sink.Finish();
   AddGcs(sink, content);
   AddHead(session, CoverageText(sink), LossesText(sink.losses()), EndText(content->summary, sink.end_reason()),
           content);

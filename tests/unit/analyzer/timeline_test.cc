@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program over time.
+// The program over time, and the life of one object.
 #include "analyzer/passes/timeline.h"
 
 #include <doctest/doctest.h>
@@ -89,6 +89,71 @@ TEST_CASE("slots grow with the trace, and lose nothing") {
   uint64_t sum = 0;
   for (const Timeline::Slot& slot : timeline.slots()) sum += slot.skipped_words;
   CHECK(sum == words);
+}
+
+std::vector<std::string> EventsOf(const json& report) {
+  std::vector<std::string> events;
+  for (const json& row : report["events"]) events.push_back(row["event"]);
+  return events;
+}
+using Names = std::vector<std::string>;
+
+TEST_CASE("the life of an object is followed from its allocation, whichever of its addresses is given") {
+  const std::string trace = SmallTrace().file();
+  const json report = Json(trace, {"object", "0x102000a8@1"});
+  CHECK(report["class"] == "app.Node");
+  CHECK(report["thread"] == "main (1)");
+  CHECK(report["site"] == "app.List.add(List.java:12)");
+  CHECK(EventsOf(report) == Names{"allocated", "moved", "moved", "alive at the end"});
+  const json& events = report["events"];
+  CHECK(events[0]["to"] == "0x10000000");
+  CHECK(events[0]["to_space"] == "eden");
+  CHECK(events[0]["time_ns"] == 2000);
+  CHECK(events[1]["gc"] == 0);
+  CHECK(events[1]["to_space"] == "survivor");
+  CHECK(events[2]["from"] == "0x10180000");
+  CHECK(events[2]["to"] == "0x102000a8");
+  CHECK(events[2]["to_space"] == "old");
+  CHECK(events[2]["kind"] == "full");
+  CHECK(Json(trace, {"object", "0x10180000@0"})["events"] == events);
+  CHECK(Json(trace, {"object", "0x102000a8"})["events"] == events);
+}
+
+TEST_CASE("an object dies at the collection that finds it dead, and one from before the trace was listed") {
+  const std::string trace = SmallTrace().file();
+  const json dead = Json(trace, {"object", "0x10180018@0"});  // the Object of worker
+  CHECK(dead["thread"] == "worker (2)");
+  CHECK(EventsOf(dead) == Names{"allocated", "moved", "died"});
+  CHECK(dead["events"][2]["gc"] == 1);
+  CHECK(dead["events"][2]["from_space"] == "survivor");
+  const json mirror = Json(trace, {"object", "0x10200000@1"});
+  CHECK(mirror["thread"] == "<before trace>");
+  CHECK(EventsOf(mirror) == Names{"listed by a sync point", "stayed", "alive at the end"});
+}
+
+TEST_CASE("what a collection found in a stretch that was not read is found again") {
+  const json found = Json(SkippedTrace().file(), {"object", "0x10200088@0"});  // int[10] at kOld + 17
+  CHECK(EventsOf(found) == Names{"found and moved", "moved", "alive at the end"});
+  CHECK(found["events"][0]["from_space"] == "eden");
+}
+
+TEST_CASE("an address at which no object begins is an error, with the one that reaches over it") {
+  const auto err = [](const char* object) {
+    const CommandResult result = Anttracks(SmallTrace().file(), {"object", object});
+    CHECK(result.code == 2);
+    CHECK(result.out == "");
+    return result.err;
+  };
+  CHECK(err("0x10200008@1")
+            .find("no object begins at 0x10200008 after GC 1 (full, System.gc()), at 1.52 ms; the "
+                  "one at 0x10200000 reaches over it") != std::string::npos);
+  CHECK(err("0x10000000@1").find("no object begins at 0x10000000") != std::string::npos);
+  CHECK(err("0x10200000@9").find("there is no collection 9") != std::string::npos);
+  for (const char* wrong : {"", "@1", "0x", "12345", "0x10200001", "0x10200000@", "0x10200000@x", "-8"}) {
+    CAPTURE(wrong);
+    CHECK(err(wrong).find("no address of an object") != std::string::npos);
+  }
+  CHECK(Anttracks(SmallTrace().file(), {"object"}).err.find("which object?") != std::string::npos);
 }
 
 }  // namespace
