@@ -18,9 +18,6 @@ namespace {
 // A leak has this part of what was allocated since it began and is live, and so many bytes.
 constexpr double kLeastShare = 0.01;
 constexpr uint64_t kLeastWords = 2048;
-// All leaks together have this part. Where what piles up is next to nothing of what has come to stay, a program
-// starts up, or works its way through something: some of the many sites look even by chance.
-constexpr double kLeastTogether = 0.1;
 
 // Of all pairs: words that were born in [onset, end) and are live after the last old-space collection.
 class AllBirths {
@@ -96,15 +93,6 @@ LeakRow RowOf(const Evidence& evidence, const AllBirths& births, const Evidence:
     row.application.Add(applications, site, static_cast<double>(words));
   SetTimes(&row, evidence, group);
   return row;
-}
-
-void DropChanceFinds(std::vector<LeakRow>* rows) {
-  double together = 0;
-  for (const LeakRow& row : *rows) together += row.growth.verdict == Verdict::kLeak ? row.share : 0;
-  if (together >= kLeastTogether) return;
-  for (LeakRow& row : *rows) {
-    if (row.growth.verdict == Verdict::kLeak) row.growth.verdict = Verdict::kSmall;
-  }
 }
 
 std::string WhyUnknown(const Evidence& evidence) {
@@ -267,7 +255,6 @@ Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications) {
   for (const auto& [key, group] : evidence.groups()) {
     leaks.rows.push_back(RowOf(evidence, births, key, group, applications));
   }
-  DropChanceFinds(&leaks.rows);
   std::stable_sort(leaks.rows.begin(), leaks.rows.end(), [](const LeakRow& a, const LeakRow& b) {
     const bool a_leaks = a.growth.verdict == Verdict::kLeak, b_leaks = b.growth.verdict == Verdict::kLeak;
     return std::tuple(a_leaks, a.growth.words, a.now.words) > std::tuple(b_leaks, b.growth.words, b.now.words);

@@ -180,16 +180,17 @@ def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, opti
 LARGE_HEAPS = ("javac", "javac-xml", "scalac", "ecj")
 # The others are run with Parallel.
 WITH_G1 = ("derby", "batik", "xalan", "ecj", "luindex")
-# Workloads whose iterations are too short for five full collections.
-SHORT = ("allocate", "identity-hash")
+# Iterations of workloads whose own are too short for five full collections, or of which it takes so many until
+# what the program keeps is there (batik).
+ITERATIONS = {"allocate": 20, "identity-hash": 20, "batik": 15}
 QUICK = ("serial", "xml.transform")
 
 
 def workload_has_none(name):
     def body(t):
         flags = ("-XX:+UseG1GC",) if name in WITH_G1 else ()
-        millis = 50 if name in SHORT else 600 if name in LARGE_HEAPS else 150
-        trace = traced_workload(t, name, millis, iterations=20 if name in SHORT else 3, flags=flags)
+        millis = 50 if name in ("allocate", "identity-hash") else 600 if name in LARGE_HEAPS else 150
+        trace = traced_workload(t, name, millis, ITERATIONS.get(name, 3), flags=flags)
         leaks = leaks_of(trace)
         expect(not leaks, f"found: {[(row['site'], row['class'], row['grown_bytes']) for row in leaks]}")
         expect(not any(f["kind"] == "leak" for f in analyze_json("summary", trace)["findings"]), "summary")

@@ -147,7 +147,7 @@ TEST_CASE("what a census does not tell is refused in one sentence") {
       {{"quality"}, "quality is about what is known of every live object"},
       {{"heap", "--objects"}, "--objects lists every object by its address"},
       {{"heap", "--end"}, "--end is not possible: only what is live after some collections was counted"},
-      {{"heap", "--by", "age"}, "rows by thread, age or space are not possible"},
+      {{"heap", "--by", "age"}, "rows by thread, age or space are not possible: class and site were counted"},
       {{"heap", "--from", "1"}, "which thread allocated an object, and when, was not recorded"}};
   for (const auto& [words, why] : refused) {
     const CommandResult result = Anttracks(file, words);

@@ -119,6 +119,23 @@ TEST_CASE("the life of an object is followed from its allocation, whichever of i
   CHECK(Json(trace, {"object", "0x102000a8"})["events"] == events);
 }
 
+TEST_CASE("an object's life as text") {
+  const CommandResult result = Anttracks(SmallTrace().file(), {"object", "0x102000a8@1"});
+  CHECK(result.err == "");
+  CHECK(result.out == R"out(
+0x102000a8 after GC 1 (full, System.gc()), at 1.52 ms
+  class       app.Node, 24 B
+  site        app.List.add(List.java:12)
+  thread      main (1)
+
+  Event             GC  Kind        At  From        Space     To          Space
+  allocated                     2.0 us                        0x10000000  eden
+  moved              0  young   5.0 us  0x10000000  eden      0x10180000  survivor
+  moved              1  full   20.0 us  0x10180000  survivor  0x102000a8  old
+  alive at the end             2.00 ms  0x102000a8  old
+)out" + 1);
+}
+
 TEST_CASE("an object dies at the collection that finds it dead, and one from before the trace was listed") {
   const std::string trace = SmallTrace().file();
   const json dead = Json(trace, {"object", "0x10180018@0"});  // the Object of worker
