@@ -102,6 +102,7 @@ std::optional<int> Join(Session& session, const JoinArguments& arguments, Joined
   session.files = {arguments.trace};
   if (!session.Open()) return kExitUnreadable;
   if (session.sampled) return session.NotInSamples("join needs the address of every object");
+  if (session.census) return session.NotInCensuses("join needs the address of every object");
   joined->time.time_ns = TimeInTrace(session, *joined);
   int exit = kExitFine;
   const std::optional<uint64_t> gcs = FindMoment(session, arguments, joined, &exit);

@@ -351,6 +351,7 @@ int RunTop(Session& session, const TopArguments& arguments) {
   session.read_ahead = false;
   if (!session.Open()) return kExitUnreadable;
   if (session.sampled) return session.NotInSamples("top shows the heap after each collection");
+  if (session.census) return session.NotInCensuses("top shows what is allocated; 'anttracks gcs' has censuses");
   auto* const reader = dynamic_cast<trace::TraceReader*>(session.reader.get());
   if (reader == nullptr) return kExitUnreadable;
   if (pid == 0) pid = static_cast<pid_t>(reader->files()[0].process_id);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/unit/analyzer/census_trace.h"
+#include "tests/unit/analyzer/hprof_dump.h"
 
 namespace anttracks::testing {
 namespace {
@@ -155,6 +156,13 @@ TEST_CASE("what a census does not tell is refused in one sentence") {
     CHECK(result.out == "");
     CHECK(result.err == holds + why + "\n");
   }
+  const CommandResult top = Anttracks(file, {"top"});
+  CHECK(top.code == 2);
+  CHECK(top.err == holds + "top shows what is allocated; 'anttracks gcs' has censuses\n");
+  const TempFile dump(SmallDump().file());
+  const CommandResult join = Anttracks(file, {"join", dump.path()});
+  CHECK(join.code == 2);
+  CHECK(join.err == holds + "join needs the address of every object\n");
   const CommandResult gc = Anttracks(file, {"heap", "--gc", "11"});
   CHECK(gc.code == 2);
   CHECK(gc.err ==
