@@ -48,6 +48,7 @@ void Split(uint64_t whole, const std::vector<Each>& among, Take&& take) {
   __extension__ using Wide = unsigned __int128;
   Wide all = 0, before = 0;
   for (const auto& each : among) all += each.bytes;
+  if (all == 0) return;  // there are none
   uint64_t given = 0;
   for (const auto& each : among) {
     before += each.bytes;
