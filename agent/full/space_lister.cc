@@ -46,10 +46,13 @@ bool SpaceLister::Close() {
 // Writes, or counts, the run of objects that fill the range.
 bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
                            std::span<const uint32_t> lengths) {
-  objects_ += ids.size();
-  words_ += (range.top - range.start) / trace::kWordBytes;
+  const auto count = [&] {
+    objects_ += ids.size();
+    words_ += (range.top - range.start) / trace::kWordBytes;
+  };
   if (census_ != nullptr) {
     census_->Count(ids, lengths);
+    count();
     return true;
   }
   const size_t bytes = RunStream::Bytes(ids, lengths);
@@ -61,6 +64,7 @@ bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const
   }
   space_ = space;
   stream_.Put(range, trace::How::kTlab, ids, lengths);
+  count();
   return true;
 }
 

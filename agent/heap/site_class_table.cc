@@ -28,7 +28,7 @@ SiteClassTable::HashEntry* SiteClassTable::Locate(const Hash& hash, uint32_t sit
 SiteClass SiteClassTable::FindHashed(uint32_t site, uint64_t klass) const {
   const HashEntry* entry = Locate(*hash_.load(std::memory_order_acquire), site, klass);
   return entry == nullptr ? SiteClass()
-                          : Unpack(entry->site_class.load(std::memory_order_relaxed));  // ordered by klass
+                          : Unpack(entry->site_class.load(std::memory_order_acquire));  // with Replace
 }
 
 void SiteClassTable::Put(Hash& hash, uint32_t site, uint64_t klass, uint64_t site_class) {
@@ -89,12 +89,13 @@ void SiteClassTable::Replace(uint32_t site, uint64_t klass, SiteClass site_class
   if (page != nullptr) {
     Entry& entry = page[site & (kPageEntries - 1)];
     if (entry.klass.load(std::memory_order_relaxed) == klass) {
-      entry.site_class.store(Pack(site_class), std::memory_order_relaxed);  // the layout stays the same
+      // Whoever finds the new id has its definition before it in the file.
+      entry.site_class.store(Pack(site_class), std::memory_order_release);
       return;
     }
   }
   HashEntry* const entry = Locate(*current_, site, klass);
-  if (entry != nullptr) entry->site_class.store(Pack(site_class), std::memory_order_relaxed);
+  if (entry != nullptr) entry->site_class.store(Pack(site_class), std::memory_order_release);
 }
 
 void SiteClassTable::Remove(uint32_t site, uint64_t klass) {

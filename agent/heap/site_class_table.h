@@ -77,7 +77,7 @@ class SiteClassTable {
     if (page != nullptr) [[likely]] {
       const Entry& entry = page[site & (kPageEntries - 1)];
       if (entry.klass.load(std::memory_order_acquire) == klass) [[likely]] {
-        return Unpack(entry.site_class.load(std::memory_order_relaxed));  // ordered by the load of klass
+        return Unpack(entry.site_class.load(std::memory_order_acquire));  // with Replace
       }
     }
     return FindHashed(site, klass);
