@@ -41,6 +41,10 @@ public final class TomcatServer extends Workload {
         @Override protected void doGet(HttpServletRequest request, HttpServletResponse response)
                 throws IOException {
             HttpSession session = request.getSession();
+            if (request.getParameter("item") == null) {
+                session.invalidate();
+                return;
+            }
             Object before = session.getAttribute("basket");
             String basket = (before == null ? "" : before + ",") + request.getParameter("item");
             session.setAttribute("basket", basket.length() > 500 ? "" : basket);
@@ -91,11 +95,13 @@ public final class TomcatServer extends Workload {
         String cookie = null;
         for (int i = 0; i < requests; i++) {
             switch ((i + client) % 3) {
-                case 0 -> get("/words.jsp?count=" + (50 + (i * 13 + client) % 200), cookie, crc);
+                case 0 -> cookie = get("/words.jsp?count=" + (50 + (i * 13 + client) % 200), cookie, crc);
                 case 1 -> cookie = get("/basket?item=" + i, cookie, crc);
                 default -> get("/file.txt", cookie, crc);
             }
         }
+        // Without it each client's session would stay for half an hour: longer than any run, so a leak.
+        get("/basket", cookie, crc);
         return crc.getValue();
     }
 
