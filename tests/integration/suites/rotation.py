@@ -169,7 +169,7 @@ exact(
 exact(
     "for eight allocating threads with short ones beside them",
     "Repeat",
-    (3, "Threads"),
+    (6, "Threads"),
     ("-Xmx64m", "-Xmn8m"),
     Bound(8 * MB),
 )
