@@ -3,7 +3,9 @@
 //
 // It has a bit for every 16 bytes of the reserved heap; the system provides its memory on first use. No two
 // objects begin in the same 16 bytes, so that the bit at an object's first byte is right for objects at the
-// edges of a range, too.
+// edges of a range, too. Objects are moved in no order of addresses, so that a look-up of this map would
+// mostly miss the cache. Hence a second map, 64 times smaller, of the blocks of 1 KB that are skipped as a
+// whole: it answers nearly always when most is skipped.
 //
 // Thread safety: Mark by several threads at a time, with disjoint stretches; Contains and Clear only while no
 // thread marks (at a safepoint). Ownership: owns its memory. Units: byte addresses, as numbers; ranges are
@@ -26,23 +28,38 @@ class SkippedMap {
   // Makes the map of the reserved heap [start, end). Must be called once. False: there is no address space for
   // it, and nothing can be skipped.
   bool Make(uint64_t start, uint64_t end);
-  bool made() const { return words_ != nullptr; }
+  bool made() const { return fine_.words != nullptr; }
 
   void Mark(const Stretch& stretch);
   void Clear(const Stretch& stretch);
   // Whether an object at this address begins in a marked stretch. The address need not be in the heap.
   bool Contains(uint64_t address) const {
-    const uint64_t bit = (address - start_) / kBytesPerBit;
-    return bit < bits_ && (words_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1) != 0;
+    const uint64_t offset = address - start_;
+    return offset < bytes_ && (blocks_.Has(offset) || fine_.Has(offset));
   }
 
  private:
-  static constexpr uint64_t kBytesPerBit = 16;
-  template <class Edge>
-  void Fill(const Stretch& stretch, uint64_t whole, Edge&& edge);
+  // Bits of 2^kLog2 bytes each. Units: bytes from the start of the heap.
+  template <unsigned kLog2>
+  struct Bits {
+    static constexpr uint64_t kBytes = uint64_t{1} << kLog2;
+    std::atomic<uint64_t>* words = nullptr;
+    bool Has(uint64_t offset) const {
+      const uint64_t bit = offset >> kLog2;
+      return (words[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1) != 0;
+    }
+  };
+  enum class To : bool { kClear, kMark };
+  static constexpr unsigned kBlockLog2 = 10;
 
-  std::atomic<uint64_t>* words_ = nullptr;
-  uint64_t start_ = 0, bits_ = 0;
+  static void Fill(std::atomic<uint64_t>* words, uint64_t begin, uint64_t end, To to);
+  void FillBoth(const Stretch& stretch, To to);
+  uint64_t MemoryBytes() const;
+
+  Bits<4> fine_;
+  Bits<kBlockLog2> blocks_;
+  uint64_t start_ = 0, bytes_ = 0;
+  void* memory_ = nullptr;  // of both
 };
 
 }  // namespace anttracks::core
