@@ -15,7 +15,7 @@ SkippedMap::~SkippedMap() {
 }
 
 bool SkippedMap::Make(uint64_t start, uint64_t end) {
-  constexpr uint64_t kUnit = kWordBits * blocks_.kBytes;
+  constexpr uint64_t kUnit = kWordBits << kBlockLog2;
   start_ = start;
   bytes_ = (end - start + kUnit - 1) / kUnit * kUnit;
   void* const memory =
