@@ -121,7 +121,7 @@ def harness_leak(t):
 
 @test("A leak is found in what is left of a rotated trace")
 def rotated(t):
-    # A kind of few objects and a wide heap: sync points of full collections leave room for a verdict's collections.
+    # A kind of few objects and a wide heap: sync points leave room for the collections of a verdict.
     flags = ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m")
     trace, _ = leaking(t, "cache", ",maxsize=1M,dev=0.1", flags, rounds=20000)
     expect(min(data_files(trace)) > 0, f"nothing was deleted: {list(data_files(trace))}")

@@ -131,6 +131,20 @@ TEST_CASE("a library is looked for as the process would, by links, too") {
   CHECK_FALSE(there("/real/fifo"));
 }
 
+TEST_CASE("links are followed only where they may be, even those that stay within the root") {
+  const Folder folder;
+  folder.Write("top/folder/file", "text");
+  fs::create_symlink("file", folder.path() + "/top/folder/link");
+  fs::create_directory_symlink("folder", folder.path() + "/top/also");
+  const Descriptor top(open((folder.path() + "/top").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  CHECK(Find(top.get(), "folder/file", Links::kRefused).ok());
+  for (const char* path : {"folder/link", "also/file"}) {
+    CAPTURE(path);
+    CHECK_FALSE(Find(top.get(), path, Links::kRefused).ok());
+    CHECK(Find(top.get(), path, Links::kWithinRoot).ok());
+  }
+}
+
 TEST_CASE("performance data that is no file or without end does no harm, and what begins well is read") {
   const FakeProc proc;
   const std::string perf = proc.folder().path() + "/77/root/tmp/hsperfdata_me/7";

@@ -232,6 +232,8 @@ TEST_CASE("a JVM that closes, is silent or is not there is an error, not a wait 
 
 TEST_CASE("nothing is sent to a socket that another process listens at, or that another user has made") {
   const FakeProc proc;
+  // As /tmp is: so that it is the socket that is not believed.
+  std::filesystem::permissions(proc.folder().path() + "/77/root/tmp", std::filesystem::perms::all);
   const FakeJvm jvm(proc.socket(), "0\nfine\n");
   Target target = proc.Own();
   target.uid++;
@@ -258,6 +260,15 @@ TEST_CASE("paths and options that a JVM would cut off are refused before it is a
   const std::string lib = "/lib.so";
   CHECK(asked(std::string(1025 - lib.size(), '/') + lib, 0).message ==
         "a JVM takes paths of 1024 characters at most");
+}
+
+TEST_CASE("a JVM that cannot do what is asked for is not asked") {
+  const FakeProc proc("code without the interface");
+  proc.folder().Write("77/root/lib.so", "library");
+  const FakeJvm jvm(proc.socket(), "0\nfine\n");
+  nlohmann::ordered_json reply;
+  CHECK(Ask(proc.Own(), {"attach", "mode=full", "/lib.so"}, &reply).code == kExitNotPatched);
+  CHECK(jvm.heard() == "");
 }
 
 TEST_CASE("who ignores a signal still does when it has a file that goes with it") {
