@@ -49,14 +49,6 @@ Estimated NumberOf(const Expectation& expectation, const Amount& amount) {
   return expectation.of_bytes() ? amount.bytes() : amount.objects();
 }
 
-// The first data files of a rotated trace were deleted.
-bool BeginsLate(const Session& session) {
-  const auto& files = session.reader->files();
-  const auto first =
-      std::find_if(files.begin(), files.end(), [](const trace::FileInfo& file) { return file.is_data(); });
-  return first != files.end() && first->index != 0;
-}
-
 // Evaluates expectations on one reading of the trace.
 class Evaluation {
  public:
@@ -134,13 +126,15 @@ class Evaluation {
       return fmt::format("the trace has only {}", Plural(content_->gc_ids.size(), "collection"));
     }
     if (expectation.of_live()) {
+      if (!HasMoment(expectation) && session_->census) return std::string(kNoCensus);
       if (!HasMoment(expectation))
         return "the trace has no collection; 'at end' counts all that is in the heap";
-      return content_->caveat.empty() ? "" : "the heap is" + content_->caveat;
+      if (content_->caveat.empty()) return "";
+      return (session_->census ? "it was counted" : "the heap is") + content_->caveat;
     }
     if (content_->summary.damaged) return "the trace is damaged";
     if (content_->problems.count(ProblemKind::kLoss) != 0) return "events were lost";
-    if (BeginsLate(*session_)) return "the first data files are not there";
+    if (session_->first_file() != 0) return "the first data files are not there";
     return "";
   }
 
@@ -260,6 +254,18 @@ std::unique_ptr<Content> ReadFor(Session& session, const std::vector<Expectation
   return ReadContent(session, wanted);
 }
 
+// What a census does not tell of these, or "".
+std::string_view NotCounted(const std::vector<Expectation>& all) {
+  for (const Expectation& expectation : all) {
+    if (!expectation.of_live()) return "what was allocated was not counted; expect live or live_bytes of it";
+    if (expectation.live == LiveAt::kEnd) return "'at end' is not possible: the last thing known is a census";
+    if (expectation.after_gcs) return "when an object was allocated was not recorded";
+    for (const Condition& condition : expectation.where)
+      if (condition.field == Field::kThread) return "which thread allocated an object was not recorded";
+  }
+  return "";
+}
+
 int Evaluate(Session& session, const std::vector<Expectation>& all) {
   // One reading for all that are about the same live objects; the last one does for those that are about none.
   std::vector<Outcome> outcomes(all.size());
@@ -306,7 +312,9 @@ int RunAssert(Session& session, const AssertArguments& arguments) {
   }
   session.files = {arguments.trace};
   if (!session.Open()) return kExitUnreadable;
-  if (session.census) return session.NotInCensuses("expectations are about what was allocated");
+  if (session.census) {
+    if (const std::string_view why = NotCounted(all); !why.empty()) return session.NotInCensuses(why);
+  }
   return Evaluate(session, all);
 }
 

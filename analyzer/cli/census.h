@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "analyzer/cli/session.h"
 #include "analyzer/passes/censuses.h"
@@ -26,9 +25,6 @@ struct CensusTrace {
   CensusTrace(const CensusTrace&) = delete;
   CensusTrace& operator=(const CensusTrace&) = delete;
 };
-
-inline constexpr std::string_view kNoCensus =
-    "there is no census in the trace; one follows a collection, when its time (every=) has come";
 
 // "1 census", "7 censuses"
 std::string CensusCount(uint64_t count);

@@ -140,6 +140,8 @@ bool Chooser::OfThread(const PortionKey& key) {
 
 std::optional<int> CheckWindow(Session& session, const Selection& selection, bool live) {
   const auto& [where, from, to] = selection;
+  if (session.census && (selection.threads() || from || to))
+    return session.NotInCensuses("which thread allocated an object, and when, was not recorded");
   if (from && to && from->kind == to->kind && from->number >= to->number) {
     session.err << "anttracks: --from has to be before --to\n";
     return kExitUsage;
@@ -194,6 +196,7 @@ std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& w
   const PassSummary& summary = content->summary;
   if (!summary.fatal.ok()) return stop(session.Unreadable(summary.fatal));
   if (!summary.has_meta && live) return stop(session.Finish(summary, content->problems));
+  if (session.census && content->gc_ids.empty()) return stop(session.NoCensus());
   if (gc && !content->HasGc(*gc)) return stop(session.NoSuchGc(*gc, content->gc_ids));
   if (const auto code = CheckNames(session, *content, selection)) return stop(*code);
   return content;

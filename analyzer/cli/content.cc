@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/sampled.h"
 
@@ -124,6 +125,51 @@ void ReadSamples(Session& session, const Wanted& wanted, Content* content) {
   content->exact = false;
 }
 
+// Keeps one census with its rows.
+class ChosenCensus : public Censuses {
+ public:
+  // gc: the id of the collection that it follows; none: the last one, or the last one that says what is live.
+  ChosenCensus(Content& content, std::optional<uint64_t> gc, bool says_what_is_live)
+      : Censuses(content.definitions, content.problems), gc_(gc), says_what_is_live_(says_what_is_live) {}
+
+  void Census(const CensusEvent& event) override {
+    const size_t before = events().size();
+    Censuses::Census(event);
+    if (events().size() != before && IsWanted(event)) chosen_ = event;
+  }
+  const std::optional<CensusEvent>& chosen() const { return chosen_; }
+
+ private:
+  bool IsWanted(const CensusEvent& event) const {
+    if (gc_) return event.gc == *gc_;
+    return !says_what_is_live_ || event.old_space || !chosen_ || !chosen_->old_space;
+  }
+
+  const std::optional<uint64_t> gc_;
+  const bool says_what_is_live_;
+  std::optional<CensusEvent> chosen_;
+};
+
+void ReadCensuses(Session& session, const Wanted& wanted, Content* content) {
+  const auto gc = wanted.live == LiveAt::kGc ? std::optional(wanted.gc) : std::nullopt;
+  ChosenCensus censuses(*content, gc, wanted.live == LiveAt::kLastGc);
+  content->summary = session.Run(content->definitions, content->problems, censuses);
+  content->allocations = false;
+  content->gc_ids = censuses.GcIds();
+  for (const CensusEvent& census : censuses.old_space_events())
+    content->live_bytes.push_back(InBytes(census.words));
+  if (!censuses.chosen() || wanted.live == LiveAt::kNever) return;
+  const CensusEvent& census = *censuses.chosen();
+  ByKey by_key;
+  for (const trace::CensusRow& row : census.rows)
+    by_key[{.site_class = static_cast<uint32_t>(row.site_class)}].live =
+        Amount(HeapTotals{row.objects, row.words});
+  Take(&by_key, content);
+  content->moment = AfterGc(census);
+  content->caveat = Caveat(census);
+  content->exact = census.old_space;
+}
+
 }  // namespace
 
 PortionKey KeyOf(const SampledObject& sample, const Marks& marks, bool threads) {
@@ -145,6 +191,8 @@ std::unique_ptr<Content> ReadContent(Session& session, const Wanted& wanted) {
   content->head = nlohmann::ordered_json::object();
   if (session.sampled) {
     ReadSamples(session, wanted, content.get());
+  } else if (session.census) {
+    ReadCensuses(session, wanted, content.get());
   } else if (wanted.live == LiveAt::kNever) {
     ReadAllocated(session, wanted, content.get());
   } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace has, in portions that reports choose, group and add up: the same for a trace of every object,
-// for one of which a share was read, and for samples.
+// for one of which a share was read, for samples, and for censuses.
 //
 // Thread safety: none.
 #pragma once
@@ -24,10 +24,12 @@ struct Portion {
 
 // Which objects count as live.
 enum class LiveAt {
-  kNever,   // none: the heap is not rebuilt
-  kLastGc,  // those that the last collection left; if there was none, all
-  kEnd,     // all that are in the heap at the end
-  kGc,      // those in the heap after a collection
+  kNever,  // none: the heap is not rebuilt
+  // Those that the last collection left; if there was none, all. Of censuses the last one that follows a
+  // collection of the old space; if there is none, the last one.
+  kLastGc,
+  kEnd,  // all that are in the heap at the end; of censuses the last one
+  kGc,   // those in the heap after a collection; of censuses the one that follows it
 };
 
 struct Wanted {
@@ -42,11 +44,13 @@ struct Content {
   PassSummary summary;
   std::vector<Portion> portions;  // by key
   Basis allocated = Basis::kExact, live = Basis::kExact;
-  StackSamples stacks;               // of a trace of every object
-  std::string note;                  // what estimates are made from; empty: all is exact
-  nlohmann::ordered_json head;       // the same for JSON
-  std::vector<uint64_t> gc_ids;      // of the collections that ended
-  std::vector<uint64_t> live_bytes;  // after each of them; only of a heap that was rebuilt
+  bool allocations = true;       // false: only what is live was counted, as in censuses
+  StackSamples stacks;           // of a trace of every object
+  std::string note;              // what estimates are made from; empty: all is exact
+  nlohmann::ordered_json head;   // the same for JSON
+  std::vector<uint64_t> gc_ids;  // of the collections that ended; of censuses those that one follows
+  // After each of them; only of a heap that was rebuilt, and of censuses that say what is live.
+  std::vector<uint64_t> live_bytes;
   // Of live: when, in words ("after GC 7 (young, ...), at 1.2 s"), why it is not the program's heap (or ""),
   // and whether it is that exactly.
   std::string moment, caveat;

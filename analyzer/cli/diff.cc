@@ -131,16 +131,24 @@ bool Read(Trace* trace, const DiffArguments& arguments, int* exit) {
     *exit = kExitUnreadable;
     return false;
   }
-  if (trace->session.census) {
-    *exit = trace->session.NotInCensuses("a diff compares what was allocated");
+  const Selection& selection = arguments.selection;
+  if (const auto wrong = CheckWindow(trace->session, selection, false)) {
+    *exit = *wrong;
     return false;
   }
-  const Selection& selection = arguments.selection;
+  if (trace->session.census && arguments.by == DiffBy::kThread) {
+    *exit = trace->session.NotInCensuses("which thread allocated an object was not recorded");
+    return false;
+  }
   const bool threads = arguments.by == DiffBy::kThread || selection.threads();
   trace->content = ReadContent(trace->session, {.portions = {threads, selection.marks()},
                                                 .live = selection.times() ? LiveAt::kNever : LiveAt::kLastGc});
   if (!trace->content->summary.fatal.ok()) {
     *exit = trace->session.Unreadable(trace->content->summary.fatal);
+    return false;
+  }
+  if (trace->session.census && trace->content->gc_ids.empty()) {
+    *exit = trace->session.NoCensus();
     return false;
   }
   if (const auto wrong = CheckNames(trace->session, *trace->content, selection)) {
@@ -202,6 +210,7 @@ struct Comparison {
   NoiseRule rule;
   bool data;  // JSON or CSV
 
+  bool allocated() const { return a.content->allocations; }
   bool live() const { return !arguments.selection.times(); }
   std::pair<Basis, Basis> Allocated() const { return {a.content->allocated, b.content->allocated}; }
   std::pair<Basis, Basis> Live() const { return {a.content->live, b.content->live}; }
@@ -229,8 +238,10 @@ std::vector<Column> ColumnsOf(const Comparison& comparison) {
     AddColumns(&columns, key, title, unit, comparison.AccuracyOf(bases.first),
                comparison.AccuracyOf(bases.second));
   };
-  add("objects", "Objects", Unit::kCount, comparison.Allocated());
-  add("bytes", "Bytes", Unit::kRoundedBytes, comparison.Allocated());
+  if (comparison.allocated()) {
+    add("objects", "Objects", Unit::kCount, comparison.Allocated());
+    add("bytes", "Bytes", Unit::kRoundedBytes, comparison.Allocated());
+  }
   if (!comparison.live()) return columns;
   add("live_objects", "Live objects", Unit::kCount, comparison.Live());
   add("live_bytes", "Live", Unit::kRoundedBytes, comparison.Live());
@@ -261,8 +272,10 @@ Row CellsOf(const DiffRow& row, const Comparison& comparison) {
   }
   if (by != DiffBy::kThread) cells.emplace_back(row.place.class_name);
   cells.emplace_back(std::string(NameOf<Difference>(kDifferences, Judge(row, comparison.rule))));
-  AddNumbers(&cells, row.a.allocated.objects(), row.b.allocated.objects(), comparison.Allocated());
-  AddNumbers(&cells, row.a.allocated.bytes(), row.b.allocated.bytes(), comparison.Allocated());
+  if (comparison.allocated()) {
+    AddNumbers(&cells, row.a.allocated.objects(), row.b.allocated.objects(), comparison.Allocated());
+    AddNumbers(&cells, row.a.allocated.bytes(), row.b.allocated.bytes(), comparison.Allocated());
+  }
   if (!comparison.live()) return cells;
   AddNumbers(&cells, row.a.live.objects(), row.b.live.objects(), comparison.Live());
   AddNumbers(&cells, row.a.live.bytes(), row.b.live.bytes(), comparison.Live());
@@ -271,8 +284,9 @@ Row CellsOf(const DiffRow& row, const Comparison& comparison) {
 
 std::string TraceLine(const Trace& trace, bool live) {
   const Content& content = *trace.content;
-  std::string text = fmt::format("{}  {}: allocated {}\n", trace.name, trace.session.files[0],
-                                 trace.all.allocated.Text(content.allocated));
+  std::string text = fmt::format("{}  {}", trace.name, trace.session.files[0]);
+  if (content.allocations) text += ": allocated " + trace.all.allocated.Text(content.allocated);
+  text += "\n";
   if (live) {
     text +=
         fmt::format("   live {}: {}{}\n", content.moment, trace.all.live.Text(content.live), content.caveat);
@@ -281,20 +295,31 @@ std::string TraceLine(const Trace& trace, bool live) {
   return text;
 }
 
-std::string RuleText(const NoiseRule& rule, bool live) {
+std::string RuleText(const Comparison& comparison) {
+  const NoiseRule& rule = comparison.rule;
+  const std::string of_live = fmt::format("less than {} or half", Bytes(Rounded(rule.live_bytes)));
+  if (!comparison.allocated()) return "noise: of what is live, " + of_live + " of the row";
   std::string text = fmt::format(
       "noise: less than {} (1 % of the bytes) or 5 % of the row; of rows that one side lacks, {} (0.01 %)",
       Bytes(Rounded(rule.allocated_bytes)), Bytes(Rounded(rule.new_bytes)));
-  if (live)
-    text += fmt::format(";\n       of what is live, less than {} or half", Bytes(Rounded(rule.live_bytes)));
+  if (comparison.live()) text += ";\n       of what is live, " + of_live;
   return text;
+}
+
+nlohmann::ordered_json NoiseJson(const Comparison& comparison) {
+  const NoiseRule& rule = comparison.rule;
+  nlohmann::ordered_json json;
+  if (comparison.allocated())
+    json = {{"bytes", Rounded(rule.allocated_bytes)}, {"new_bytes", Rounded(rule.new_bytes)}};
+  json["live_bytes"] = Rounded(rule.live_bytes);
+  return json;
 }
 
 nlohmann::ordered_json TraceJson(const Trace& trace, bool live) {
   const Content& content = *trace.content;
   nlohmann::ordered_json json{{"file", trace.session.files[0]}};
   json.update(content.head);
-  AddAmount(&json, trace.all.allocated, content.allocated);
+  if (content.allocations) AddAmount(&json, trace.all.allocated, content.allocated);
   if (!live) return json;
   nlohmann::ordered_json& at = json["live"];
   at["moment"] = content.moment;
@@ -333,6 +358,15 @@ Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) 
   report.text_order = {"bytes.a",   "bytes.b",      "bytes.difference", "bytes.ratio", "objects.a",
                        "objects.b", "live_bytes.a", "live_bytes.b",     "thread",      "class",
                        "site"};
+  if (!comparison.allocated())
+    report.text_order = {"live_bytes.a",
+                         "live_bytes.b",
+                         "live_bytes.difference",
+                         "live_bytes.ratio",
+                         "live_objects.a",
+                         "live_objects.b",
+                         "class",
+                         "site"};
   const bool everything = comparison.arguments.all;
   size_t above = 0;
   for (const DiffRow& row : rows) {
@@ -345,7 +379,7 @@ Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) 
   const std::string counts =
       above == 0 ? fmt::format("nothing above noise; {}", Plural(rows.size(), "row"))
                  : fmt::format("{} of {} above noise", Count(above), Plural(rows.size(), "row"));
-  const std::string rule = RuleText(comparison.rule, comparison.live());
+  const std::string rule = RuleText(comparison);
   const std::string selection = comparison.arguments.selection.Text();
   const std::string traces = TraceLine(comparison.a, comparison.live()) +
                              TraceLine(comparison.b, comparison.live()) +
@@ -358,9 +392,7 @@ Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) 
   report.head["a"] = TraceJson(comparison.a, comparison.live());
   report.head["b"] = TraceJson(comparison.b, comparison.live());
   report.head["by"] = NameOf<DiffBy>(kDiffRows, comparison.arguments.by);
-  report.head["noise"] = {{"bytes", Rounded(comparison.rule.allocated_bytes)},
-                          {"new_bytes", Rounded(comparison.rule.new_bytes)},
-                          {"live_bytes", Rounded(comparison.rule.live_bytes)}};
+  report.head["noise"] = NoiseJson(comparison);
   report.head["above_noise"] = above;
   report.head["all_rows"] = rows.size();
   return report;
@@ -368,6 +400,10 @@ Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) 
 
 // Why the two cannot be compared, or "".
 std::string WhyNot(const Trace& a, const Trace& b, DiffBy by) {
+  if (a.session.census != b.session.census)
+    return fmt::format(
+        "{} holds censuses, of which only what is live can be compared, with another trace of them",
+        a.session.census ? "A" : "B");
   if (by != DiffBy::kSite || a.session.sampled.has_value() == b.session.sampled.has_value()) return "";
   const Trace& sampled = a.session.sampled ? a : b;
   return fmt::format(

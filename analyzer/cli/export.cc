@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/cli/call_tree_of.h"
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
@@ -81,8 +82,10 @@ std::string Contents(const ExportProfile& profile) {
     allocated.Add(sample.allocated);
     live.Add(sample.live);
   }
-  return fmt::format("allocated {}; live {}: {}", TotalsText(allocated, profile.basis == ExportBasis::kExact),
-                     profile.moment, TotalsText(live, profile.basis != ExportBasis::kSamples));
+  const std::string of_live =
+      fmt::format("live {}: {}", profile.moment, TotalsText(live, profile.basis != ExportBasis::kSamples));
+  if (!profile.allocated()) return of_live;
+  return fmt::format("allocated {}; {}", TotalsText(allocated, profile.basis == ExportBasis::kExact), of_live);
 }
 
 ExportGc GcOf(const GcRecord& gc, const GcSpaces::ByKind& usages) {
@@ -108,43 +111,71 @@ ExportGc GcOf(const GcRecord& gc, const GcSpaces::ByKind& usages) {
   return made;
 }
 
-// The collections, from a pass of their own.
-struct Gcs {
+ExportCensus CensusOf(const CensusEvent& census) {
+  ExportCensus made{.gc = census.gc,
+                    .kind = std::string(GcLabel(census.kind)),
+                    .old_space = census.old_space,
+                    .time_ns = census.time,
+                    .count_ns = census.duration,
+                    .allocated_bytes = InBytes(census.allocated_words),
+                    .counted = {InBytes(census.words), census.objects},
+                    .spaces = {}};
+  for (size_t kind = 0; kind < census.used_words.size(); kind++) {
+    if (census.used_words[kind] == 0) continue;
+    made.spaces.emplace_back(SpaceLabel(static_cast<SpaceKind>(kind)), InBytes(census.used_words[kind]));
+  }
+  return made;
+}
+
+// The collections or censuses, from a pass of their own.
+struct Timeline {
   Problems problems;
   Definitions definitions{problems};
   PassSummary summary;
-  std::vector<ExportGc> gcs;
+  ExportTimeline timeline;
 
-  explicit Gcs(Session& session) {
+  explicit Timeline(Session& session) {
     if (session.sampled) {
       Sampled sampled(definitions, problems, session.sampled->interval);
       summary = session.Run(definitions, problems, sampled);
       for (const Sampled::Gc& gc : sampled.gcs())
-        gcs.push_back({.id = gc.id, .begin_ns = gc.begin_ns, .end_ns = gc.end_ns});
+        timeline.gcs.push_back({.id = gc.id, .begin_ns = gc.begin_ns, .end_ns = gc.end_ns});
+      return;
+    }
+    if (session.census) {
+      Censuses censuses(definitions, problems);
+      summary = session.Run(definitions, problems, censuses);
+      for (const CensusEvent& census : censuses.events()) timeline.censuses.push_back(CensusOf(census));
       return;
     }
     GcSpaces spaces(definitions, problems);
     summary = session.Run(definitions, problems, spaces);
     // A collection at the end may have begun only.
     for (size_t i = 0; i < spaces.usages().size(); i++)
-      gcs.push_back(GcOf(spaces.gcs()[i], spaces.usages()[i]));
+      timeline.gcs.push_back(GcOf(spaces.gcs()[i], spaces.usages()[i]));
   }
-  Gcs(const Gcs&) = delete;
+  Timeline(const Timeline&) = delete;
+
+  std::string Count() const {
+    return timeline.censuses.empty() ? Plural(timeline.gcs.size(), "collection")
+                                     : CensusCount(timeline.censuses.size());
+  }
 };
 
 int WriteTimeline(Session& session, const ExportArguments& arguments) {
   if (!arguments.selection.all() || arguments.gc)
     return Refused(session,
                    "perfetto shows all collections: --where, --from, --to and --gc choose none of them");
-  const Gcs gcs(session);
-  if (!gcs.summary.fatal.ok()) return session.Unreadable(gcs.summary.fatal);
+  const Timeline times(session);
+  const PassSummary& summary = times.summary;
+  if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   std::vector<std::string> notes;
   if (session.sampled)
     notes.emplace_back("a trace of samples has the times of collections, but not what the heap held");
-  const ExportProcess process = ProcessOf(session, gcs.summary, arguments.labels);
-  const int exit = Write(session, arguments.out,
-                         {PerfettoBytes(process, gcs.gcs, notes), Plural(gcs.gcs.size(), "collection"), notes});
-  return exit != kExitFine ? exit : session.Finish(gcs.summary, gcs.problems);
+  const ExportProcess process = ProcessOf(session, summary, arguments.labels);
+  const int exit =
+      Write(session, arguments.out, {PerfettoBytes(process, times.timeline, notes), times.Count(), notes});
+  return exit != kExitFine ? exit : session.Finish(summary, times.problems);
 }
 
 // The points of pairs that have the same stack and class are one.
@@ -228,14 +259,15 @@ Export ProfileExport(Session& session, const ExportArguments& arguments, const C
     case ExportFormat::kCollapsed: {
       TreeArguments tree;
       tree.selection = arguments.selection;
+      tree.live = !content.allocations;
       return with(PrintableLines(CollapsedText(*CallTreeOf(content, tree))));
     }
     case ExportFormat::kCsv:
       return with(CsvTable(profile));
     case ExportFormat::kSqlite: {
-      const Gcs gcs(session);
-      if (!gcs.summary.fatal.ok()) return {.bytes = gcs.summary.fatal, .failure = kExitUnreadable};
-      return with(SqliteBytes(profile, gcs.gcs));
+      const Timeline times(session);
+      if (!times.summary.fatal.ok()) return {.bytes = times.summary.fatal, .failure = kExitUnreadable};
+      return with(SqliteBytes(profile, times.timeline));
     }
     case ExportFormat::kPprof:
     case ExportFormat::kPerfetto:
@@ -263,6 +295,11 @@ int RunExport(Session& session, const ExportArguments& arguments) {
   if (!may_write.ok()) return Refused(session, may_write.message());
   if (arguments.by_site && arguments.format != ExportFormat::kHprof)
     return Refused(session, "--by-site is for hprof: its roots");
+  if (session.census && arguments.format == ExportFormat::kDhat)
+    return session.NotInCensuses("dhat is about lifetimes; pprof, sqlite and csv have what is live");
+  if (session.census && arguments.format == ExportFormat::kHprof)
+    return session.NotInCensuses(
+        "a heap dump has each object at its address; pprof, sqlite and csv have what is live");
   switch (arguments.format) {
     case ExportFormat::kPerfetto:
       return WriteTimeline(session, arguments);

@@ -354,8 +354,6 @@ std::string_view NotCounted(const HeapArguments& arguments) {
   const std::vector<Field> fields = FieldsOf(arguments);
   if (AsksForProvenance(fields) || Has(fields, Field::kSpace))
     return "rows by thread, age or space are not possible: class and site were counted";
-  if (arguments.selection.threads() || arguments.selection.from || arguments.selection.to)
-    return "which thread allocated an object, and when, was not recorded";
   return "";
 }
 
@@ -458,14 +456,12 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
 
 int RunCensusHeap(Session& session, const HeapArguments& arguments) {
   if (const std::string_view why = NotCounted(arguments); !why.empty()) return session.NotInCensuses(why);
+  if (const auto exit = CheckWindow(session, arguments.selection, false)) return *exit;
   const CensusTrace trace(session, arguments.gc);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   if (arguments.gc && !trace.censuses.reached_last())
     return session.NoCensusAfter(*arguments.gc, trace.censuses.GcIds());
-  if (trace.censuses.latest() == nullptr) {
-    session.err << "anttracks: " << kNoCensus << "\n";
-    return kExitErrors;
-  }
+  if (trace.censuses.latest() == nullptr) return session.NoCensus();
   std::vector<PortionKey> keys;
   for (const trace::CensusRow& row : trace.censuses.latest()->rows)
     keys.push_back({.site_class = static_cast<uint32_t>(row.site_class)});

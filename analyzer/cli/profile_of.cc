@@ -16,8 +16,9 @@
 namespace anttracks::analyzer {
 namespace {
 
-ExportBasis BasisOf(Basis basis) {
-  switch (basis) {
+ExportBasis BasisOf(const Content& content) {
+  if (!content.allocations) return ExportBasis::kNothing;
+  switch (content.allocated) {
     case Basis::kExact:
       return ExportBasis::kExact;
     case Basis::kSamples:
@@ -73,10 +74,11 @@ ExportProcess ProcessOf(const Session& session, const PassSummary& summary,
 ProfileBuilder::ProfileBuilder(const Content& content, const Selection& selection, ExportProcess process)
     : definitions_(content.definitions), paths_(content, selection) {
   profile_.process = std::move(process);
-  profile_.basis = BasisOf(content.allocated);
+  profile_.basis = BasisOf(content);
   profile_.interval = content.interval;
   profile_.moment = content.moment + content.caveat;
   if (!content.note.empty()) profile_.notes.push_back(content.note);
+  if (!content.allocations) profile_.notes.emplace_back("what was allocated was not counted (mode=census)");
   if (!content.caveat.empty()) profile_.notes.push_back("live " + profile_.moment);
   if (!content.stacks.counts.empty())
     profile_.notes.emplace_back(
@@ -118,6 +120,10 @@ uint32_t ProfileBuilder::Class(uint32_t id) {
 uint32_t ProfileBuilder::Thread(const PortionKey& key) {
   const auto [at, is_new] = threads_.try_emplace(key.thread, static_cast<uint32_t>(profile_.threads.size()));
   if (!is_new) return at->second;
+  if (!profile_.allocated()) {
+    profile_.threads.push_back({"<not recorded>", "<not recorded>", 0, 0});
+    return at->second;
+  }
   const ThreadInfo& info = definitions_.thread(key.thread);
   profile_.threads.push_back({Printable(FieldText(definitions_, Field::kThread, key)), Printable(info.name),
                               info.java_id, info.os_id});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "analyzer/cli/text.h"
@@ -22,13 +23,12 @@ class FindMeta : public SinkBase {
   bool found_ = false;
 };
 
-// As if it were empty, if there is none.
-trace::Meta FirstMeta(trace::ChunkSource& reader) {
+PassSummary ReadFirstMeta(trace::ChunkSource& reader) {
   Problems problems;
   Definitions definitions(problems);
   FindMeta sink;
   Pass<FindMeta> pass(reader, definitions, problems, sink);
-  return pass.Run().meta;
+  return pass.Run();
 }
 
 }  // namespace
@@ -52,7 +52,9 @@ bool Session::Open() {
     return false;
   }
   for (const std::string& warning : (*opened)->warnings()) err << "warning: " << warning << "\n";
-  const trace::Meta meta = FirstMeta(**opened);
+  const PassSummary summary = ReadFirstMeta(**opened);
+  const Meta& meta = summary.meta;  // as if it were empty, if there is none
+  has_meta = summary.has_meta;
   if (meta.sampled) sampled = SampledMeta{meta.interval, meta.depth};
   census = meta.census;
   if (read_ahead) {
@@ -63,6 +65,13 @@ bool Session::Open() {
   return true;
 }
 
+uint64_t Session::first_file() const {
+  const auto& files = reader->files();
+  const auto first =
+      std::find_if(files.begin(), files.end(), [](const trace::FileInfo& file) { return file.is_data(); });
+  return first == files.end() ? 0 : first->index;
+}
+
 int Session::NotInSamples(std::string_view what) {
   err << "anttracks: " << what << "; this trace holds samples (mode=sample), not every object\n";
   return kExitUsage;
@@ -71,6 +80,11 @@ int Session::NotInSamples(std::string_view what) {
 int Session::NotInCensuses(std::string_view what) {
   err << "anttracks: this trace holds censuses (mode=census), not every object: " << what << "\n";
   return kExitUsage;
+}
+
+int Session::NoCensus() {
+  err << "anttracks: " << kNoCensus << "\n";
+  return kExitErrors;
 }
 
 int Session::NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids) {
@@ -87,6 +101,7 @@ int Session::Unreadable(const trace::Status& status) {
 }
 
 int Session::NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids) {
+  if (census) return NoCensusAfter(id, ids);
   err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", id,
                      ids.empty() ? "it has none, leave out --gc"
                                  : fmt::format("its collections are {} to {}", ids.front(), ids.back()));

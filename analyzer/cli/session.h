@@ -26,6 +26,9 @@ enum Exit : int {
 
 enum class Output { kText, kJson, kCsv };
 
+inline constexpr std::string_view kNoCensus =
+    "there is no census in the trace; one follows a collection, when its time (every=) has come";
+
 // A trace of samples; see Meta.
 struct SampledMeta {
   uint64_t interval = 0, depth = 0;
@@ -40,21 +43,26 @@ struct Session {
   size_t top = 0;                     // rows of a table; 0: all
   std::string program = "anttracks";  // as it was started, for commands that reports suggest
   std::unique_ptr<trace::ChunkSource> reader = nullptr;
+  bool has_meta = false;                    // set by Open: it is written what the trace holds
   std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: no trace of samples
   bool census = false;                      // set by Open: a trace of censuses
   bool read_ahead = true;                   // read in a thread of its own; not for a child of a traced program
 
   // Opens the files. False, with a message: they are not a trace. True if they are open already.
   bool Open();
+  // Number of the first data file that is there: so many were deleted of a rotated trace, or not named.
+  uint64_t first_file() const;
   // Prints why the trace cannot be read.
   int Unreadable(const trace::Status& status);
   // Prints that `what` is not possible with a trace of samples.
   int NotInSamples(std::string_view what);
   // The same with a trace of censuses.
   int NotInCensuses(std::string_view what);
+  // Prints that the trace has no census.
+  int NoCensus();
   // Prints that no census follows the collection with this id; ids: those of the censuses that there are.
   int NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids);
-  // Prints that no collection has this id; ids: those that exist.
+  // Prints that no collection has this id; ids: those that exist. Of a trace of censuses as above.
   int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
   // Prints what the results do not cover; returns the exit code.
   int Finish(const PassSummary& summary, const Problems& problems);

@@ -35,11 +35,12 @@ std::string CsvTable(const ExportProfile& profile) {
                       process.Started(), process.duration_ns, BasisText(profile.basis));
   for (const ExportAllocation& row : profile.allocations) {
     const ExportFrame& site = profile.frames[row.site];
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", same, CsvQuoted(profile.classes[row.of_class]),
-                    CsvQuoted(site.text), CsvQuoted(site.Function()), CsvQuoted(site.file),
-                    site.line < 0 ? "" : std::to_string(site.line), CsvQuoted(profile.threads[row.thread].name),
-                    row.allocated.objects, row.allocated.bytes, row.live.objects, row.live.bytes);
+    const std::string allocated =
+        profile.allocated() ? fmt::format("{},{}", row.allocated.objects, row.allocated.bytes) : ",";
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}\n", same, CsvQuoted(profile.classes[row.of_class]), CsvQuoted(site.text),
+        CsvQuoted(site.Function()), CsvQuoted(site.file), site.line < 0 ? "" : std::to_string(site.line),
+        CsvQuoted(profile.threads[row.thread].name), allocated, row.live.objects, row.live.bytes);
   }
   return text;
 }

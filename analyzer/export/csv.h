@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One flat table for any SQL engine or spreadsheet: a row for each class, allocation site and thread. Each row
-// repeats the labels and what is known of the process, so that the tables of many traces can be appended. RFC
-// 4180, but for the line feeds that end lines.
+// repeats the labels and what is known of the process, so that the tables of many traces can be appended. What
+// is not known is an empty field. RFC 4180, but for the line feeds that end lines.
 //
 // Thread safety: none.
 #pragma once

@@ -33,7 +33,7 @@ enum : uint32_t { kPid = 1, kCommandLine = 2, kName = 6 };
 namespace counter_field {
 enum : uint32_t { kUnit = 3 };
 }
-enum : uint64_t { kBytes = 3 };
+enum : uint64_t { kNumber = 2, kBytes = 3 };
 namespace event_field {
 enum : uint32_t { kAnnotation = 4, kType = 9, kTrack = 11, kCategory = 22, kName = 23, kCounterValue = 30 };
 }
@@ -57,11 +57,12 @@ class Writer {
  public:
   explicit Writer(const ExportProcess& process) : process_(process) {}
 
-  std::string Bytes(std::span<const ExportGc> gcs, const std::vector<std::string>& notes) {
+  std::string Bytes(const ExportTimeline& timeline, const std::vector<std::string>& notes) {
     Clocks();
-    Tracks();
+    Tracks(timeline.censuses.empty() ? "Collections" : "Censuses");
     Facts(notes);
-    for (const ExportGc& gc : gcs) Gc(gc);
+    for (const ExportGc& gc : timeline.gcs) Gc(gc);
+    for (const ExportCensus& census : timeline.censuses) Census(census);
     return out_.bytes();
   }
 
@@ -89,7 +90,7 @@ class Writer {
                .Message(packet_field::kClockSnapshot, clocks)
                .Number(packet_field::kFlags, kStateCleared));
   }
-  void Tracks() {
+  void Tracks(const char* slices) {
     const ProtoMessage process = ProtoMessage()
                                      .Number(process_field::kPid, process_.pid)
                                      .Text(process_field::kCommandLine, process_.command)
@@ -99,7 +100,7 @@ class Writer {
         ProtoMessage().Number(track_field::kUuid, kProcessTrack).Message(track_field::kProcess, process)));
     Packet(ProtoMessage().Message(packet_field::kTrack, ProtoMessage()
                                                             .Number(track_field::kUuid, kGcTrack)
-                                                            .Text(track_field::kName, "Collections")
+                                                            .Text(track_field::kName, slices)
                                                             .Number(track_field::kParent, kProcessTrack)));
   }
   void Facts(const std::vector<std::string>& notes) {
@@ -115,10 +116,10 @@ class Writer {
     for (const std::string& note : notes) add("note", note);
     Event(0, event);
   }
-  void Count(uint64_t time, const std::string& name, uint64_t value) {
+  void Count(uint64_t time, const std::string& name, uint64_t value, uint64_t unit = kBytes) {
     const auto [at, is_new] = counters_.try_emplace(name, kFirstCounter + counters_.size());
     if (is_new) {
-      const ProtoMessage counter = ProtoMessage().Number(counter_field::kUnit, kBytes);
+      const ProtoMessage counter = ProtoMessage().Number(counter_field::kUnit, unit);
       Packet(ProtoMessage().Message(packet_field::kTrack, ProtoMessage()
                                                               .Number(track_field::kUuid, at->second)
                                                               .Text(track_field::kName, name)
@@ -146,6 +147,25 @@ class Writer {
     Event(gc.end_ns, EventOf(kSliceEnd, kGcTrack));
     if (known) Counters(gc.end_ns, gc, &ExportSpace::used_after, gc.used_after);
   }
+  // A counter of what is live has only those censuses that say what is.
+  void Census(const ExportCensus& census) {
+    Count(census.time_ns, "counted bytes", census.counted.bytes);
+    Count(census.time_ns, "counted objects", census.counted.objects, kNumber);
+    if (census.old_space) {
+      Count(census.time_ns, "live bytes", census.counted.bytes);
+      Count(census.time_ns, "live objects", census.counted.objects, kNumber);
+    }
+    for (const auto& [name, used] : census.spaces) Count(census.time_ns, name + " used", used);
+    ProtoMessage begin = EventOf(kSliceBegin, kGcTrack);
+    begin.Text(event_field::kCategory, "census");
+    begin.Text(event_field::kName, "counting");
+    begin.Message(event_field::kAnnotation, Annotation("gc", census.gc));
+    begin.Message(event_field::kAnnotation, Annotation("kind", census.kind));
+    begin.Message(event_field::kAnnotation, Annotation("after a collection of the old space",
+                                                       std::string(census.old_space ? "yes" : "no")));
+    Event(census.time_ns, begin);
+    Event(census.time_ns + census.count_ns, EventOf(kSliceEnd, kGcTrack));
+  }
   void Counters(uint64_t time, const ExportGc& gc, uint64_t ExportSpace::*used, uint64_t all) {
     Count(time, "heap used", all);
     for (const ExportSpace& space : gc.spaces) Count(time, space.name + " used", space.*used);
@@ -158,9 +178,9 @@ class Writer {
 
 }  // namespace
 
-std::string PerfettoBytes(const ExportProcess& process, std::span<const ExportGc> gcs,
+std::string PerfettoBytes(const ExportProcess& process, const ExportTimeline& timeline,
                           const std::vector<std::string>& notes) {
-  return Writer(process).Bytes(gcs, notes);
+  return Writer(process).Bytes(timeline, notes);
 }
 
 }  // namespace anttracks::analyzer

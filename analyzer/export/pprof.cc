@@ -93,12 +93,13 @@ class Writer {
   }
   void Types() {
     for (const char* kind : {"alloc", "inuse"}) {
+      if (std::string_view(kind) == "alloc" && !profile_.allocated()) continue;
       out_.Message(profile_field::kSampleType, Type(fmt::format("{}_objects", kind), "count"));
       out_.Message(profile_field::kSampleType, Type(fmt::format("{}_space", kind), "bytes"));
     }
     out_.Message(profile_field::kPeriodType, Type("space", "bytes"));
     out_.Number(profile_field::kPeriod, std::max<uint64_t>(1, profile_.interval));
-    out_.Number(profile_field::kDefaultSampleType, Text("alloc_space"));
+    out_.Number(profile_field::kDefaultSampleType, Text(profile_.allocated() ? "alloc_space" : "inuse_space"));
   }
   void Facts() {
     const ExportProcess& process = profile_.process;
@@ -143,8 +144,9 @@ class Writer {
       const ExportFrame& frame = profile_.frames[number];
       locations.push_back(Location(frame.Function(), frame.file, frame.line));
     }
-    const uint64_t values[] = {sample.allocated.objects, sample.allocated.bytes, sample.live.objects,
-                               sample.live.bytes};
+    std::vector<uint64_t> values;
+    if (profile_.allocated()) values = {sample.allocated.objects, sample.allocated.bytes};
+    values.insert(values.end(), {sample.live.objects, sample.live.bytes});
     ProtoMessage message = labels_;
     out_.Message(profile_field::kSample,
                  message.Numbers(sample_field::kLocationId, locations).Numbers(sample_field::kValue, values));

@@ -12,8 +12,9 @@
 
 namespace anttracks::analyzer {
 
-// The sample types are alloc_objects, alloc_space, inuse_objects and inuse_space. The class is the innermost
-// frame. Labels are in each sample; labels, notes and what is known of the process also in comments.
+// The sample types are alloc_objects, alloc_space, inuse_objects and inuse_space; of censuses the last two. The
+// class is the innermost frame. Labels are in each sample; labels, notes and what is known of the process also
+// in comments.
 trace::Result<std::string> PprofBytes(const ExportProfile& profile);
 
 }  // namespace anttracks::analyzer

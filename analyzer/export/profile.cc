@@ -16,6 +16,8 @@ std::string_view BasisText(ExportBasis basis) {
       return "share";
     case ExportBasis::kSamples:
       return "samples";
+    case ExportBasis::kNothing:
+      return "census";
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/model/call_tree.h"
@@ -26,8 +27,9 @@ enum class ExportBasis {
   kExact,    // every object was seen
   kShare,    // a share of the allocations was read; what is live is exact
   kSamples,  // so what is live is an estimate, too
+  kNothing,  // they are not known: what is live was counted, in a census
 };
-// "exact", "share", "samples"
+// "exact", "share", "samples", "census"
 std::string_view BasisText(ExportBasis basis);
 
 struct ExportProcess {
@@ -86,6 +88,23 @@ struct ExportGc {
   std::vector<ExportSpace> spaces;
 };
 
+// What was counted after a collection.
+struct ExportCensus {
+  uint64_t gc = 0;
+  std::string kind;
+  bool old_space = false;              // false: what is dead in the old space was counted, too
+  uint64_t time_ns = 0, count_ns = 0;  // when the collection ended, and how long the counting took
+  uint64_t allocated_bytes = 0;        // by the whole program since the first collection
+  CallTotals counted;
+  std::vector<std::pair<std::string, uint64_t>> spaces;  // name and used bytes, after the collection
+};
+
+// What happened when. A trace has one or the other.
+struct ExportTimeline {
+  std::vector<ExportGc> gcs;
+  std::vector<ExportCensus> censuses;
+};
+
 struct ExportProfile {
   ExportProcess process;
   ExportBasis basis = ExportBasis::kExact;
@@ -98,6 +117,9 @@ struct ExportProfile {
   std::vector<std::vector<uint32_t>> stacks;  // of frames, innermost first; no two are equal
   std::vector<ExportSample> samples;          // one for each stack and class
   std::vector<ExportAllocation> allocations;  // one for each site, class and thread
+
+  // Whether what was allocated is known.
+  bool allocated() const { return basis != ExportBasis::kNothing; }
 };
 
 }  // namespace anttracks::analyzer

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace anttracks::analyzer {
@@ -22,7 +23,8 @@ CREATE TABLE process (  -- one row
   started TEXT,  -- UTC
   started_ns INTEGER,  -- since 1970
   duration_ns INTEGER,
-  basis TEXT,  -- of what was allocated: exact; share or samples: estimates. What is live is an estimate with samples
+  basis TEXT,  -- of what was allocated: exact; share or samples: estimates; census: not known. What is live is an
+               -- estimate with samples
   live TEXT  -- the moment at which it was
 ) WITHOUT ROWID;
 CREATE TABLE labels (trace TEXT, name TEXT, value TEXT, PRIMARY KEY (trace, name)) WITHOUT ROWID;
@@ -37,7 +39,17 @@ CREATE TABLE gcs (
   exact INTEGER,  -- 0: not all objects were known
   PRIMARY KEY (trace, gc)
 ) WITHOUT ROWID;
-CREATE TABLE spaces (  -- all of one kind together; bytes
+CREATE TABLE censuses (  -- of a trace of censuses, which has no gcs
+  trace TEXT, gc INTEGER,  -- the collection that it follows
+  kind TEXT,
+  old_space INTEGER,  -- 0: what is dead in the old space is counted, too
+  time_ns INTEGER,  -- since the start of the trace
+  count_ns INTEGER,  -- how long the counting took
+  allocated_bytes INTEGER,  -- by the whole program since the first collection
+  live_objects INTEGER, live_bytes INTEGER,
+  PRIMARY KEY (trace, gc)
+) WITHOUT ROWID;
+CREATE TABLE spaces (  -- all of one kind together; bytes. Of a census what is used after the collection
   trace TEXT, gc INTEGER, space TEXT, used_before INTEGER, used_after INTEGER, capacity INTEGER,
   PRIMARY KEY (trace, gc, space)
 ) WITHOUT ROWID;
@@ -50,7 +62,7 @@ CREATE TABLE threads (
   trace TEXT, thread INTEGER, name TEXT, java_name TEXT, java_id INTEGER, os_id INTEGER,
   PRIMARY KEY (trace, thread)
 ) WITHOUT ROWID;
-CREATE TABLE allocations (  -- over the whole trace, and what of it is live
+CREATE TABLE allocations (  -- over the whole trace (of censuses: NULL), and what of it is live
   trace TEXT, site INTEGER, class INTEGER, thread INTEGER,
   objects INTEGER, bytes INTEGER, live_objects INTEGER, live_bytes INTEGER,
   PRIMARY KEY (trace, site, class, thread)
@@ -140,6 +152,7 @@ class Rows {
     const auto bound = std::min(static_cast<uint64_t>(number), most);
     database_.Check(sqlite3_bind_int64(statement_.get(), at, static_cast<sqlite3_int64>(bound)));
   }
+  void Bind(int at, std::optional<uint64_t> number) { number ? Bind(at, *number) : Bind(at, nullptr); }
   void Bind(int at, std::nullptr_t) { database_.Check(sqlite3_bind_null(statement_.get(), at)); }
 
   Database& database_;
@@ -151,11 +164,12 @@ class Writer {
  public:
   explicit Writer(const ExportProfile& profile) : profile_(profile), trace_(profile.process.TraceId()) {}
 
-  trace::Result<std::string> Bytes(std::span<const ExportGc> gcs) {
+  trace::Result<std::string> Bytes(const ExportTimeline& timeline) {
     database_.Run(kSchema);
     database_.Run("BEGIN");
     Process();
-    Gcs(gcs);
+    Gcs(timeline.gcs);
+    Censuses(timeline.censuses);
     Names();
     Stacks();
     Allocations();
@@ -177,7 +191,7 @@ class Writer {
     for (const ExportLabel& label : process.labels) labels.Add(label.name, label.value);
     for (const std::string& note : profile_.notes) notes.Add(note);
   }
-  void Gcs(std::span<const ExportGc> gcs) {
+  void Gcs(const std::vector<ExportGc>& gcs) {
     Rows rows = Table("gcs", 15), spaces = Table("spaces", 6);
     for (const ExportGc& gc : gcs) {
       const uint64_t duration = gc.end_ns - std::min(gc.begin_ns, gc.end_ns);
@@ -190,6 +204,18 @@ class Writer {
       for (const ExportSpace& space : gc.spaces)
         spaces.Add(gc.id, space.name, space.used_before, space.used_after, space.capacity);
     }
+  }
+  void Censuses(const std::vector<ExportCensus>& censuses) {
+    Rows rows = Table("censuses", 9), spaces = Table("spaces", 6);
+    for (const ExportCensus& census : censuses) {
+      rows.Add(census.gc, census.kind, census.old_space, census.time_ns, census.count_ns,
+               census.allocated_bytes, census.counted.objects, census.counted.bytes);
+      for (const auto& [name, used] : census.spaces) spaces.Add(census.gc, name, nullptr, used, nullptr);
+    }
+  }
+  // Of what was allocated; none, if it is not known.
+  std::optional<uint64_t> Known(uint64_t allocated) const {
+    return profile_.allocated() ? std::optional(allocated) : std::nullopt;
   }
   void Names() {
     Rows classes = Table("classes", 3), sites = Table("sites", 7), threads = Table("threads", 6);
@@ -214,14 +240,14 @@ class Writer {
         stacks.Add(i, depth, profile_.stacks[i][depth]);
     }
     for (const ExportSample& sample : profile_.samples)
-      samples.Add(sample.stack, sample.of_class, sample.allocated.objects, sample.allocated.bytes,
+      samples.Add(sample.stack, sample.of_class, Known(sample.allocated.objects), Known(sample.allocated.bytes),
                   sample.live.objects, sample.live.bytes);
   }
   void Allocations() {
     Rows rows = Table("allocations", 8);
     for (const ExportAllocation& each : profile_.allocations)
-      rows.Add(each.site, each.of_class, each.thread, each.allocated.objects, each.allocated.bytes,
-               each.live.objects, each.live.bytes);
+      rows.Add(each.site, each.of_class, each.thread, Known(each.allocated.objects),
+               Known(each.allocated.bytes), each.live.objects, each.live.bytes);
   }
 
   const ExportProfile& profile_;
@@ -231,8 +257,8 @@ class Writer {
 
 }  // namespace
 
-trace::Result<std::string> SqliteBytes(const ExportProfile& profile, std::span<const ExportGc> gcs) {
-  return Writer(profile).Bytes(gcs);
+trace::Result<std::string> SqliteBytes(const ExportProfile& profile, const ExportTimeline& timeline) {
+  return Writer(profile).Bytes(timeline);
 }
 
 }  // namespace anttracks::analyzer

@@ -5,7 +5,6 @@
 // Thread safety: none.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "analyzer/export/profile.h"
@@ -14,6 +13,6 @@
 namespace anttracks::analyzer {
 
 // The database file's bytes.
-trace::Result<std::string> SqliteBytes(const ExportProfile& profile, std::span<const ExportGc> gcs);
+trace::Result<std::string> SqliteBytes(const ExportProfile& profile, const ExportTimeline& timeline);
 
 }  // namespace anttracks::analyzer

@@ -24,6 +24,7 @@ _TRACES = {
     "a share": "2.0/share/share.trace",
     "samples": "2.0/sampled/sampled.trace",
 }
+_CENSUSES = "2.1/census/census.trace"
 _KEYS = ("objects", "bytes", "live_objects", "live_bytes")
 
 
@@ -34,7 +35,7 @@ def _reader(program, package):
 
 
 def _export(t, kind, what, *options):
-    trace, out = os.path.join(_FROZEN, _TRACES[what]), t.path(kind)
+    trace, out = os.path.join(_FROZEN, _TRACES.get(what, what)), t.path(kind)
     analyze("export", kind, trace, out, "-f", "--label", "service=web", "--label", "host=a1", *options)
     return trace, out
 
@@ -101,7 +102,7 @@ def _near(found, wanted, what, slack):
     expect(not off and names, f"{what}: {len(off)} of {len(names)} differ, such as {off[:3]}")
 
 
-def _read_pprof(content):
+def _read_pprof(content, kinds=("alloc", "inuse")):
     profile = _decode("pprof.proto", "Profile", gzip.decompress(content))
     strings = profile["string_table"]
 
@@ -110,17 +111,13 @@ def _read_pprof(content):
 
     expect(strings[0] == "" and len(set(strings)) == len(strings), "string_table")
     types = [(strings[number(v, "type")], strings[number(v, "unit")]) for v in profile["sample_type"]]
-    expect(
-        types
-        == [
-            ("alloc_objects", "count"),
-            ("alloc_space", "bytes"),
-            ("inuse_objects", "count"),
-            ("inuse_space", "bytes"),
-        ],
-        f"{types}",
-    )
-    expect(strings[number(profile, "default_sample_type")] == "alloc_space", "default_sample_type")
+    wanted = [
+        (f"{kind}_{type_name}", unit)
+        for kind in kinds
+        for type_name, unit in (("objects", "count"), ("space", "bytes"))
+    ]
+    expect(types == wanted, f"{types}")
+    expect(strings[number(profile, "default_sample_type")] == f"{kinds[0]}_space", "default_sample_type")
     tables = {}
     for name in ("function", "location", "mapping"):
         tables[name] = {number(each, "id"): each for each in profile[name]}
@@ -133,7 +130,7 @@ def _read_pprof(content):
             names.append(strings[number(tables["function"][number(line, "function_id")], "name")])
         labels = {strings[number(x, "key")]: strings[number(x, "str")] for x in sample["label"]}
         expect(labels == {"service": "web", "host": "a1"}, f"{labels}")
-        rows.append({"class": names[0], "stack": names[1:], **dict(zip(_KEYS, sample["value"]))})
+        rows.append({"class": names[0], "stack": names[1:], **dict(zip(_KEYS[-len(types) :], sample["value"]))})
     return rows, [strings[each] for each in profile["comment"]]
 
 
@@ -157,9 +154,7 @@ for _what in _TRACES:
         trace, out = _export(t, "sqlite", what)
 
         def query(sql):
-            done = run([_reader("sqlite3", "sqlite3"), "-json", "-readonly", out, sql])
-            expect(done.returncode == 0, done.stderr)
-            return json.loads(done.stdout or "[]")
+            return _query(out, sql)
 
         expect(query("PRAGMA integrity_check") == [{"integrity_check": "ok"}], "integrity_check")
         rows = query("SELECT * FROM named_allocations")
@@ -224,10 +219,7 @@ for _what in _TRACES:
 
     @test(f"Exports: a timeline as protoc reads it has each collection, for {_what}")
     def _perfetto(t, what=_what):
-        trace, out = _export(t, "perfetto", what)
-        with open(out, "rb") as file:
-            packets = _decode("perfetto.proto", "Trace", file.read())["packet"]
-        events = [(p["timestamp"][0], p["track_event"][0]) for p in packets if "track_event" in p]
+        trace, events, tracks = _events(t, what)
         slices = [
             (time, sum(a["uint_value"][0] for a in e["debug_annotations"] if a["name"] == ["gc"]))
             for time, e in events
@@ -238,12 +230,6 @@ for _what in _TRACES:
         expect(slices == [(g["start_ns"], g["id"]) for g in gcs], f"{slices[:2]}")
         expect(ends == [g["start_ns"] + g["duration_ns"] for g in gcs], f"{ends[:2]}")
         if what != "samples":
-            tracks = {
-                d["uuid"][0]: d["name"][0]
-                for p in packets
-                for d in p.get("track_descriptor", [])
-                if "name" in d
-            }
             used = [
                 e["counter_value"][0]
                 for _, e in events
@@ -258,6 +244,107 @@ for _what in _TRACES:
             text = file.read()
         expect(all(re.fullmatch(r".+;?.+ \d+", line) for line in text.splitlines()), "a line is no stack")
         expect(text == analyze("tree", trace, "--collapsed"), "other than tree --collapsed")
+
+
+def _query(database, sql):
+    done = run([_reader("sqlite3", "sqlite3"), "-json", "-readonly", database, sql])
+    expect(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout or "[]")
+
+
+def _events(t, what):
+    """Of a timeline as protoc reads it: (time, event), and the names of the tracks."""
+    trace, out = _export(t, "perfetto", what)
+    with open(out, "rb") as file:
+        packets = _decode("perfetto.proto", "Trace", file.read())["packet"]
+    events = [(p["timestamp"][0], p["track_event"][0]) for p in packets if "track_event" in p]
+    descriptors = [d for p in packets for d in p.get("track_descriptor", []) if "name" in d]
+    return trace, events, {d["uuid"][0]: d["name"][0] for d in descriptors}
+
+
+def _counted(trace, key, *options):
+    """What a census has of each class or site, in the form of _sums."""
+    rows = analyze_json("heap", trace, "--by", key, "--top", "0", *options)["rows"]
+    return {row[key]: [0, 0, row["objects"], row["bytes"]] for row in rows}
+
+
+@test("Exports: foreign readers find in the profiles of a census what heap has of it")
+def _census_profiles(t):
+    gcs = analyze_json("gcs", os.path.join(_FROZEN, _CENSUSES))["gcs"]
+    for gc in (gcs[0]["id"], gcs[len(gcs) // 2]["id"], gcs[-1]["id"]):
+        options = ("--gc", str(gc))
+        trace, out = _export(t, "pprof", _CENSUSES, *options)
+        with open(out, "rb") as file:
+            rows, comments = _read_pprof(file.read(), ("inuse",))
+        _near(_sums(rows, "class"), _counted(trace, "class", *options), f"pprof, GC {gc}", 0)
+        expect(any("was not counted" in comment for comment in comments), f"{comments}")
+        with open(_export(t, "csv", _CENSUSES, *options)[1], encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for key in ("class", "site"):
+            _near(_sums(rows, key), _counted(trace, key, *options), f"csv, GC {gc}", 0)
+        expect({(r["basis"], r["objects"], r["bytes"]) for r in rows} == {("census", "", "")}, f"{rows[0]}")
+        with open(_export(t, "collapsed", _CENSUSES, *options)[1], encoding="utf-8") as file:
+            lines = [line.rsplit(" ", 1) for line in file.read().splitlines()]
+        found = {}
+        for stack, number in lines:
+            leaf = stack.rsplit(";", 1)[1]
+            found[leaf] = found.get(leaf, 0) + int(number)
+        wanted = {name: numbers[3] for name, numbers in _counted(trace, "class", *options).items()}
+        expect(found == wanted, f"collapsed, GC {gc}: {sorted(found.items())[:3]}")
+    _, last = _export(t, "pprof", _CENSUSES)
+    with open(last, "rb") as file:
+        rows, _ = _read_pprof(file.read(), ("inuse",))
+    _near(_sums(rows, "class"), _counted(trace, "class"), "without --gc", 0)
+
+
+@test("Exports: sqlite3 finds each census, and the sites and classes of one")
+def _census_sqlite(t):
+    trace, out = _export(t, "sqlite", _CENSUSES)
+    expect(_query(out, "PRAGMA integrity_check") == [{"integrity_check": "ok"}], "integrity_check")
+    rows = _query(out, "SELECT * FROM named_allocations")
+    for key in ("class", "site"):
+        _near(_sums(rows, key), _counted(trace, key), key, 0)
+    expect(all(row["objects"] is None and row["bytes"] is None for row in rows), f"{rows[0]}")
+    stacks = _query(
+        out,
+        f"SELECT name AS class, {', '.join(_KEYS)} FROM stack_allocations JOIN classes USING (trace, class)",
+    )
+    _near(_sums(stacks, "class"), _counted(trace, "class"), "stacks", 0)
+    found = _query(out, "SELECT gc, time_ns, count_ns, old_space, live_bytes FROM censuses ORDER BY gc")
+    wanted = [
+        (g["id"], g["time_ns"], g["count_ns"], int(g["old_space"]), g["live"]["bytes"])
+        for g in analyze_json("gcs", trace)["gcs"]
+    ]
+    expect([tuple(row.values()) for row in found] == wanted, f"{found[:2]}, {wanted[:2]}")
+    expect(_query(out, "SELECT count(*) AS n FROM gcs") == [{"n": 0}], "it has collections")
+
+
+@test("Exports: a timeline of censuses as protoc reads it has what each counted")
+def _census_perfetto(t):
+    trace, events, tracks = _events(t, _CENSUSES)
+    gcs = analyze_json("gcs", trace)["gcs"]
+    counters = {}
+    for time, event in events:
+        if event["type"] == [4]:
+            counters.setdefault(tracks[event["track_uuid"][0]], []).append((time, event["counter_value"][0]))
+    for name, key in (("bytes", "bytes"), ("objects", "objects")):
+        all_of = [(g["time_ns"], g["live"][key]) for g in gcs]
+        telling = [(g["time_ns"], g["live"][key]) for g in gcs if g["old_space"]]
+        expect(counters["counted " + name] == all_of, f"{counters['counted ' + name][:2]} {all_of[:2]}")
+        expect(counters["live " + name] == telling, f"{counters['live ' + name][:2]} {telling[:2]}")
+    used = [(g["time_ns"], g["used"]["old"]) for g in gcs if g["used"]["old"]]
+    expect(counters["old used"] == used, f"{counters['old used'][:2]} {used[:2]}")
+    slices = [time for time, event in events if event["type"] == [1]]
+    expect(slices == [g["time_ns"] for g in gcs], f"{slices[:2]}")
+
+
+@test("Exports: what a census does not have is refused, with the formats that do")
+def _census_refused(t):
+    trace = os.path.join(_FROZEN, _CENSUSES)
+    for kind in ("dhat", "hprof"):
+        done = run([ANALYZER, "export", kind, trace, t.path(kind)])
+        expect(done.returncode == 2 and "pprof, sqlite and csv have what is live" in done.stderr, done.stderr)
+        expect(not os.path.exists(t.path(kind)), f"{kind} was written")
 
 
 _HEAP_LIBRARY = "/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar"

@@ -156,9 +156,16 @@ TEST_CASE("what a census does not tell is refused in one sentence") {
     CHECK(result.out == "");
     CHECK(result.err == holds + why + "\n");
   }
-  const CommandResult top = Anttracks(file, {"top"});
-  CHECK(top.code == 2);
-  CHECK(top.err == holds + "top shows what is allocated; 'anttracks gcs' has censuses\n");
+  const std::pair<std::string, std::string> expected[] = {
+      {"bytes(class=Node) < 1", "what was allocated was not counted; expect live or live_bytes of it"},
+      {"live(class=Node) < 1 at end", "'at end' is not possible: the last thing known is a census"},
+      {"live(class=Node) < 1 after 1 gcs", "when an object was allocated was not recorded"},
+      {"live(thread=main) < 1", "which thread allocated an object was not recorded"}};
+  for (const auto& [expectation, why] : expected) {
+    const CommandResult result = Anttracks(file, {"assert", expectation});
+    CHECK(result.code == 2);
+    CHECK(result.err == holds + why + "\n");
+  }
   const TempFile dump(SmallDump().file());
   const CommandResult join = Anttracks(file, {"join", dump.path()});
   CHECK(join.code == 2);
@@ -168,6 +175,53 @@ TEST_CASE("what a census does not tell is refused in one sentence") {
   CHECK(gc.err ==
         "anttracks: no census follows collection 11; the first follows 3, the last 13; 'anttracks gcs' lists "
         "them\n");
+}
+
+TEST_CASE("what is live is expected of the last census that tells") {
+  const std::string file = CensusTraceFile(2).file();
+  CHECK(Anttracks(file, {"assert", "live(class=Node) == 300"}).code == 0);
+  CHECK(Anttracks(file, {"assert", "live_bytes(site=List.add) <= 7200", "live(site=Main.run) == 2"}).code == 0);
+  const CommandResult fails = Anttracks(file, {"assert", "live(class=Node) <= 10"});
+  CHECK((fails.code == 1 && fails.out.find("FAILS     300") != std::string::npos));
+  // The only one counts what is dead, too.
+  TraceBuilder b = CensusStart();
+  AddCensus(&b, {3, 0, 0, 1'000'000, 4, 10'000, {{2, 2, 50}}});
+  const CommandResult unknown = Anttracks(b.Flush().file(), {"assert", "live(class=int[]) <= 10"});
+  CHECK(unknown.code == 1);
+  CHECK(unknown.out.find("it was counted (with what is dead in the old space") != std::string::npos);
+  CHECK(Anttracks(CensusStart().Flush().file(), {"assert", "live(class=int[]) <= 10"}).code == 1);
+}
+
+TEST_CASE("what is live is compared with the last census of another trace that tells") {
+  const TempFile a(CensusTraceFile(2).file()), b(CensusTraceFile(40).file()), full(SmallTrace().file());
+  const auto diff = [](const std::vector<std::string>& words) {
+    std::ostringstream out, err;
+    const int code = analyzer::Main(words, out, err, false);
+    return CommandResult{code, out.str(), err.str()};
+  };
+  const CommandResult text = diff({"diff", a.path(), b.path()});
+  CHECK(text.code == 0);
+  CHECK(Replace(Replace(text.out, a.path(), "a.trace"), b.path(), "b.trace") == 1 + R"out(
+A  a.trace
+   live after GC 20 (full), at 3.00 ms: 344 objects, 8.11 KiB
+B  b.trace
+   live after GC 400 (full), at 41.00 ms: 7,943 objects, 186 KiB
+noise: of what is live, less than 64.0 KiB or half of the row
+
+1 of 4 rows above noise
+
+    Live A   Live B  Live B - A  Ratio  Live objects A  Live objects B  Class     Site
+  7.03 KiB  185 KiB    +178 KiB  26.33             300           7,900  app.Node  app.List.add(List.java:12)
+)out");
+  const auto json = nlohmann::json::parse(diff({"diff", a.path(), b.path(), "--json"}).out);
+  CHECK((!json["a"].contains("bytes") && json["a"]["live"]["objects"] == 344));
+  CHECK((!json["rows"][0].contains("bytes") && json["rows"][0]["live_bytes"]["difference"] == 7600 * 24));
+  const CommandResult mixed = diff({"diff", a.path(), full.path()});
+  CHECK(mixed.code == 2);
+  CHECK(
+      mixed.err ==
+      "anttracks: A holds censuses, of which only what is live can be compared, with another trace of them\n");
+  CHECK(diff({"diff", a.path(), b.path(), "--by", "thread"}).code == 2);
 }
 
 TEST_CASE("verify finds what is wrong with a census") {

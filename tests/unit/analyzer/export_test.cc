@@ -13,6 +13,7 @@
 #include "analyzer/export/protobuf.h"
 #include "analyzer/passes/block_lives.h"
 #include "analyzer/passes/pass.h"
+#include "tests/unit/analyzer/census_trace.h"
 #include "tests/unit/analyzer/json_output.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
@@ -173,8 +174,8 @@ struct Pprof {
     for (const uint64_t location : sample.Packed(1)) text += (text.empty() ? "" : ";") + locations.at(location);
     for (const std::string& label : sample.Texts(3)) text += " " + Pair(label, "=");
     const std::vector<uint64_t> values = sample.Packed(2);
-    REQUIRE(values.size() == 4);
-    for (size_t i = 0; i < 4; i++) {
+    REQUIRE(values.size() == types.size());
+    for (size_t i = 0; i < values.size(); i++) {
       text += (i == 0 ? ": " : " ") + std::to_string(values[i]);
       sums[i] += values[i];
     }
@@ -388,8 +389,9 @@ TEST_CASE("DHAT has no lifetimes where not every object was seen") {
   }
 }
 
-TEST_CASE("a timeline has a slice for each collection, and counters before and after it") {
-  const Message all(Exported(SmallTrace(), "perfetto", {"--label", "service=web"}));
+// Slices and counters of a timeline: "5000 heap used 664".
+Words TimelineEvents(const std::string& bytes_of_all) {
+  const Message all(bytes_of_all);
   std::map<uint64_t, std::string> tracks;
   Words events;
   for (const std::string& bytes : all.Texts(1)) {
@@ -413,15 +415,87 @@ TEST_CASE("a timeline has a slice for each collection, and counters before and a
           events.push_back(time + tracks.at(event.Number(11)) + " " + std::to_string(event.Number(30)));
           break;
         default:
-          CHECK(of.find("label service") != std::string::npos);
+          CHECK(of.find("trace begins") != std::string::npos);
       }
     }
   }
+  return events;
+}
+
+TEST_CASE("a timeline has a slice for each collection, and counters before and after it") {
+  const std::string bytes = Exported(SmallTrace(), "perfetto", {"--label", "service=web"});
+  CHECK(bytes.find("label service") != std::string::npos);
+  const Words events = TimelineEvents(bytes);
   CHECK(Words(events.begin(), events.begin() + 10) ==
         Words{"5000 heap used 664", "5000 eden used 528", "5000 survivor used 0", "5000 old used 136",
               "5000 young: Allocation Failure", "9000 end", "9000 heap used 264", "9000 eden used 0",
               "9000 survivor used 72", "9000 old used 192"});
   CHECK(events.size() == 20);
+}
+
+TEST_CASE("a timeline of censuses has what each counted, and what is live only of those that tell") {
+  const Words events = TimelineEvents(Exported(CensusTraceFile(1), "perfetto"));
+  CHECK(Words(events.begin(), events.begin() + 12) ==
+        Words{"1000000 counted bytes 2080", "1000000 counted objects 102", "1000000 survivor used 80",
+              "1000000 old used 2080", "1000000 counting", "1000500 end", "2000000 counted bytes 3488",
+              "2000000 counted objects 143", "2000000 live bytes 3488", "2000000 live objects 143",
+              "2000000 survivor used 80", "2000000 old used 3488"});
+  CHECK(events.size() == 20);
+}
+
+TEST_CASE("a census is exported without what was allocated, with the totals of heap") {
+  const std::string trace = CensusTraceFile(2).file();
+  const nlohmann::json heap = Json(trace, {"heap", "--gc", "20"});
+  const Pprof pprof(Exported(CensusTraceFile(2), "pprof", {"--gc", "20"}));
+  CHECK(pprof.types == Words{"inuse_objects/count", "inuse_space/bytes"});
+  CHECK(pprof.default_type == "inuse_space");
+  CHECK((pprof.sums[0] == heap["objects"] && pprof.sums[1] == heap["bytes"]));
+  CHECK(std::count(pprof.comments.begin(), pprof.comments.end(), "in use: after GC 20 (full), at 3.00 ms") ==
+        1);
+  CHECK(std::count(pprof.comments.begin(), pprof.comments.end(),
+                   "what was allocated was not counted (mode=census)") == 1);
+  // Without --gc the last one, as in heap.
+  const Pprof last(Exported(CensusTraceFile(2), "pprof"));
+  CHECK((last.sums[0] == 3 && last.sums[1] == 480));
+  CHECK(Pprof(Exported(CensusTraceFile(2), "pprof", {"--gc", "20", "--where", "class=Node"})).sums[0] == 300);
+  CHECK(Exported(CensusTraceFile(2), "collapsed") ==
+        "<no stack was sampled>;app.Main.run(Main.java:30);int[] 480\n");
+  const std::string csv = Exported(CensusTraceFile(2), "csv", {"--gc", "20"});
+  CHECK(csv.find(",census,app.Node,app.List.add(List.java:12),app.List.add,List.java,12,<not recorded>,,,300,"
+                 "7200\n") != std::string::npos);
+}
+
+TEST_CASE("the database of censuses has each of them, and no numbers of what was allocated") {
+  const Database database(Exported(CensusTraceFile(2), "sqlite", {"--gc", "20"}));
+  CHECK(database.Rows("SELECT basis, live FROM process") == Words{"census|after GC 20 (full), at 3.00 ms"});
+  CHECK(database.Rows("SELECT sum(live_bytes), sum(objects), sum(bytes) FROM named_allocations") ==
+        Words{std::to_string((900 + 50 + 6 + 82) * 8) + "|null|null"});
+  CHECK(database.Rows(
+            "SELECT gc, kind, old_space, time_ns, count_ns, allocated_bytes, live_objects FROM censuses "
+            "ORDER BY gc") == Words{"3|young|0|1000000|500|80000|102", "10|full|1|2000000|500|160000|143",
+                                    "20|full|1|3000000|500|240000|344", "23|young|0|4500000|500|360000|3"});
+  CHECK(database.Rows("SELECT space, used_before, used_after, capacity FROM spaces WHERE gc = 10") ==
+        Words{"old|null|3488|null", "survivor|null|80|null"});
+  CHECK(database.Rows("SELECT count(*) FROM gcs") == Words{"0"});
+}
+
+TEST_CASE("what needs more than a census is not exported, and the message names what can be") {
+  const Folder folder;
+  const auto error = [&](const Words& words) {
+    const CommandResult result =
+        Export(CensusTraceFile(2).file(), words[0], folder.At("out"), Words(words.begin() + 1, words.end()));
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK(error({"dhat"}).find("dhat is about lifetimes; pprof, sqlite and csv have what is live") !=
+        std::string::npos);
+  CHECK(error({"hprof"}).find("a heap dump has each object at its address; pprof, sqlite and csv have") !=
+        std::string::npos);
+  CHECK(error({"pprof", "--gc", "7"}).find("no census follows collection 7") != std::string::npos);
+  CHECK(error({"csv", "--from", "1"}).find("and when, was not recorded") != std::string::npos);
+  const CommandResult none = Export(CensusStart().Flush().file(), "pprof", folder.At("out"));
+  CHECK((none.code == 1 && none.err.find("there is no census in the trace") != std::string::npos));
+  CHECK(folder.files() == 0);
 }
 
 TEST_CASE("numbers of protocol buffers take seven bits a byte") {
