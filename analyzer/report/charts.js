@@ -75,7 +75,7 @@ class Plot {
   }
 }
 
-// The heap, the rate of allocation and the pauses over the whole trace; select(moment) when a collection is clicked.
+// The heap, the rate of allocation and the pauses, if they are known, over the whole trace; select(moment) when a collection is clicked.
 class Timeline {
   constructor(parent, model, select) {
     this.model = model;
@@ -88,10 +88,13 @@ class Timeline {
     const about = model.data.live_estimated ? 'Live heap, estimated' : 'Heap by space, and what is live';
     this.heap = figure(about, about + ' over time', 230);
     this.legend(this.heap.svg.parentNode);
-    this.rate = figure((model.data.allocated_estimated ? 'Allocation rate, estimated' : 'Allocation rate') +
-      ' (bytes per second)', 'Allocation rate over time', 120);
-    this.pauses = figure('Pauses', 'Length of each pause over time', 120);
-    for (const plot of [this.heap, this.rate, this.pauses]) {
+    const rate = model.data.censuses ? 'Allocation rate from one census to the next' :
+      model.data.allocated_estimated ? 'Allocation rate, estimated' : 'Allocation rate';
+    this.rate = figure(rate + ' (bytes per second)', 'Allocation rate over time', 120);
+    this.pauses = model.data.censuses ? null : figure('Pauses', 'Length of each pause over time', 120);
+    if (this.pauses) this.kinds(this.pauses.svg.parentNode);
+    this.plots = [this.heap, this.rate, this.pauses].filter(Boolean);
+    for (const plot of this.plots) {
       plot.svg.addEventListener('click', event => {
         if (model.moments.length) select(model.nearestMoment(plot.timeAt(event)));
       });
@@ -104,28 +107,32 @@ class Timeline {
         drawing('rect', {width: 22, height: 14, class: 'space-' + space.name, fill: `url(#pattern-${space.name})`}));
       return element('span', {}, swatch, ' ' + space.name);
     });
-    const kinds = [...new Set(this.model.gcs.map(gc => gc.kind))];
-    const shapes = kinds.map(kind => {
-      const swatch = drawing('svg', {class: 'swatch', width: 14, height: 14, viewBox: '-7 -7 14 14', 'aria-hidden': 'true'},
-        mark(kind, 0, 0));
-      return element('span', {}, swatch, ' ' + (meanings[kind] || meanings.unknown));
-    });
     const live = element('span', {}, drawing('svg', {class: 'swatch', width: 26, height: 14, 'aria-hidden': 'true'},
       drawing('path', {class: 'live', d: 'M0 7H26'}), drawing('circle', {class: 'moment', cx: 13, cy: 7, r: 4})),
       ' line: live; dots: can be chosen');
     const sync = this.model.data.syncs.length ? [element('span', {}, 'dashed: sync point')] : [];
-    parent.append(element('div', {class: 'legend'}, ...items, live, ...shapes, ...sync));
+    const dead = this.model.gcs.some(gc => gc.withDead) ?
+      [element('span', {}, 'dashed dots: with what is dead in the old space')] : [];
+    parent.append(element('div', {class: 'legend'}, ...items, live, ...dead, ...sync));
+  }
+  kinds(parent) {
+    const shapes = [...new Set(this.model.gcs.map(gc => gc.kind))].map(kind => {
+      const swatch = drawing('svg', {class: 'swatch', width: 14, height: 14, viewBox: '-7 -7 14 14', 'aria-hidden': 'true'},
+        mark(kind, 0, 0));
+      return element('span', {}, swatch, ' ' + (meanings[kind] || meanings.unknown));
+    });
+    parent.append(element('div', {class: 'legend'}, ...shapes));
   }
 
   draw(moment) {
     this.moment = moment;
     this.drawHeap();
     this.drawRate();
-    this.drawPauses();
+    if (this.pauses) this.drawPauses();
     if (!this.model.moments.length) return;
     const time = this.model.timeOf(moment);
     this.heap.line(time, 'chosen', 'chosen');
-    for (const plot of [this.rate, this.pauses]) plot.line(time, 'chosen');
+    for (const plot of this.plots.slice(1)) plot.line(time, 'chosen');
   }
   drawHeap() {
     const {gcs, data} = this.model, plot = this.heap;
@@ -141,19 +148,23 @@ class Timeline {
       top.forEach((point, i) => { base[i][1] = point[1]; });
     }
     for (const [time] of data.syncs) plot.line(time, 'sync');
-    plot.path(gcs.filter(gc => gc.live !== null).map(gc => [plot.x(gc.end), plot.y(gc.live)]), 'live');
+    plot.path(gcs.filter(gc => gc.live !== null && !gc.withDead).map(gc => [plot.x(gc.end), plot.y(gc.live)]), 'live');
     for (const {gc} of this.model.moments) {
       if (gc === null || gcs[gc].live === null) continue;
-      plot.svg.append(drawing('circle', {class: 'moment', cx: plot.x(gcs[gc].end), cy: plot.y(gcs[gc].live), r: 4}));
+      plot.svg.append(drawing('circle', {class: gcs[gc].withDead ? 'moment with-dead' : 'moment',
+        cx: plot.x(gcs[gc].end), cy: plot.y(gcs[gc].live), r: 4}));
     }
-    if (!gcs.length) plot.svg.append(plot.label(plot.left + 10, 60, 'no collection in the trace', 'start'));
+    if (!gcs.length) plot.svg.append(plot.label(plot.left + 10, 60, `no ${this.model.word.one} in the trace`, 'start'));
   }
   drawRate() {
     const {rate, duration: whole} = this.model.data, plot = this.rate, perSecond = 1e9 / rate.period;
     const last = Math.max(whole, rate.bytes.length * rate.period);
     plot.begin(whole, rate.bytes.reduce((max, bytes) => Math.max(max, bytes), 0) * perSecond, size);
-    const points = [[plot.left, plot.bottom]];
+    // What was allocated before the first census is not known.
+    const known = this.model.data.censuses && this.model.gcs.length ? Math.floor(this.model.gcs[0].end / rate.period) : 0;
+    const points = [[plot.x(known * rate.period), plot.bottom]];
     rate.bytes.forEach((bytes, i) => {
+      if (i < known) return;
       const y = plot.y(bytes * perSecond);
       points.push([plot.x(i * rate.period), y], [plot.x(Math.min(last, (i + 1) * rate.period)), y]);
     });

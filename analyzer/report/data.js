@@ -10,12 +10,16 @@ class Model {
     const rows = data.rows;
     this.rows = rows.site.map((site, i) => ({
       site: text(site), class: text(rows.class[i]), application: text(rows.application[i]),
-      other: rows.others > 0 && i === rows.site.length - 1}));
+      // Of many sites: all others, or those of a class.
+      many: i >= rows.sites, other: rows.others > 0 && i === rows.site.length - 1}));
     this.gcs = data.gcs.id.map((id, i) => ({
       id, kind: text(data.gcs.kind[i]) || 'pause', cause: text(data.gcs.cause[i]), begin: data.gcs.begin[i],
       end: data.gcs.end[i], moved: data.gcs.moved[i], live: data.gcs.live_bytes[i],
-      objects: data.gcs.live_objects[i]}));
+      objects: data.gcs.live_objects[i],
+      counting: data.gcs.counting?.[i], withDead: data.gcs.with_dead?.[i] ?? false}));
     this.moments = data.moments;
+    this.measures = data.censuses ? ['live'] : ['allocated', 'survived', 'live'];
+    this.word = data.censuses ? {one: 'census', many: 'censuses'} : {one: 'collection', many: 'collections'};
     this.live = new Map();
   }
 
@@ -34,6 +38,13 @@ class Model {
   }
   estimated(measure) { return measure === 'allocated' ? this.data.allocated_estimated : this.data.live_estimated; }
 
+  // The last moment; of censuses the last one that says what is live, if there is one.
+  lastMoment() {
+    const last = Math.max(0, this.moments.length - 1);
+    for (let at = last; at >= 0 && this.moments.length; at--)
+      if (this.moments[at].gc === null || !this.gcs[this.moments[at].gc].withDead) return at;
+    return last;
+  }
   // The moment that is nearest to that time.
   nearestMoment(time) {
     let best = 0;
@@ -62,7 +73,7 @@ class Model {
     const add = (node, i, share) => {
       const row = this.rows[i], key = node + '\n' + row.class;
       if (!classes.has(key)) {
-        const leaf = {name: row.other ? row.site : row.class, bytes: 0, objects: 0, children: []};
+        const leaf = {name: row.other ? row.site : row.many ? `${row.class}, ${row.site}` : row.class, bytes: 0, objects: 0, children: []};
         classes.set(key, leaf);
         nodes[node].children.push(leaf);
       }

@@ -18,13 +18,14 @@ function breakable(name) {
 // Attr.visit(Attr.java:7) of com.sun.tools.javac.comp.Attr.visit(Attr.java:7)
 const withoutPackage = name => name.replace(/^(?:[a-z_][\w]*\.)+(?=[A-Z])/, '');
 
-// A text that may be very long: its beginning, and all of it on demand.
+// Of a text that is very long its beginning and its end, which has the method and the line.
+const shortened = (text, most = 200) =>
+  text.length <= most ? text : text.slice(0, most / 4) + '\u2026' + text.slice(-most / 4);
+// The same, and all of it on demand.
 function folded(text, most = 200) {
   if (text.length <= most) return breakable(text);
-  return [element('details', {}, element('summary', {}, ...breakable(text.slice(0, most / 2) + '\u2026')), text)];
+  return [element('details', {}, element('summary', {}, ...breakable(shortened(text, most))), text)];
 }
-
-const shortened = (text, most = 200) => text.length <= most ? text : text.slice(0, most) + '\u2026';
 
 const count = number => Math.round(number).toLocaleString('en');
 const percent = (part, whole) => whole ? (100 * part / whole).toFixed(2) + ' %' : '-';

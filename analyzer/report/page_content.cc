@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "analyzer/cli/callers.h"
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/leak_rows.h"
 #include "analyzer/cli/moment.h"
@@ -77,23 +78,20 @@ void AddHead(const Session& session, const std::string& coverage, const std::str
                    {"Agent options", meta.options}};
 }
 
-std::vector<const HistoryPoint*> PointsOf(const Histories& histories) {
-  std::vector<const HistoryPoint*> points;
-  for (const HistoryPoint& point : histories.old_space()) points.push_back(&point);
-  for (const HistoryPoint& point : histories.others()) points.push_back(&point);
-  std::sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
-  return points;
+PageMoment MomentOf(size_t gc, std::string text, const HistoryPoint& point) {
+  PageMoment moment{gc, std::move(text), {}};
+  for (const Level& level : point.levels)
+    moment.live[level.site_class].Add(TotalsOf(HeapTotals{level.objects, level.words}));
+  return moment;
 }
 
-void AddMoments(PageSink& sink, PageContent* content) {
-  for (const HistoryPoint* point : Evenly(PointsOf(sink), kMostMoments)) {
-    PageMoment moment{point->epoch - size_t{1}, {}};
-    for (const Level& level : point->levels)
-      moment.live[level.site_class].Add(TotalsOf(HeapTotals{level.objects, level.words}));
-    content->moments.push_back(std::move(moment));
+void AddMoments(PageSink& sink, const Evidence& evidence, PageContent* content) {
+  for (const HistoryPoint* point : Evenly(evidence.points(), kMostMoments)) {
+    const size_t gc = point->epoch - size_t{1};
+    content->moments.push_back(MomentOf(gc, AfterGc(sink.gcs()[gc]), *point));
   }
   if (!content->moments.empty()) return;
-  PageMoment end;
+  PageMoment end{PageMoment::kEnd, AtEnd(content->summary.duration_ns), {}};
   const std::vector<uint64_t> by_shape = LiveByShape(sink, [](uint32_t) { return true; });
   const ObjectShapes& shapes = content->definitions.shapes();
   for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
@@ -107,7 +105,7 @@ void AddMoments(PageSink& sink, PageContent* content) {
 void AddGcs(PageSink& sink, PageContent* content) {
   for (size_t i = 0; i < sink.gcs().size(); i++) {
     const GcRecord& gc = sink.gcs()[i];
-    PageGc row{gc.id, gc.begin_ns, gc.end_ns, std::string(GcLabel(gc.kind)), gc.cause, {}, {}, 0, {}};
+    PageGc row{gc.id, gc.begin_ns, gc.end_ns, std::string(GcLabel(gc.kind)), gc.cause};
     if (i < sink.used().size()) {
       row.before = sink.used()[i].before;
       row.after = sink.used()[i].after;
@@ -131,9 +129,9 @@ std::vector<PageLeak::Point> HistoryOf(const std::vector<const HistoryPoint*>& p
   return history;
 }
 
-void AddLeaks(PageSink& sink, const ApplicationFrames& frames, PageContent* content) {
-  ApplicationSites applications(content->definitions, sink.stacks(), frames);
-  const Leaks leaks = FindLeaks(Evidence(sink), applications);
+void AddLeaks(const Evidence& evidence, const ApplicationFrames& frames, PageContent* content) {
+  ApplicationSites applications(content->definitions, content->stacks, frames);
+  const Leaks leaks = FindLeaks(evidence, applications);
   content->leaks_note = leaks.why_unknown;
   if (leaks.why_unknown.empty()) {
     content->leaks_note =
@@ -142,9 +140,11 @@ void AddLeaks(PageSink& sink, const ApplicationFrames& frames, PageContent* cont
             : fmt::format("{} up what is never freed",
                           leaks.count() == 1 ? "1 site piles" : Count(leaks.count()) + " sites pile");
     content->leaks_note +=
-        fmt::format("; judged by {}", Plural(leaks.old_space_collections, "old-space collection"));
+        "; judged by " + (leaks.censuses
+                              ? CensusCount(leaks.old_space_collections) + " after collections of the old space"
+                              : Plural(leaks.old_space_collections, "old-space collection"));
   }
-  const std::vector<const HistoryPoint*> points = Evenly(PointsOf(sink), kMostLeakPoints);
+  const std::vector<const HistoryPoint*> points = Evenly(evidence.points(), kMostLeakPoints);
   for (const LeakRow& row : leaks.rows) {
     if (row.growth.objects == 0) continue;
     if (content->leaks.size() == kMostLeakRows) break;
@@ -185,11 +185,16 @@ std::string StacksNote(const StackSamples& samples) {
          ", and is the same for what survived and what is live";
 }
 
-std::string CoverageText(PageSink& sink) {
+std::string CoverageText(const Session& session, PageSink& sink) {
   const std::string caveat = Caveat(sink.state(), sink.unknown_words());
   std::string text = sink.allocated().estimates()
                          ? "live heaps are exact, what was allocated is estimated: " + NoteOf(sink.allocated())
                          : "exact: every object was recorded";
+  if (const uint64_t missing = session.first_file(); missing != 0)
+    text += missing == 1 ? "; without the first data file, which is not there"
+                         : fmt::format("; without the first {} data files, which are not there", missing);
+  if (!sink.syncs().empty() && sink.syncs()[0].reason == SyncReason::kAttach)
+    text += "; from the attach on: what had been allocated before is only live";
   const uint64_t inexact = static_cast<uint64_t>(
       std::count_if(sink.gcs().begin(), sink.gcs().end(), [](const GcRecord& gc) { return !gc.exact; }));
   if (inexact != 0) text += fmt::format("; after {} the heap was not known", Plural(inexact, "collection"));
@@ -202,9 +207,10 @@ void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent*
   if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
   sink.Finish();
   AddGcs(sink, content);
-  AddHead(session, CoverageText(sink), LossesText(sink.losses()), EndText(content->summary, sink.end_reason()),
-          content);
-  AddMoments(sink, content);
+  AddHead(session, CoverageText(session, sink), LossesText(sink.losses()),
+          EndText(content->summary, sink.end_reason()), content);
+  const Evidence evidence(sink);
+  AddMoments(sink, evidence, content);
   for (const auto& [id, totals] : sink.Survived()) content->survived[id] = Amount(totals);
   for (const auto& [id, allocated] : sink.allocated().BySiteClass())
     if (content->definitions.site_class(id).site != kSiteFiller) content->allocated[id] = Amount(allocated);
@@ -213,8 +219,14 @@ void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent*
   content->rate = sink.rate();
   content->stacks = sink.stacks();
   content->stacks_note = StacksNote(content->stacks);
-  AddLeaks(sink, frames, content);
+  AddLeaks(evidence, frames, content);
   AddLifetimes(session, content);
+}
+
+// Of samples, which have neither kind nor cause.
+std::string MomentText(const PageContent& content, size_t gc) {
+  if (gc == PageMoment::kEnd) return AtEnd(content.summary.duration_ns);
+  return fmt::format("after GC {}, at {}", content.gcs[gc].id, Duration(content.gcs[gc].end_ns));
 }
 
 void AddSamples(const Sampled& sampled, PageContent* content) {
@@ -235,7 +247,7 @@ void AddSamples(const Sampled& sampled, PageContent* content) {
     std::map<uint32_t, Amount> live;
     for (const SampledObject& sample : sampled.samples())
       if (sample.LivesAfter(id)) live[sample.site_class].Add(Amount(Sampled::Of(sample)));
-    PageMoment moment{gc, {}};
+    PageMoment moment{gc, MomentText(*content, gc), {}};
     CallTotals all;
     for (const auto& [site_class, amount] : live) all.Add(moment.live[site_class] = TotalsOf(amount));
     if (gc != PageMoment::kEnd) content->gcs[gc].live = all;
@@ -247,11 +259,10 @@ void ReadSamples(Session& session, PageContent* content) {
   Sampled sampled(content->definitions, content->problems, session.sampled->interval);
   content->summary = session.Run(content->definitions, content->problems, sampled);
   if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
-  for (const Sampled::Gc& gc : sampled.gcs())
-    content->gcs.push_back({gc.id, gc.begin_ns, gc.end_ns, "", "", {}, {}, 0, {}});
+  for (const Sampled::Gc& gc : sampled.gcs()) content->gcs.push_back({gc.id, gc.begin_ns, gc.end_ns, "", ""});
   content->allocated_basis = content->live_basis = Basis::kSamples;
   content->notes.push_back(EstimatesNote(sampled));
-  AddHead(session, "estimated: " + EstimatesNote(sampled),
+  AddHead(session, EstimatesNote(sampled),
           sampled.lost() ? "events were lost: what lives is not known from there on" : "none",
           EndText(content->summary, "by the JVM or on request"), content);
   AddSamples(sampled, content);
@@ -262,19 +273,88 @@ void ReadSamples(Session& session, PageContent* content) {
       "lifetimes follow every object to its death; this trace holds samples (mode=sample)";
 }
 
-}  // namespace
+class CensusesToEnd : public Censuses {
+ public:
+  using Censuses::Censuses;
+  void Loss(const LossEvent&) override { losses_++; }
+  void End(const EndEvent& event) override { end_reason_ = event.reason; }
 
-std::string MomentText(const PageContent& content, const PageMoment& moment) {
-  if (moment.gc == PageMoment::kEnd) return AtEnd(content.summary.duration_ns);
-  const PageGc& gc = content.gcs[moment.gc];
-  if (gc.kind.empty()) return fmt::format("after GC {}, at {}", gc.id, Duration(gc.end_ns));
-  return fmt::format("after GC {} ({}, {}), at {}", gc.id, gc.kind, Printable(gc.cause), Duration(gc.end_ns));
+  uint64_t losses() const { return losses_; }
+  const std::string& end_reason() const { return end_reason_; }
+
+ private:
+  uint64_t losses_ = 0;
+  std::string end_reason_;
+};
+
+// The collections that they follow, and what was allocated between one and the next.
+void AddCensusGcs(const Censuses& censuses, PageContent* content) {
+  const CensusEvent* before = nullptr;
+  for (const CensusEvent& census : censuses.events()) {
+    PageGc row{census.gc, census.time, census.time, std::string(GcLabel(census.kind)), ""};
+    for (size_t kind = 0; kind < kSpaceKinds; kind++)
+      row.before[kind] = row.after[kind] = InBytes(census.used_words[kind]);
+    row.live = TotalsOf(HeapTotals{census.objects, census.words});
+    row.count_ns = census.duration;
+    row.with_dead = !census.old_space;
+    content->gcs.push_back(std::move(row));
+    if (before != nullptr && before->time < census.time) {
+      content->rate.AddEvenly(before->time, census.time,
+                              static_cast<double>(InBytes(census.allocated_words - before->allocated_words)));
+    }
+    before = &census;
+  }
 }
+
+// Of each point, and the text of its census.
+void AddCensusMoments(const Censuses& censuses, const Evidence& evidence, PageContent* content) {
+  const std::vector<CensusEvent>& events = censuses.events();
+  for (const HistoryPoint* point : Evenly(evidence.points(), kMostMoments)) {
+    const auto census = std::find_if(events.begin(), events.end(),
+                                     [&](const CensusEvent& event) { return event.gc == point->gc; });
+    content->moments.push_back(
+        MomentOf(static_cast<size_t>(census - events.begin()), AfterGc(*census) + Caveat(*census), *point));
+  }
+}
+
+std::string CensusCoverage(const Censuses& censuses) {
+  const size_t all = censuses.events().size(), exact = censuses.old_space_events().size();
+  if (all == 0) return std::string(kNoCensus);
+  std::string text = fmt::format("{}: after each, how much is in the heap by site and class; no allocations",
+                                 CensusCount(all));
+  if (exact == all) return text;
+  return text + fmt::format("; {} of them with what is dead in the old space, which had not been looked into",
+                            Count(all - exact));
+}
+
+void ReadCensuses(Session& session, const ApplicationFrames& frames, PageContent* content) {
+  CensusesToEnd censuses(content->definitions, content->problems);
+  content->summary = session.Run(content->definitions, content->problems, censuses);
+  if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
+  content->censuses = true;
+  AddCensusGcs(censuses, content);
+  AddHead(session, CensusCoverage(censuses),
+          censuses.losses() == 0 ? "none" : Plural(censuses.losses(), "time"),
+          EndText(content->summary, censuses.end_reason()), content);
+  const uint64_t collections = censuses.events().empty() ? 0 : censuses.events().back().collections;
+  for (auto& [name, text] : content->head)
+    if (name == "Collections") text = fmt::format("{} up to the last census", Count(collections));
+  const Evidence evidence(censuses);
+  AddCensusMoments(censuses, evidence, content);
+  AddLeaks(evidence, frames, content);
+  content->stacks_note = "a census has no call stacks: callers are known as far as they were inlined";
+  content->lifetimes_note =
+      "lifetimes follow every object from its allocation to its death; this trace holds censuses (mode=census)";
+}
+
+}  // namespace
 
 std::unique_ptr<PageContent> ReadPageContent(Session& session, const ApplicationFrames& frames) {
   auto content = std::make_unique<PageContent>();
   if (session.sampled) {
     ReadSamples(session, content.get());
+  } else if (session.census) {
+    ReadCensuses(session, frames, content.get());
   } else {
     ReadObjects(session, frames, content.get());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of `report` shows, of a trace of every object and of one of samples alike.
+// What the page of `report` shows, of a trace of every object, of one of samples, and of censuses alike.
 //
 // Thread safety: none. Units: bytes, ns since the start of the trace.
 #pragma once
@@ -24,12 +24,16 @@ namespace anttracks::analyzer {
 // For so many collections at most the page has what was live after each of them.
 inline constexpr size_t kMostMoments = 64;
 
+// A collection; of a trace of censuses one that a census follows, whose begin is not known.
 struct PageGc {
   uint64_t id = 0, begin_ns = 0, end_ns = 0;
   std::string kind, cause;  // empty: not known, as from samples
   UsedBySpace before{}, after{};
   uint64_t moved_bytes = 0;
   std::optional<CallTotals> live;  // none: the heap was not known
+  // Of censuses:
+  uint64_t count_ns = 0;   // how long the counting took
+  bool with_dead = false;  // what is dead in the old space is counted as live
 };
 
 struct PageSync {
@@ -37,10 +41,11 @@ struct PageSync {
   uint64_t time_ns = 0;
 };
 
-// What was live at one moment.
+// What was live at one moment, of which the text tells: "after GC 7 (young, Allocation Failure), at 1.23 s".
 struct PageMoment {
   static constexpr size_t kEnd = SIZE_MAX;
-  size_t gc = kEnd;                     // after that one of PageContent::gcs, or at the end of the trace
+  size_t gc = kEnd;  // after that one of PageContent::gcs, or at the end of the trace
+  std::string text;
   std::map<uint32_t, CallTotals> live;  // by site-class pair
 };
 
@@ -66,12 +71,14 @@ struct PageContent {
   PassSummary summary;
   std::vector<std::pair<std::string, std::string>> head;  // name and text
   std::vector<std::string> notes;                         // what qualifies the numbers
+  bool censuses = false;  // nothing is known of what was allocated, but for the rate
   Basis allocated_basis = Basis::kExact, live_basis = Basis::kExact;
   std::map<uint32_t, Amount> allocated, survived;  // by site-class pair
   std::vector<PageGc> gcs;
   std::vector<PageSync> syncs;
   RateOverTime rate;
-  std::vector<PageMoment> moments;  // in the order of time; at least one, if there was a META
+  // In the order of time; at least one, if there was a META, and of censuses a census.
+  std::vector<PageMoment> moments;
   StackSamples stacks;
   std::string stacks_note;  // how paths of calls are known
   std::vector<PageLeak> leaks;
@@ -86,8 +93,5 @@ struct PageContent {
 
 // Reads the trace, which is open. The summary says if that failed.
 std::unique_ptr<PageContent> ReadPageContent(Session& session, const ApplicationFrames& frames);
-
-// "after GC 7 (young, Allocation Failure), at 1.23 s"
-std::string MomentText(const PageContent& content, const PageMoment& moment);
 
 }  // namespace anttracks::analyzer

@@ -67,7 +67,10 @@ Json RowsJson(const PageContent& content, const PageRows& rows, Texts* texts) {
     json["class"].push_back(texts->Number(row.class_name));
     json["application"].push_back(texts->Number(row.application));
   }
+  json["sites"] = rows.sites();
   json["others"] = rows.others();
+  json["in_classes"] = rows.in_classes();
+  if (content.censuses) return json;
   json["allocated"] = AmountsOf(rows.rows(), &PageRow::allocated, content.allocated_basis);
   json["survived"] = AmountsOf(rows.rows(), &PageRow::survived, content.live_basis);
   return json;
@@ -125,6 +128,13 @@ Json GcsJson(const PageContent& content, const std::vector<size_t>& drawn, Texts
     json["live_bytes"].push_back(gc.live ? Json(gc.live->bytes) : Json());
     json["live_objects"].push_back(gc.live ? Json(gc.live->objects) : Json());
   }
+  if (content.censuses) {
+    for (const char* key : {"counting", "with_dead"}) json[key] = Json::array();
+    for (const size_t i : drawn) {
+      json["counting"].push_back(content.gcs[i].count_ns);
+      json["with_dead"].push_back(content.gcs[i].with_dead);
+    }
+  }
   json["spaces"] = SpacesJson(content, drawn);
   return json;
 }
@@ -137,9 +147,8 @@ Json MomentsJson(const PageContent& content, const PageRows& rows, const std::ve
       for (const uint64_t value : {uint64_t{row}, totals.objects, totals.bytes}) live.push_back(value);
     const auto at = std::lower_bound(drawn.begin(), drawn.end(), moment.gc);
     const bool at_end = moment.gc == PageMoment::kEnd;
-    json.push_back({{"gc", at_end ? Json() : Json(at - drawn.begin())},
-                    {"text", MomentText(content, moment)},
-                    {"live", std::move(live)}});
+    json.push_back(
+        {{"gc", at_end ? Json() : Json(at - drawn.begin())}, {"text", moment.text}, {"live", std::move(live)}});
   }
   return json;
 }
@@ -252,6 +261,7 @@ Json PageJson(const PageContent& content, const ApplicationFrames& frames, const
   const std::vector<size_t> drawn = DrawnGcs(content, limits.gcs);
   Json json{{"head", HeadJson(content, limits.text)}, {"notes", content.notes}};
   json["duration"] = content.summary.duration_ns;
+  json["censuses"] = content.censuses;
   json["allocated_estimated"] = content.allocated_basis != Basis::kExact;
   json["live_estimated"] = content.live_basis != Basis::kExact;
   json["gcs"] = GcsJson(content, drawn, &texts);

@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kMostStacksOfSite = 64;
 constexpr const char* kRarerStacks = "<rarer stacks>";
 constexpr double kWeightUnits = 1e12, kParts = 10'000;
+// The smaller sites of a class have a row if they have such a part of the whole.
+constexpr double kLeastClass = 0.001;
 
 double Share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
@@ -90,27 +92,56 @@ void PageRows::Rank(const PageContent& content, std::vector<PageRow>* all) const
                    [](const PageRow& a, const PageRow& b) { return a.weight > b.weight; });
 }
 
+// Without the pairs of the row: callers of many sites say nothing.
+void PageRows::AddTo(size_t at, const PageRow& row) {
+  rows_[at].allocated.Add(row.allocated);
+  rows_[at].survived.Add(row.survived);
+  rows_[at].weight += row.weight;
+  for (const uint32_t id : row.site_classes) row_of_[id] = at;
+}
+
+// Of what has no row of its own.
+void PageRows::AddClasses(const std::vector<PageRow>& all, size_t most) {
+  struct Small {
+    double weight = 0;
+    size_t sites = 0, row = 0;
+  };
+  std::map<std::string, Small> classes;
+  for (size_t i = most; i < all.size(); i++) {
+    Small& small = classes[all[i].class_name];
+    small.weight += all[i].weight;
+    small.sites++;
+  }
+  std::vector<std::map<std::string, Small>::iterator> large;
+  for (auto each = classes.begin(); each != classes.end(); ++each)
+    if (each->second.sites > 1 && each->second.weight >= kLeastClass) large.push_back(each);
+  std::stable_sort(large.begin(), large.end(),
+                   [](auto a, auto b) { return a->second.weight > b->second.weight; });
+  large.resize(std::min(large.size(), most));
+  for (const auto& each : large) {
+    each->second.row = rows_.size();
+    rows_.push_back({Plural(each->second.sites, "smaller site"), each->first, "", {}, {}, 0, {}});
+    in_classes_ += each->second.sites;
+  }
+  others_ = all.size() - most - in_classes_;
+  const size_t other = rows_.size();
+  if (others_ != 0) rows_.push_back({Plural(others_, "smaller site"), "(other)", "", {}, {}, 0, {}});
+  for (size_t i = most; i < all.size(); i++) {
+    const size_t row = classes[all[i].class_name].row;
+    AddTo(row == 0 ? other : row, all[i]);
+  }
+}
+
 PageRows::PageRows(const PageContent& content, const ApplicationFrames& frames, size_t most) {
   Grouping grouping(content, frames);
   std::vector<PageRow>& all = grouping.rows();
   Rank(content, &all);
-  for (size_t i = 0; i < all.size(); i++) {
-    const size_t at = std::min(i, most);
-    for (const uint32_t id : all[i].site_classes) row_of_[id] = at;
-    if (at == rows_.size()) {
-      rows_.push_back(std::move(all[i]));
-      continue;
-    }
-    rows_.back().allocated.Add(all[i].allocated);
-    rows_.back().survived.Add(all[i].survived);
+  sites_ = std::min(all.size(), most);
+  for (size_t i = 0; i < sites_; i++) {
+    for (const uint32_t id : all[i].site_classes) row_of_[id] = i;
+    rows_.push_back(std::move(all[i]));
   }
-  if (all.size() <= most) return;
-  others_ = all.size() - most;
-  PageRow& other = rows_.back();
-  other.site = Plural(others_, "smaller site");
-  other.class_name = "(other)";
-  other.application = "";
-  other.site_classes.clear();
+  if (all.size() > most) AddClasses(all, most);
 }
 
 std::map<size_t, CallTotals> PageRows::LiveAt(const PageMoment& moment) const {
@@ -127,8 +158,7 @@ using Parts = std::map<uint32_t, double>;
 class CallsBuilder {
  public:
   explicit CallsBuilder(const PageContent& content)
-      : content_(content),
-        paths_(content.definitions, content.stacks, content.live_basis, {}) {}
+      : content_(content), paths_(content.definitions, content.stacks, content.live_basis, {}) {}
 
   Parts Add(const PageRow& row) {
     Parts parts;
@@ -171,7 +201,8 @@ class CallsBuilder {
     std::vector<uint32_t> names;
     for (const uint32_t site : path.places) names.push_back(NameOf(site));
     const std::string_view outside = OutsideText(path.outside);
-    if (!outside.empty()) names.push_back(tree_.Name(std::string(outside)));
+    // No call stack is in a census: that is not said of each path.
+    if (!outside.empty() && !content_.censuses) names.push_back(tree_.Name(std::string(outside)));
     std::reverse(names.begin(), names.end());
     return names;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the page of `report`: a site and a class each, the largest ones by what they allocate, what of it
-// survives and what is live; all others are one row, so that totals add up. And the calls that lead to them.
+// survives and what is live; the smaller sites of a class are one row, if together they are large, and all
+// others are one row, so that totals add up. And the calls that lead to them.
 //
 // Thread safety: none. Ownership: borrows the content.
 #pragma once
@@ -25,20 +26,26 @@ struct PageRow {
 
 class PageRows {
  public:
-  // most: so many rows at most, the one of all others not counted.
+  // most: so many rows at most, and as many of smaller sites of a class; the one of all others not counted.
   PageRows(const PageContent& content, const ApplicationFrames& frames, size_t most);
 
   const std::vector<PageRow>& rows() const { return rows_; }
+  // How many of them are one site.
+  size_t sites() const { return sites_; }
   // The last row is that of all others, of so many sites and classes; 0: there is none.
   size_t others() const { return others_; }
+  // How many are in rows of a class.
+  size_t in_classes() const { return in_classes_; }
   // By the number of the row. They add up to what was live then.
   std::map<size_t, CallTotals> LiveAt(const PageMoment& moment) const;
 
  private:
   void Rank(const PageContent& content, std::vector<PageRow>* all) const;
+  void AddTo(size_t at, const PageRow& row);
+  void AddClasses(const std::vector<PageRow>& all, size_t most);
 
   std::vector<PageRow> rows_;
-  size_t others_ = 0;
+  size_t sites_ = 0, others_ = 0, in_classes_ = 0;
   std::unordered_map<uint32_t, size_t> row_of_;  // by site-class pair
 };
 

@@ -4,6 +4,7 @@
 // Thread safety: none. Units: bytes, ns since the start of the trace.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,6 +20,16 @@ class RateOverTime {
     const size_t at = time / period_ns_;
     if (at >= bytes_.size()) bytes_.resize(at + 1);
     bytes_[at] += bytes;
+  }
+  // Of bytes that were allocated between these times, nobody knows when. from < to.
+  void AddEvenly(uint64_t from, uint64_t to, double bytes) {
+    while ((to - 1) / period_ns_ >= kMost) Widen();
+    const double each = bytes / static_cast<double>(to - from);
+    for (uint64_t begin = from; begin < to;) {
+      const uint64_t end = begin + std::min(to - begin, period_ns_ - begin % period_ns_);
+      Add(begin, each * static_cast<double>(end - begin));
+      begin = end;
+    }
   }
 
   // Of consecutive periods of period_ns() from time 0 on.

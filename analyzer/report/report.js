@@ -4,7 +4,7 @@
 const byId = id => document.getElementById(id);
 const data = JSON.parse(byId('data').textContent);
 const model = new Model(data);
-const state = {measure: 'allocated', unit: 'bytes', moment: Math.max(0, model.moments.length - 1), by: 'package'};
+const state = {measure: model.measures[0], unit: 'bytes', moment: model.lastMoment(), by: 'package'};
 const measureNames = {allocated: 'allocated', survived: 'survived a collection', live: 'live'};
 
 function measureText() {
@@ -12,9 +12,9 @@ function measureText() {
   return measureNames[state.measure] + (state.measure === 'live' ? ' ' + model.labelOf(state.moment) : '') + about;
 }
 
-// Without columns of text that no row has.
+// Without columns that no row may have.
 function used(columns, rows) {
-  return columns.filter(column => column.key !== 'application' || rows.some(row => row.application));
+  return columns.filter(({key}) => !['application', 'oldest_ns'].includes(key) || rows.some(row => row[key]));
 }
 
 function showHead() {
@@ -28,22 +28,24 @@ function showHead() {
     document.title = byId('title').textContent;
   }
   for (const note of data.notes) byId('notes').append(element('p', {class: 'note'}, note));
-  const all = data.gcs.all, drawn = model.gcs.length, moments = model.moments.length;
-  byId('time-note').textContent = (all === 0 ? 'No collection is in the trace.' :
-    `A click on a plot chooses a collection; so do the arrow keys on the slider below. What is live by site is in this ` +
-    `page for ${moments} of ${count(all)} collections.`) +
-    (drawn < all ? ` Drawn are ${count(drawn)} collections: those, and from equal parts of the others the longest.` : '');
-  const {others, site} = data.rows;
-  byId('rows-note').textContent = others === 0 ? `All ${count(site.length)} sites and classes are shown.` :
-    `The ${count(site.length - 1)} largest sites and classes are shown; the other ${count(others)} are one row, ` +
-    'so that sums are those of the whole trace.';
+  const all = data.gcs.all, drawn = model.gcs.length, moments = model.moments.length, {one, many} = model.word;
+  byId('time-note').textContent = (all === 0 ? `No ${one} is in the trace.` :
+    `A click on a plot chooses a ${one}; so do the arrow keys on the slider below. What is live by site is in this ` +
+    `page for ${moments} of ${count(all)} ${all === 1 ? one : many}.`) +
+    (drawn < all ? ` Drawn are ${count(drawn)} ${many}: those, and from equal parts of the others ` +
+      (data.censuses ? 'the first.' : 'the longest.') : '');
+  const {others, sites, in_classes: inClasses} = data.rows;
+  const rest = [inClasses ? `${count(inClasses)} smaller ones are a row for each class` : '',
+    others ? `${inClasses ? '' : 'the other '}${count(others)} ${inClasses ? 'others ' : ''}are one row` : ''].filter(Boolean);
+  byId('rows-note').textContent = !rest.length ? `All ${count(sites)} sites and classes are shown.` :
+    `The ${count(sites)} largest sites and classes are shown; ${rest.join(', ')}, so that sums are complete.`;
   byId('calls-note').textContent = data.calls.note + '. The class that is allocated is at the end of each path.';
 }
 
 const siteColumns = [
   {key: 'class', title: 'Class', kind: 'text'}, {key: 'site', title: 'Site', kind: 'text'},
   {key: 'application', title: 'Application', kind: 'text'},
-  ...['allocated', 'survived', 'live'].flatMap(measure => {
+  ...model.measures.flatMap(measure => {
     const name = measure[0].toUpperCase() + measure.slice(1), interval = model.data.rows[measure]?.low;
     return [{key: measure + '_objects', title: name + ' objects', kind: 'count', measure},
       {key: measure + '_bytes', title: name + ' bytes', kind: 'bytes', measure},
@@ -53,7 +55,7 @@ const siteColumns = [
 function siteRows() {
   return model.rows.map((row, i) => {
     const cells = {...row};
-    for (const measure of ['allocated', 'survived', 'live']) {
+    for (const measure of model.measures) {
       const amounts = model.amounts(measure, state.moment);
       cells[measure + '_objects'] = amounts.objects[i];
       cells[measure + '_bytes'] = amounts.bytes[i];
@@ -94,6 +96,11 @@ function chooseMoment(moment) {
   state.moment = Math.min(model.moments.length - 1, Math.max(0, moment));
   state.measure = 'live';
   update();
+}
+
+// What censuses do not tell is not there to be chosen.
+function leaveOutMeasures() {
+  for (const radio of byId('choose').elements.measure) radio.closest('label').hidden = model.measures.length === 1;
 }
 
 function listen() {
@@ -173,28 +180,41 @@ function showLifetimes() {
   table.sortBy('copied/bytes', true);
 }
 
+const collectionColumns = spaces => [
+  {key: 'id', title: 'GC', kind: 'count', single: true}, {key: 'kind', title: 'Kind', kind: 'text', short: true},
+  {key: 'cause', title: 'Cause', kind: 'text', short: true}, {key: 'begin', title: 'At', kind: 'ns'},
+  {key: 'pause', title: 'Pause', kind: 'ns'},
+  ...(spaces.length ? [{key: 'before', title: 'Used before', kind: 'bytes', single: true},
+    {key: 'after', title: 'Used after', kind: 'bytes', single: true},
+    {key: 'moved', title: 'Moved bytes', kind: 'bytes'}] : []),
+  {key: 'objects', title: 'Live objects', kind: 'count', single: true},
+  {key: 'live', title: 'Live bytes', kind: 'bytes', single: true}];
+const censusColumns = [
+  {key: 'id', title: 'After GC', kind: 'count', single: true}, {key: 'kind', title: 'Kind', kind: 'text', short: true},
+  {key: 'old_space', title: 'Old space', kind: 'text', short: true}, {key: 'begin', title: 'At', kind: 'ns'},
+  {key: 'counting', title: 'Counting took', kind: 'ns'},
+  {key: 'after', title: 'Used after', kind: 'bytes', single: true},
+  {key: 'objects', title: 'Counted objects', kind: 'count', single: true},
+  {key: 'live', title: 'Counted bytes', kind: 'bytes', single: true}];
 function showCollections() {
-  const {all, spaces} = data.gcs;
+  const {all, spaces} = data.gcs, {many} = model.word, title = many[0].toUpperCase() + many.slice(1);
+  for (const id of ['collections', 'collections-link']) byId(id).textContent = title;
   byId('collections-note').textContent = model.gcs.length < all ?
-    `${count(model.gcs.length)} of ${count(all)} collections; see above which.` : '';
+    `${count(model.gcs.length)} of ${count(all)} ${many}; see above which.` : '';
   if (!model.gcs.length) return;
   const inUse = (i, when) => spaces.reduce((sum, space) => sum + space[when][i], 0);
-  const table = new DataTable(byId('collections-table'), 'Collections (a number chooses that one, or the nearest that can be chosen)', [
-    {key: 'id', title: 'GC', kind: 'count', single: true}, {key: 'kind', title: 'Kind', kind: 'text', short: true},
-    {key: 'cause', title: 'Cause', kind: 'text', short: true}, {key: 'begin', title: 'At', kind: 'ns'},
-    {key: 'pause', title: 'Pause', kind: 'ns'},
-    ...(spaces.length ? [{key: 'before', title: 'Used before', kind: 'bytes', single: true},
-      {key: 'after', title: 'Used after', kind: 'bytes', single: true},
-      {key: 'moved', title: 'Moved bytes', kind: 'bytes'}] : []),
-    {key: 'objects', title: 'Live objects', kind: 'count', single: true},
-    {key: 'live', title: 'Live bytes', kind: 'bytes', single: true}],
-  {file: 'collections', about: column => data.live_estimated && ['objects', 'live'].includes(column.key) ? '~' : '',
+  const table = new DataTable(byId('collections-table'),
+    title + ' (a number chooses that one, or the nearest that can be chosen)',
+    data.censuses ? censusColumns : collectionColumns(spaces),
+  {file: many, about: column => data.live_estimated && ['objects', 'live'].includes(column.key) ? '~' : '',
     open: row => chooseMoment(model.nearestMoment(row.end))});
-  table.show(model.gcs.map((gc, i) => ({...gc, pause: gc.end - gc.begin, before: inUse(i, 'before'),
+  table.show(model.gcs.map((gc, i) => ({...gc, pause: gc.end - gc.begin,
+    old_space: gc.withDead ? 'with what is dead' : 'looked into', before: inUse(i, 'before'),
     after: inUse(i, 'after')})));
 }
 
 showHead();
+leaveOutMeasures();
 listen();
 update();
 showLeaks();

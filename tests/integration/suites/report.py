@@ -100,9 +100,9 @@ CONTRAST = """(() => {
 })()"""
 
 
-def is_drawn(window, spaces=True):
+def is_drawn(window, spaces=True, plots=3):
     drawn = window.evaluate(DRAWN)
-    expect(len(drawn["paths"]) == 3 and min(drawn["paths"]) > 0, f"{drawn}")
+    expect(len(drawn["paths"]) == plots and min(drawn["paths"]) > 0, f"{drawn}")
     expect(drawn["paths"][0] > (4 if spaces else 2), f"the heap is not drawn: {drawn}")
     expect(drawn["painted"] > 1000 and drawn["cells"] > 0, f"{drawn}")
 
@@ -139,10 +139,10 @@ def gc_of(window):
     return window.evaluate("model.gcs[model.moments[state.moment].gc].id")
 
 
-def choosing_changes_all(window, trace):
+def choosing_changes_all(window, trace, measure="allocated", share=0.4):
     before = window.evaluate(LIVE)
-    expect(before["measure"] == "allocated", f"{before}")
-    choose_by_click(window, 0.4)
+    expect(before["measure"] == measure, f"{before}")
+    choose_by_click(window, share)
     clicked = live_is(window, trace, gc_of(window))
     expect(clicked["measure"] == "live" and clicked["treemap"] != before["treemap"], f"{before} {clicked}")
     window.evaluate("document.getElementById('moment').focus()")
@@ -283,6 +283,31 @@ made_of("of a share of all stretches", ",share=0.3", check=says_estimated)
 made_of("of samples", ",mode=sample,interval=16K", check=says_estimated, spaces=False)
 
 
+@test("The page of censuses has what each counted, the leak with its history, and nothing that was allocated")
+def censuses(t):
+    options = ",mode=census,every=gc"
+    trace = traced_workload(t, "leak", millis=0, iterations=1, warmup=0, heap="24m", options=options)
+    page = page_of(t, trace)
+    for width, dark in ((1280, False), (400, True)):
+        with opened(page, width, dark) as window:
+            is_drawn(window, plots=2)
+            live_is(window, trace, gc_of(window))
+            choosing_changes_all(window, trace, measure="live", share=0.75)
+            text = window.evaluate("document.body.innerText")
+            for word in ("Allocated bytes", "survived a collection", "Pauses"):
+                expect(word not in text, f"{width}: the page has {word!r}")
+            for words in ("Allocation rate from one census to the next", "Counted bytes", "mode=census"):
+                expect(words in text, f"{width}: the page has no {words!r}")
+            first = analyze_json("leaks", trace)["leaks"][0]
+            shown = window.evaluate("document.querySelector('#histories figcaption').textContent")
+            expect(first["site"] in shown and first["class"] in shown, f"{shown} {first}")
+            wide = window.evaluate("document.documentElement.scrollWidth")
+            expect(wide <= width, f"{wide} of {width} pixels")
+            worst = window.evaluate(CONTRAST)
+            expect(worst["ratio"] >= 4.5, f"{width} dark={dark}: {worst}")
+            is_quiet(window, page)
+
+
 @test("The page is made of the trace of a program that was attached to")
 def attached(t):
     trace = t.path("trace")
@@ -295,6 +320,8 @@ def attached(t):
     page = page_of(t, trace)
     with opened(page) as window:
         is_drawn(window)
+        head = window.evaluate("document.getElementById('head').textContent")
+        expect("from the attach on" in head, head)
         window.evaluate("chooseMoment(0)")
         live_is(window, trace, gc_of(window))
         is_quiet(window, page)

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "analyzer/report/rate_over_time.h"
+#include "tests/unit/analyzer/census_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -97,6 +99,47 @@ TEST_CASE("the page of a trace of samples is of estimates, and says what samples
   CHECK(data["leaks"]["note"].get<std::string>().find("mode=sample") != std::string::npos);
   CHECK(data["lifetimes"]["note"].get<std::string>().find("mode=sample") != std::string::npos);
   CHECK(!data["moments"].empty());
+}
+
+TEST_CASE(
+    "the page of censuses has what each counted, leaks with their histories, and nothing that was allocated") {
+  const nlohmann::json data = DataOf(CensusTraceFile(9).file());
+  CHECK(data["censuses"] == true);
+  CHECK((!data["rows"].contains("allocated") && !data["rows"].contains("survived")));
+  REQUIRE(data["moments"].size() == 11);
+  CHECK(data["moments"][0]["text"] ==
+        "after GC 3 (young), at 1.00 ms (with what is dead in the old space, which had not been looked into)");
+  CHECK(data["moments"][9]["text"] == "after GC 90 (full), at 10.00 ms");
+  // As `heap` says, but for the filler.
+  CHECK(LiveSum(data["moments"][9], 1) == 1744);
+  CHECK(LiveSum(data["moments"][9], 2) == 1700 * 24 + 400 + 84 * 8);
+  CHECK(data["gcs"]["with_dead"] ==
+        nlohmann::json{true, false, false, false, false, false, false, false, false, false, true});
+  CHECK(data["gcs"]["begin"] == data["gcs"]["end"]);
+  CHECK(data["gcs"]["spaces"][0]["name"] == "survivor");
+  // Between the first census and the last one.
+  CHECK(Sum(data["rate"]["bytes"]) == (115'000 - 10'000) * 8);
+  CHECK(data["leaks"]["note"] ==
+        "1 site piles up what is never freed; judged by 9 censuses after collections of the old space");
+  REQUIRE(data["leaks"]["rows"].size() == 2);
+  CHECK(data["leaks"]["rows"][0]["history"].size() == 11);
+  CHECK(data["lifetimes"]["note"].get<std::string>().find("mode=census") != std::string::npos);
+  CHECK(data["calls"]["note"].get<std::string>().find("no call stacks") != std::string::npos);
+  const nlohmann::json none = DataOf(CensusStart().Flush().file());
+  CHECK((none["moments"].empty() && none["rows"]["site"].empty()));
+}
+
+TEST_CASE("what was allocated between two censuses is spread evenly over the periods") {
+  analyzer::RateOverTime rate;
+  rate.AddEvenly(0, 1'000'000'000, 1e6);
+  rate.AddEvenly(1'000'000'000, 1'000'000'001, 8);
+  double sum = 0;
+  for (const double bytes : rate.bytes()) sum += bytes;
+  CHECK(sum == doctest::Approx(1'000'008));
+  CHECK(rate.bytes().size() <= analyzer::RateOverTime::kMost);
+  CHECK(rate.bytes()[3] == doctest::Approx(static_cast<double>(rate.period_ns()) / 1000));
+  rate.AddEvenly(0, UINT64_MAX, 1e6);
+  CHECK(rate.bytes().size() <= analyzer::RateOverTime::kMost);
 }
 
 TEST_CASE(
@@ -208,6 +251,31 @@ TEST_CASE(
   CHECK(Sum(data["rows"]["allocated"]["bytes"]) == kSites * 16);
   CHECK(LiveSum(data["moments"][0], 1) == kSites);
   CHECK(data["rows"]["others"].get<size_t>() + data["rows"]["site"].size() - 1 == kSites);
+}
+
+TEST_CASE("the smaller sites of a class are one row if together they are much, and sums stay exact") {
+  constexpr uint32_t kSites = 700;
+  TraceBuilder b;
+  b.Meta(kEden * 8, kHeapEnd * 8);
+  DefinitionsBuilder s;
+  s.Thread(1, "main", 1).Class(1, "app.Node", 0, 16).Method(1, "app.Main", "run", "Main.java");
+  Objects objects;
+  objects.Head(2000).Tlab(kEden);
+  for (uint32_t i = 1; i <= kSites; i++) {
+    s.Site(15 + i, 1, 4, i, 0, 0).SiteClass(i, 15 + i, 1);
+    objects.Fixed(i);
+  }
+  b.Segment(SegmentKind::kDefinitions, 0, s.bytes());
+  b.Segment(SegmentKind::kAlloc, 1, objects);
+  b.End(3000, "VM death", "{}");
+  const nlohmann::json data = DataOf(b.Flush().file()), rows = data["rows"];
+  CHECK((rows["sites"] == 500 && rows["in_classes"] == 200 && rows["others"] == 0));
+  REQUIRE(rows["site"].size() == 501);
+  CHECK(data["texts"][rows["site"].back().get<size_t>()] == "200 smaller sites");
+  CHECK(data["texts"][rows["class"].back().get<size_t>()] == "app.Node");
+  CHECK(rows["allocated"]["objects"].back() == 200);
+  CHECK(Sum(rows["allocated"]["objects"]) == kSites);
+  CHECK(LiveSum(data["moments"][0], 1) == kSites);
 }
 
 TEST_CASE("a report is written once, and replaced only with -f and only if it is one") {
