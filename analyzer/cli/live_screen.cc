@@ -30,6 +30,7 @@ class Terminal : public LiveScreen {
     delscreen(screen_);
   }
   size_t rows() const override { return static_cast<size_t>(std::max(1, LINES)); }
+  size_t columns() const override { return static_cast<size_t>(std::max(1, COLS)); }
   void Show(const std::string& status, const std::vector<std::string>& lines) override {
     erase();
     Line(0, status, A_BOLD);
@@ -69,6 +70,7 @@ class Lines : public LiveScreen {
  public:
   explicit Lines(std::ostream& out) : out_(&out) {}
   size_t rows() const override { return 0; }
+  size_t columns() const override { return 0; }
   void Show(const std::string& status, const std::vector<std::string>&) override {
     *out_ << status << "\n" << std::flush;
   }

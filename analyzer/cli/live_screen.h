@@ -17,8 +17,9 @@ class LiveScreen {
   enum Key : int { kNone = 0, kResized = -1 };
   virtual ~LiveScreen() = default;
 
-  // Lines that fit; 0: any number.
+  // Lines that fit, and characters in a line; 0: any number.
   virtual size_t rows() const = 0;
+  virtual size_t columns() const = 0;
   // Shows these lines instead of those before: a status that says all in one line, and what a screen has room
   // for.
   virtual void Show(const std::string& status, const std::vector<std::string>& lines) = 0;

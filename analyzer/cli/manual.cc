@@ -77,13 +77,15 @@ std::string CommandSection(const Command& command, const CLI::App& app) {
 struct Words {
   std::string_view command, option;
   std::vector<std::string_view> words;
+  int place = 0;  // of what is no option: which word on the line it is, `anttracks` being word 0
 };
 std::vector<Words> WordsOfOptions() {
   return {{"heap", "--by", NamesOf<Field>(kHeapRows)},
           {"lifetimes", "--by", NamesOf<Field>(kLifetimesRows)},
           {"diff", "--by", NamesOf<DiffBy>(kDiffRows)},
           {"sites", "--group-by", NamesOf<Field>(kGroupFields)},
-          {"ctl", "ACTION", NamesOf<CtlAction>(kCtlActions)}};
+          {"ctl", "ACTION", NamesOf<CtlAction>(kCtlActions), 3},  // follows a process
+          {"export", "FORMAT", NamesOf<ExportFormat>(kExportFormats), 2}};
 }
 std::string WordsOf(std::string_view command, std::string_view option) {
   for (const Words& words : WordsOfOptions()) {
@@ -169,9 +171,8 @@ std::string BashCompletion(const CLI::App& app) {
   }
   for (const Words& words : WordsOfOptions()) {
     const std::string list = Together({words.words.begin(), words.words.end()}, " ");
-    // The action of ctl follows a process.
-    const std::string place = words.option[0] == '-' ? fmt::format("{}/{}/*", words.command, words.option)
-                                                     : fmt::format("{}/*/3", words.command);
+    const std::string place = words.place == 0 ? fmt::format("{}/{}/*", words.command, words.option)
+                                               : fmt::format("{}/*/{}", words.command, words.place);
     values += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n", place, list);
   }
   return fmt::format(R"(# Completion of anttracks for bash, made from the table of commands.
