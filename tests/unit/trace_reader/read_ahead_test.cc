@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -129,11 +130,15 @@ int EndWithoutMemory(const std::string& path, bool begun) {
   if (child == 0) {
     trace::ReadAhead ahead(Open(path));
     if (begun && ahead.Next() != Item::kChunk) _exit(1);
-    // What other tests have freed is not to be had either.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     malloc_trim(0);
     const rlimit limit{1, 1};
     setrlimit(RLIMIT_DATA, &limit);
+    // What other tests have freed is not to be had either.
+    void* volatile taken = nullptr;
+    do {
+      taken = std::malloc(size_t{512} << 10);
+    } while (taken != nullptr);
     try {
       while (ahead.Next() == Item::kChunk) {
       }
