@@ -20,6 +20,11 @@ void Heap::Clear() {
   words_ = 0;
 }
 
+void Heap::FreeMemory() {
+  Clear();
+  PageMemory::Trim();
+}
+
 void Heap::Swap(Heap& other) {
   std::swap(shapes_, other.shapes_);
   std::swap(start_, other.start_);

@@ -2,24 +2,27 @@
 #include "analyzer/model/page.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
 namespace anttracks::analyzer {
 namespace {
 
-// Slack is less than this many objects a page, 64 bytes of 4096, but for the one that is open.
-constexpr uint32_t kGrowth = 16;
-constexpr uint32_t kPaletteGrowth = 4;
-constexpr size_t kEntry = sizeof(uint32_t), kEntryWithIndex = kEntry + 1;
+constexpr size_t kEntry = sizeof(uint16_t), kEntryWithIndex = kEntry + 1;
+// Of lists: the sizes that fill blocks of PageMemory.
+constexpr uint32_t kFirstListCapacity = 3, kListGrowth = 4;
 
 }  // namespace
 
-static_assert(kPageWords / kMinObjectWords * kEntryWithIndex <= PageMemory::kMostBytes);
+static_assert(sizeof(Page) <= 112);
+static_assert(kMaxPageObjects * kEntryWithIndex <= PageMemory::kMostBytes);
+static_assert((kMaxPageObjects + kListGrowth) * sizeof(uint32_t) <= PageMemory::kMostBytes);
 
 Page::~Page() {
-  PageMemory::Give(shapes_, capacity_ * (palette_ == nullptr ? kEntry : kEntryWithIndex));
-  PageMemory::Give(palette_, palette_capacity_ * sizeof(uint32_t));
+  PageMemory::Give(codes_, capacity() * (has_palette_ ? kEntryWithIndex : kEntry));
+  if (has_palette_) PageMemory::Give(palette_, BytesOf(palette_));
+  PageMemory::Give(listed_, BytesOf(listed_));
   PageMemory::Give(moved_, sizeof(Moved));
 }
 
@@ -36,13 +39,15 @@ uint32_t Page::PreviousStart(uint32_t word) const {
 }
 
 void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance) {
-  if (count_ == capacity_) Resize(capacity_ + kGrowth);
-  if (count_ == 0) first_provenance_ = provenance;
-  if (palette_ == nullptr && provenance != first_provenance_) MakePalette();
+  if (count_ == capacity()) Resize(capacity() + kCapacityUnit);
+  if (count_ == 0 && !has_palette_) first_provenance_ = provenance;
+  if (!has_palette_ && provenance != first_provenance_) MakePalette();
+  uint32_t code = shape;
+  if (shape >= kFirstListed) code = kFirstListed + AddTo(&listed_, shape);
   const uint32_t behind = count_ - rank;
-  if (behind != 0) std::memmove(shapes_ + rank + 1, shapes_ + rank, behind * sizeof(uint32_t));
-  shapes_[rank] = shape;
-  if (palette_ != nullptr) {
+  if (behind != 0) std::memmove(codes_ + rank + 1, codes_ + rank, behind * kEntry);
+  codes_[rank] = static_cast<uint16_t>(code);
+  if (has_palette_) {
     uint8_t* indexes = ProvenanceIndexes();
     const uint8_t index = PaletteIndex(provenance);
     if (behind != 0) std::memmove(indexes + rank + 1, indexes + rank, behind);
@@ -52,8 +57,31 @@ void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenan
   count_++;
 }
 
+uint32_t Page::CopyUnmoved(uint32_t* shapes, uint8_t* provenance_indexes) const {
+  const uint8_t* const indexes = has_palette_ ? ProvenanceIndexes() : nullptr;
+  uint32_t count = 0;
+  if (moved_ == nullptr) {
+    for (; count < count_; count++) shapes[count] = codes_[count];
+    if (indexes != nullptr) std::memcpy(provenance_indexes, indexes, count);
+  } else {
+    uint32_t rank = 0;
+    for (size_t i = 0; i < starts_.size(); i++) {
+      for (uint64_t bits = starts_[i]; bits != 0; bits &= bits - 1, rank++) {
+        shapes[count] = codes_[rank];
+        if (indexes != nullptr) provenance_indexes[count] = indexes[rank];
+        count += (moved_->starts[i] & bits & -bits) == 0;
+      }
+    }
+  }
+  if (listed_ == nullptr) return count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (shapes[i] >= kFirstListed) shapes[i] = listed_->numbers[shapes[i] - kFirstListed];
+  }
+  return count;
+}
+
 void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
-  if (palette_ == nullptr) {
+  if (!has_palette_) {
     if (provenance == first_provenance_) return;
     if (count_ == 1) {
       first_provenance_ = provenance;
@@ -65,60 +93,72 @@ void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
   const uint8_t before = indexes[rank];
   // Each entry stays in use, so that there are never more of them than objects.
   if (std::count(indexes, indexes + count_, before) == 1) {
-    palette_[before] = provenance;
+    palette_->numbers[before] = provenance;
   } else {
     indexes[rank] = PaletteIndex(provenance);
   }
 }
 
 void Page::Resize(uint32_t capacity) {
-  const size_t entry = palette_ == nullptr ? kEntry : kEntryWithIndex;
-  auto* const memory = static_cast<uint32_t*>(PageMemory::Take(capacity * entry));
-  if (count_ != 0) std::memcpy(memory, shapes_, count_ * kEntry);
-  if (palette_ != nullptr) std::memcpy(memory + capacity, ProvenanceIndexes(), count_);
-  PageMemory::Give(shapes_, capacity_ * entry);
-  shapes_ = memory;
-  capacity_ = static_cast<uint16_t>(capacity);
+  const size_t entry = has_palette_ ? kEntryWithIndex : kEntry;
+  auto* const memory = static_cast<uint16_t*>(PageMemory::Take(capacity * entry));
+  if (count_ != 0) std::memcpy(memory, codes_, count_ * kEntry);
+  if (has_palette_) std::memcpy(memory + capacity, ProvenanceIndexes(), count_);
+  PageMemory::Give(codes_, this->capacity() * entry);
+  codes_ = memory;
+  capacity_units_ = static_cast<uint8_t>(capacity / kCapacityUnit);
 }
 
 void Page::Close() {
-  const uint32_t enough = (count_ + kGrowth - 1) / kGrowth * kGrowth;
-  if (enough < capacity_) Resize(enough);
+  const uint32_t enough = (count_ + kCapacityUnit - 1) / kCapacityUnit * kCapacityUnit;
+  if (enough < capacity()) Resize(enough);
 }
 
 void Page::MakePalette() {
-  auto* const palette = static_cast<uint32_t*>(PageMemory::Take(kPaletteGrowth * sizeof(uint32_t)));
-  uint32_t* shapes = nullptr;
+  List* palette = nullptr;
+  AddTo(&palette, first_provenance_);
+  uint16_t* codes = nullptr;
   try {
-    shapes = static_cast<uint32_t*>(PageMemory::Take(capacity_ * kEntryWithIndex));
+    codes = static_cast<uint16_t*>(PageMemory::Take(capacity() * kEntryWithIndex));
   } catch (const std::bad_alloc&) {
-    PageMemory::Give(palette, kPaletteGrowth * sizeof(uint32_t));
+    PageMemory::Give(palette, BytesOf(palette));
     throw;
   }
-  std::memcpy(shapes, shapes_, count_ * kEntry);
-  PageMemory::Give(shapes_, capacity_ * kEntry);
-  shapes_ = shapes;
-  std::memset(ProvenanceIndexes(), 0, capacity_);
+  std::memcpy(codes, codes_, count_ * kEntry);
+  PageMemory::Give(codes_, capacity() * kEntry);
+  codes_ = codes;
+  std::memset(ProvenanceIndexes(), 0, capacity());
   palette_ = palette;
-  palette_capacity_ = kPaletteGrowth;
-  palette_[0] = first_provenance_;
-  palette_size_ = 1;
+  has_palette_ = true;
+}
+
+size_t Page::BytesOf(const List* list) {
+  return list == nullptr ? 0 : offsetof(List, numbers) + list->capacity * sizeof(uint32_t);
+}
+
+// The number's index, which is the last one.
+uint32_t Page::AddTo(List** list, uint32_t number) {
+  List* const before = *list;
+  if (before == nullptr || before->size == before->capacity) {
+    const uint32_t capacity = before == nullptr ? kFirstListCapacity : before->capacity + kListGrowth;
+    auto* const larger =
+        static_cast<List*>(PageMemory::Take(offsetof(List, numbers) + capacity * sizeof(uint32_t)));
+    if (before != nullptr) std::memcpy(larger, before, BytesOf(before));
+    larger->size = before == nullptr ? 0 : before->size;
+    larger->capacity = static_cast<uint16_t>(capacity);
+    PageMemory::Give(before, BytesOf(before));
+    *list = larger;
+  }
+  uint32_t* const numbers = (*list)->numbers;
+  numbers[(*list)->size] = number;
+  return (*list)->size++;
 }
 
 uint8_t Page::PaletteIndex(uint32_t provenance) {
-  for (uint32_t i = palette_size_; i-- > 0;) {
-    if (palette_[i] == provenance) return static_cast<uint8_t>(i);
+  for (uint32_t i = palette_->size; i-- > 0;) {
+    if (palette_->numbers[i] == provenance) return static_cast<uint8_t>(i);
   }
-  if (palette_size_ == palette_capacity_) {
-    const size_t bytes = palette_capacity_ * sizeof(uint32_t);
-    auto* const larger = static_cast<uint32_t*>(PageMemory::Take(bytes + kPaletteGrowth * sizeof(uint32_t)));
-    std::memcpy(larger, palette_, bytes);
-    PageMemory::Give(palette_, bytes);
-    palette_ = larger;
-    palette_capacity_ = static_cast<uint16_t>(palette_capacity_ + kPaletteGrowth);
-  }
-  palette_[palette_size_] = provenance;
-  return static_cast<uint8_t>(palette_size_++);
+  return static_cast<uint8_t>(AddTo(&palette_, provenance));
 }
 
 bool Page::MarkMoved(uint32_t word, uint32_t words) {
@@ -133,8 +173,8 @@ bool Page::MarkMoved(uint32_t word, uint32_t words) {
 }
 
 uint64_t Page::MemoryBytes() const {
-  return sizeof(Page) + (moved_ == nullptr ? 0 : sizeof(Moved)) + palette_capacity_ * sizeof(uint32_t) +
-         capacity_ * (palette_ == nullptr ? kEntry : kEntryWithIndex);
+  return sizeof(Page) + (moved_ == nullptr ? 0 : sizeof(Moved)) + BytesOf(listed_) +
+         (has_palette_ ? BytesOf(palette_) : 0) + capacity() * (has_palette_ ? kEntryWithIndex : kEntry);
 }
 
 }  // namespace anttracks::analyzer

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // 4 KiB of the traced heap: which words objects start at, and what each object is.
 //
-// A bitmap has the starts. The objects' shapes are in an array, in address order, found by rank. The
-// objects of a page have few different provenances: while all have the same one, an object costs 4 bytes;
-// otherwise it costs 5, and the page has a palette. Every object has at least two words, so that a page holds
-// at most 256 objects.
+// A bitmap has the starts. The objects' shapes are in an array, in address order, found by rank. A shape has 2
+// bytes there: shapes are numbered as they are first seen, so that most objects have one of the first 65,280.
+// The number of another one is in a list of the page, and the array has its index in that. The objects of a
+// page have few different provenances: while all have the same one, an object costs 2 bytes; otherwise it
+// costs 3, and the page has a palette. Every object has at least two words, so that a page holds at most 256
+// objects.
 //
 // Thread safety: none. Ownership: owns its arrays; they and the page itself are allocated from PageMemory.
 // Units: words of 8 bytes, counted from the page's start. Invariant: objects overlap neither each other nor the
@@ -15,7 +17,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "analyzer/model/page_memory.h"
 
@@ -23,6 +24,7 @@ namespace anttracks::analyzer {
 
 inline constexpr uint32_t kPageWords = 512;
 inline constexpr uint32_t kMinObjectWords = 2;
+inline constexpr uint32_t kMaxPageObjects = kPageWords / kMinObjectWords;
 
 class Page {
  public:
@@ -63,26 +65,34 @@ class Page {
   // The last start before the word, or kPageWords if there is none.
   uint32_t PreviousStart(uint32_t word) const;
 
-  uint32_t shape(uint32_t rank) const { return shapes_[rank]; }
-  std::span<const uint32_t> shapes() const { return {shapes_, count_}; }
+  uint32_t shape(uint32_t rank) const {
+    const uint32_t code = codes_[rank];
+    return code < kFirstListed ? code : listed_->numbers[code - kFirstListed];
+  }
+  // The objects that were not moved, in address order: their shapes and, if there is a palette, the indexes of
+  // their provenances in that. Both have room for count(). Returns how many they are.
+  uint32_t CopyUnmoved(uint32_t* shapes, uint8_t* provenance_indexes) const;
+  uint32_t provenance_of_index(uint8_t index) const {
+    return has_palette_ ? palette_->numbers[index] : first_provenance_;
+  }
   // All its objects have the same provenance.
-  bool one_provenance() const { return palette_ == nullptr; }
+  bool one_provenance() const { return !has_palette_; }
   uint32_t provenance(uint32_t rank) const {
-    return palette_ == nullptr ? first_provenance_ : palette_[ProvenanceIndexes()[rank]];
+    return has_palette_ ? palette_->numbers[ProvenanceIndexes()[rank]] : first_provenance_;
   }
 
   // Its arrays are full. It enlarges them itself, but in small steps.
-  bool full() const { return count_ == capacity_ && count_ != 0; }
+  bool full() const { return count_ == capacity() && count_ != 0; }
   // Open makes room for as many objects as a page can have; Close gives back what was not needed.
-  void Open() { Resize(kMaxObjects); }
+  void Open() { Resize(kMaxPageObjects); }
   void Close();
 
   // Adds an object at or after end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
-    if (count_ < capacity_ && palette_ == nullptr && provenance == first_provenance_ && count_ != 0)
-        [[likely]] {
-      shapes_[count_++] = shape;
+    if (count_ < capacity() && !has_palette_ && provenance == first_provenance_ && count_ != 0 &&
+        shape < kFirstListed) [[likely]] {
+      codes_[count_++] = static_cast<uint16_t>(shape);
       starts_[word / 64] |= uint64_t{1} << (word % 64);
     } else {
       AddAt(word, count_, shape, provenance);
@@ -116,27 +126,39 @@ class Page {
     uint32_t count = 0;
   };
 
-  const uint8_t* ProvenanceIndexes() const { return reinterpret_cast<const uint8_t*>(shapes_ + capacity_); }
-  uint8_t* ProvenanceIndexes() { return reinterpret_cast<uint8_t*>(shapes_ + capacity_); }
-  static constexpr uint32_t kMaxObjects = kPageWords / kMinObjectWords;
+  // Numbers that are not in the arrays themselves.
+  struct List {
+    uint16_t size, capacity;
+    uint32_t numbers[1];  // capacity of them
+  };
+  static constexpr uint32_t kFirstListed = 0xFF00;  // up to this number a shape is its own code
+  static constexpr uint32_t kCapacityUnit = 8;      // objects
+
+  uint32_t capacity() const { return capacity_units_ * kCapacityUnit; }
+  const uint8_t* ProvenanceIndexes() const { return reinterpret_cast<const uint8_t*>(codes_ + capacity()); }
+  uint8_t* ProvenanceIndexes() { return reinterpret_cast<uint8_t*>(codes_ + capacity()); }
 
   void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance);
   void Resize(uint32_t capacity);
   void MakePalette();
+  static size_t BytesOf(const List* list);
+  static uint32_t AddTo(List** list, uint32_t number);
   uint8_t PaletteIndex(uint32_t provenance);
 
   Bits starts_{};
   Moved* moved_ = nullptr;
-  uint32_t* shapes_ = nullptr;   // capacity_ shapes, then as many palette indexes if there is a palette
-  uint32_t* palette_ = nullptr;  // nullptr: all objects have first_provenance_
+  uint16_t* codes_ = nullptr;  // capacity() codes, then as many palette indexes if there is a palette
+  List* listed_ = nullptr;     // shapes that do not fit into a code; nullptr: there are none
+  union {
+    uint32_t first_provenance_ = 0;  // that of all objects
+    List* palette_;
+  };
   uint64_t words_ = 0;
-  uint32_t first_provenance_ = 0;
   uint16_t count_ = 0;
-  uint16_t capacity_ = 0;
   uint16_t covered_ = 0;
   uint16_t end_ = 0;
-  uint16_t palette_size_ = 0;
-  uint16_t palette_capacity_ = 0;
+  uint8_t capacity_units_ = 0;
+  bool has_palette_ = false;
 };
 
 }  // namespace anttracks::analyzer

@@ -355,6 +355,7 @@ void Lifetimes::Finish(uint64_t end_ns) {
   }
   ledger_.checked++;
   ledger_.unchecked += missing_;
+  FreeHeap();
 }
 
 std::vector<Lifetimes::OfSiteClass> Lifetimes::BySiteClass() const {

@@ -137,7 +137,8 @@ class Lifetimes : public Rebuild {
   void SyncObject(uint64_t space, uint64_t word, uint32_t shape) override;
   bool SavedProvenance(const ProvenanceRun&) override { return true; }
 
-  // Once, when all was decoded and there was a META: what is left is live at the end of the trace.
+  // Once, when all was decoded and there was a META: what is left is live at the end of the trace. The heap is
+  // empty then.
   void Finish(uint64_t end_ns);
 
   struct OfSiteClass {

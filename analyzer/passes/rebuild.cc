@@ -405,6 +405,12 @@ void Rebuild::Loss(const LossEvent& event) {
   Lose();
 }
 
+void Rebuild::FreeHeap() {
+  for (Heap* const heap : {heap_.get(), next_.get()}) {
+    if (heap != nullptr) heap->FreeMemory();
+  }
+}
+
 uint64_t Rebuild::MemoryBytes() const {
   return heap_->MemoryBytes() + next_->MemoryBytes() + definitions_->shapes().MemoryBytes() +
          provenance_table_.MemoryBytes();

@@ -136,6 +136,8 @@ class Rebuild : public SinkBase {
   // How many collections have ended: the birth of objects that are allocated now.
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
   uint64_t MemoryBytes() const;
+  // The objects are needed no more: the heap is empty then, its memory is free for what is made of the rest.
+  void FreeHeap();
 
  protected:
   // Must be called before a walk over all objects. False: the trace is refused.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -171,10 +173,78 @@ TEST_CASE(
   CheckSame(heap, reference, shapes);
   uint64_t pages = 0;
   for (size_t area = 0; area < 3; area++) pages += (tops[area] - begins[area]) / kPageWords + 1;
-  // Five bytes an object, room for fifteen more a page, a palette; and the tree and one page that has all the
+  // Three bytes an object, room for seven more a page, a palette; and the tree and one page that has all the
   // room there is.
-  const uint64_t needed = reference.objects.size() * 5 + pages * (sizeof(Page) + 16UL * 5 + 64);
+  const uint64_t needed = reference.objects.size() * 3 + pages * (sizeof(Page) + 8UL * 3 + 64);
   CHECK(heap.MemoryBytes() < needed + 3000);
+}
+
+// Every object that was not taken is in one run, with its shape and provenance.
+void CheckRuns(const Heap& heap, const Reference& reference, const std::set<uint64_t>& taken, uint64_t bottom,
+               uint64_t top) {
+  std::vector<std::pair<uint32_t, uint32_t>> expected, found;
+  for (const auto& [word, object] : reference.objects) {
+    if (word >= bottom && word < top && taken.count(word) == 0)
+      expected.emplace_back(object.shape, object.provenance);
+  }
+  heap.ForEachRun(bottom, top, [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+    for (const uint32_t shape : shapes) found.emplace_back(shape, provenance);
+  });
+  REQUIRE(found == expected);
+}
+
+TEST_CASE("objects keep their shapes, however many shapes there are") {
+  ObjectShapes shapes;
+  for (uint32_t i = 0; i < 66'000; i++) shapes.Add({i, 0, 2 + i % 5});
+  std::mt19937 random(6);
+  for (int round = 0; round < 40; round++) {
+    Heap heap(shapes, kStart, kEnd);
+    Reference reference;
+    std::set<uint64_t> taken;
+    const uint32_t provenances = round % 2 == 0 ? 1 : 3;
+    for (int i = 0; i < 1500; i++) {
+      const uint64_t word = kStart + random() % (kEnd - kStart - 6);
+      // Around the first number that is not its own code, and those of no object that was there before.
+      const auto shape = static_cast<uint32_t>(random() % 3 == 0 ? 65'200 + random() % 800 : random() % 100);
+      if (!reference.Free(word, shapes.words(shape), shapes)) continue;
+      const auto provenance = static_cast<uint32_t>(random() % provenances);
+      reference.objects[word] = {word, shape, provenance};
+      REQUIRE(heap.Insert(word, shape, provenance) == InsertResult::kOk);
+    }
+    CheckSame(heap, reference, shapes);
+    CheckRuns(heap, reference, taken, kStart, kEnd);
+    for (const auto& [word, object] : reference.objects) {
+      HeapObject out;
+      if (random() % 3 != 0) continue;
+      REQUIRE(heap.Take(word, &out) == MoveResult::kOk);
+      REQUIRE(out.shape == object.shape);
+      taken.insert(word);
+    }
+    CheckRuns(heap, reference, taken, kStart, kEnd);
+    CheckRuns(heap, reference, taken, kStart + 700, kEnd - 900);
+  }
+}
+
+TEST_CASE("memory of pages goes back to the system when no heap needs it") {
+  PageMemory::Trim();
+  const size_t before = PageMemory::SlabBytes();
+  ObjectShapes shapes;
+  shapes.Add({1, 0, 2});
+  {
+    Heap heap(shapes, 0, uint64_t{1} << 20), other(shapes, 0, uint64_t{1} << 20);
+    for (uint64_t word = 0; word < uint64_t{1} << 20; word += 2) heap.Insert(word, 0, 0);
+    other.Insert(0, 0, 0);
+    const size_t most = PageMemory::SlabBytes();
+    heap.FreeMemory();
+    CHECK(PageMemory::SlabBytes() == most);  // other has a page yet
+    CHECK(heap.totals().objects == 0);
+    CHECK(heap.Insert(8, 0, 0) == InsertResult::kOk);
+    heap.FreeMemory();
+    other.FreeMemory();
+    CHECK(PageMemory::SlabBytes() == before);
+    CHECK(other.Insert(8, 0, 0) == InsertResult::kOk);
+  }
+  CHECK(PageMemory::SlabBytes() == before);
 }
 
 TEST_CASE("memory of pages is given out again, to one at a time") {
