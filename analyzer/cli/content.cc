@@ -77,15 +77,18 @@ void ReadHeap(Session& session, const Wanted& wanted, Content* content) {
   content->gc_ids = sink.GcIds();
   for (const GcRecord& record : sink.gcs()) content->live_bytes.push_back(record.live.bytes());
   if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
+  const bool overrun = sink.overrun();
+  std::map<PortionKey, HeapTotals> live_portions;
+  if (!overrun) live_portions = sink.live();
+  sink.FreeHeap();
   ByKey by_key;
   AddAllocated(sink.counts(), &by_key, content);
-  if (sink.overrun()) {
+  AddLive(live_portions, &by_key);
+  if (overrun) {
     ReadLastHeap(session, sink, &by_key, content);
   } else if (sink.then()) {
-    AddLive(sink.live(), &by_key);
     SetMoment(sink.then()->state, sink.then()->unknown_words, AfterGc(sink.then()->gc), content);
   } else {
-    AddLive(sink.live(), &by_key);
     SetMoment(sink.state(), sink.words_not_known(),
               last && !sink.at_end() ? AfterGc(sink.gcs().back()) : AtEnd(content->summary.duration_ns),
               content);

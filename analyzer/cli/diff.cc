@@ -156,6 +156,7 @@ bool Read(Trace* trace, const DiffArguments& arguments, int* exit) {
     return false;
   }
   AddSides(trace, arguments);
+  trace->content->portions = {};  // so that they are not there beside the other trace's heap
   return true;
 }
 

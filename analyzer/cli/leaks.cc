@@ -156,6 +156,7 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
+  histories.FreeHeap();
   const ApplicationFrames frames(arguments.app, arguments.library);
   ApplicationSites applications(definitions, histories.stacks(), frames);
   Show(session, arguments, Evidence(histories), applications);

@@ -400,7 +400,10 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const Life
   report.heading +=
       Notes(&report, lifetimes) + HeadingOf(all, basis) + LedgerText(definitions, lifetimes.ledger()) + "\n";
   if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
-  for (const LifeRow& row : rows) report.rows.push_back(CellsOf(row, fields, basis, any_lost));
+  const size_t count = rows.size();
+  report.rows = ReportRows(count, [rows = std::move(rows), fields, basis, any_lost](size_t i) {
+    return CellsOf(rows[i], fields, basis, any_lost);
+  });
   report.text_order = {"objects",
                        "bytes",
                        "died_young.objects",

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cmath>
 #include <ostream>
-#include <span>
 
 #include "analyzer/cli/json.h"
 #include "analyzer/export/csv.h"
@@ -21,10 +20,6 @@ struct Overloaded : Visitors... {
 };
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
-
-std::span<const Row> FirstRows(const Report& report, size_t top) {
-  return std::span(report.rows).first(Shown(report.rows.size(), top));
-}
 
 // Numbers and estimates are added up, nothing else is.
 void AddTo(Value* sum, const Value& value) {
@@ -134,14 +129,17 @@ std::string CellText(const Column& column, const Cell& cell, const Value& sum, T
   return cell.text.empty() ? ValueText(column.unit, cell.value) : cell.text;
 }
 
+// Of those columns that are added up at all; of others nothing is known if none is.
 std::vector<Value> Sums(const Report& report) {
   std::vector<Value> sums;
   for (const Column& column : report.columns) {
     sums.push_back(column.accuracy == Accuracy::kExact ? Value(uint64_t{0}) : Value(Estimated{}));
   }
-  for (const Row& row : report.rows) {
+  const bool needed = !report.sum_label.empty() || std::any_of(report.columns.begin(), report.columns.end(),
+                                                               [](const Column& c) { return c.with_share; });
+  report.rows.ForFirst(needed ? report.rows.size() : 0, [&](const Row& row) {
     for (size_t i = 0; i < row.size(); i++) AddTo(&sums[i], row[i].value);
-  }
+  });
   return sums;
 }
 
@@ -196,6 +194,12 @@ std::string ValueCsv(const Value& value) {
       value);
 }
 
+nlohmann::ordered_json RowJson(const Report& report, const Row& row) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  AddCells(&json, report.columns, row);
+  return json;
+}
+
 }  // namespace
 
 uint64_t Rounded(double number) {
@@ -231,11 +235,9 @@ void AddCells(nlohmann::ordered_json* json, const std::vector<Column>& columns, 
 nlohmann::ordered_json ReportJson(const Report& report, size_t top) {
   nlohmann::ordered_json json = report.head;
   json[report.rows_key] = nlohmann::ordered_json::array();
-  for (const Row& row : FirstRows(report, top)) {
-    nlohmann::ordered_json entry = nlohmann::ordered_json::object();
-    AddCells(&entry, report.columns, row);
-    json[report.rows_key].push_back(std::move(entry));
-  }
+  nlohmann::ordered_json& rows = json[report.rows_key];
+  report.rows.ForFirst(Shown(report.rows.size(), top),
+                       [&](const Row& row) { rows.push_back(RowJson(report, row)); });
   return json;
 }
 
@@ -245,17 +247,17 @@ std::string TableText(const Report& report, size_t top) {
   std::vector<Table::Column> headings;
   for (const TextColumn& text : columns) headings.push_back(Heading(report, text));
   Table table(std::move(headings));
-  const std::span<const Row> rows = FirstRows(report, top);
-  for (const Row& row : rows) {
+  const size_t shown = Shown(report.rows.size(), top);
+  report.rows.ForFirst(shown, [&](const Row& row) {
     std::vector<std::string> cells;
     for (const TextColumn& text : columns) {
       cells.push_back(CellText(report.columns[text.at], row[text.at], sums[text.at], text.part));
     }
     table.Add(std::move(cells));
     AddTexts(&table, report, row, columns.size());
-  }
+  });
   if (!report.sum_label.empty()) AddSums(&table, report, columns, sums);
-  return table.ToString() + LeftOut(report.rows.size(), rows.size());
+  return table.ToString() + LeftOut(report.rows.size(), shown);
 }
 
 std::string CsvField(std::string_view text) { return CsvQuoted(Printable(text)); }
@@ -273,7 +275,7 @@ std::string CsvText(const Report& report, size_t top) {
     const std::string& key = report.columns[i].key;
     return report.columns[i].accuracy == Accuracy::kInterval ? fmt::format("{0},{0}_low,{0}_high", key) : key;
   });
-  for (const Row& row : FirstRows(report, top)) {
+  report.rows.ForFirst(Shown(report.rows.size(), top), [&](const Row& row) {
     add([&](size_t i) {
       const auto* about = std::get_if<Estimated>(&row[i].value);
       std::string field = ValueCsv(row[i].value);
@@ -281,7 +283,7 @@ std::string CsvText(const Report& report, size_t top) {
       return about == nullptr ? field + ",,"
                               : fmt::format("{},{},{}", field, Rounded(about->low), Rounded(about->high));
     });
-  }
+  });
   return text;
 }
 
@@ -291,10 +293,39 @@ void PrintNotes(Session& session, const std::vector<std::string>& notes) {
   }
 }
 
+namespace {
+
+// The text of ReportJson, without all its rows at once: each is written as it stands in the array.
+void PrintJson(std::ostream& out, const Report& report, size_t top) {
+  nlohmann::ordered_json json = report.head;
+  json[report.rows_key] = nlohmann::ordered_json::array();
+  const std::string around = JsonText(json);
+  const size_t rows = Shown(report.rows.size(), top), at = around.rfind("[]");
+  if (rows == 0 || report.head.contains(report.rows_key)) {
+    out << JsonText(ReportJson(report, top));
+    return;
+  }
+  out << around.substr(0, at + 1);
+  const char* before = "\n    ";
+  report.rows.ForFirst(rows, [&](const Row& row) {
+    out << before;
+    before = ",\n    ";
+    std::string text = JsonText(RowJson(report, row));
+    text.pop_back();
+    for (const char c : text) {
+      out << c;
+      if (c == '\n') out << "    ";
+    }
+  });
+  out << "\n  " << around.substr(at + 1);
+}
+
+}  // namespace
+
 void Print(Session& session, const Report& report) {
   switch (session.output) {
     case Output::kJson:
-      session.out << JsonText(ReportJson(report, session.top));
+      PrintJson(session.out, report, session.top);
       break;
     case Output::kCsv:
       session.out << CsvText(report, session.top);

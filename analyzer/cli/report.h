@@ -14,6 +14,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -73,6 +75,38 @@ struct Cell {
 // One cell per column.
 using Row = std::vector<Cell>;
 
+// The rows of a report. Those of a long one need not all be there at once: a cell takes 72 bytes, so that rows
+// can take more than what they are made of.
+class ReportRows {
+ public:
+  ReportRows() = default;
+  ReportRows(std::initializer_list<Row> rows) : given_(rows) {}
+  ReportRows(std::vector<Row> rows) : given_(std::move(rows)) {}  // NOLINT: rows are what rows are made of
+  // make(i) makes one of so many rows each time that it is needed. What it refers to must outlive the report.
+  ReportRows(size_t count, std::function<Row(size_t)> make) : count_(count), make_(std::move(make)) {}
+
+  void clear() { *this = {}; }
+  void push_back(Row row) { given_.push_back(std::move(row)); }
+  size_t size() const { return make_ ? count_ : given_.size(); }
+  bool empty() const { return size() == 0; }
+  // Calls visit(const Row&) for the first ones.
+  template <class Visit>
+  void ForFirst(size_t count, Visit&& visit) const {
+    for (size_t i = 0; i < count; i++) {
+      if (make_) {
+        visit(make_(i));
+      } else {
+        visit(given_[i]);
+      }
+    }
+  }
+
+ private:
+  std::vector<Row> given_;
+  size_t count_ = 0;
+  std::function<Row(size_t)> make_;
+};
+
 struct Report {
   nlohmann::ordered_json head = nlohmann::ordered_json::object();  // of JSON
   std::string rows_key = "rows";                                   // of JSON
@@ -82,7 +116,7 @@ struct Report {
   std::string footing;             // lines under the table
   std::vector<Column> columns;     // in the order of JSON and CSV
   std::vector<std::string_view> text_order;  // keys of the table's columns; of none: as columns
-  std::vector<Row> rows;
+  ReportRows rows;
   std::string sum_label;  // in the last column of a line with the sums of counts and bytes; "": no such line
 };
 

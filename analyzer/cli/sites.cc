@@ -79,7 +79,11 @@ std::vector<SiteRow> RowsOf(const Content& content, const SitesArguments& argume
     sums.application.Add(applications, site, allocated != 0 ? allocated : portion.live.bytes().value);
   }
   std::vector<SiteRow> rows;
-  for (const auto& [key, sums] : by_key) rows.push_back({key, sums.amounts, sums.application});
+  rows.reserve(by_key.size());
+  while (!by_key.empty()) {
+    auto row = by_key.extract(by_key.begin());
+    rows.push_back({std::move(row.key()), row.mapped().amounts, std::move(row.mapped().application)});
+  }
   std::stable_sort(rows.begin(), rows.end(), [](const SiteRow& a, const SiteRow& b) {
     return std::tie(a.amounts.allocated, a.amounts.live) > std::tie(b.amounts.allocated, b.amounts.live);
   });
@@ -105,7 +109,7 @@ std::vector<Column> ColumnsFor(const Content& content, const SitesArguments& arg
 }
 
 // The table; head, heading and notes are the caller's.
-Report TableOf(const std::vector<SiteRow>& rows, const Content& content, const SitesArguments& arguments) {
+Report TableOf(std::vector<SiteRow> rows, const Content& content, const SitesArguments& arguments) {
   Report report;
   report.rows_key = "sites";
   report.columns = ColumnsFor(content, arguments);
@@ -118,14 +122,16 @@ Report TableOf(const std::vector<SiteRow>& rows, const Content& content, const S
   }
   const std::vector<Field> fields = FieldsOf(arguments);
   const auto site = static_cast<size_t>(std::find(fields.begin(), fields.end(), Field::kSite) - fields.begin());
-  for (const SiteRow& row : rows) {
+  const size_t count = rows.size();
+  report.rows = ReportRows(count, [rows = std::move(rows), site, &content, &arguments](size_t i) {
+    const SiteRow& row = rows[i];
     Row cells(row.key.names.begin(), row.key.names.end());
     if (ShowsApplication(arguments)) AddApplicationCells(&cells, row.application, row.key.names[site]);
     if (arguments.callers) cells.emplace_back(row.key.callers);
     row.amounts.allocated.AddCells(&cells, content.allocated);
     if (arguments.live) row.amounts.live.AddCells(&cells, content.live);
-    report.rows.push_back(std::move(cells));
-  }
+    return cells;
+  });
   return report;
 }
 
@@ -143,9 +149,10 @@ void AddLive(const Content& content, const SitesArguments& arguments, const Amou
 }
 
 Report ReportOf(const Content& content, const SitesArguments& arguments) {
-  const std::vector<SiteRow> rows = RowsOf(content, arguments);
+  std::vector<SiteRow> rows = RowsOf(content, arguments);
   const SiteAmounts all = Sum(rows);
-  Report report = TableOf(rows, content, arguments);
+  const size_t count = rows.size();
+  Report report = TableOf(std::move(rows), content, arguments);
   report.head = content.head;
   if (content.allocated == Basis::kSamples) {
     AddEstimate(&report.head, all.allocated);
@@ -158,7 +165,7 @@ Report ReportOf(const Content& content, const SitesArguments& arguments) {
   }
   ShowSelection(arguments.selection, &report);
   report.heading +=
-      fmt::format("allocated: {}, {}\n", all.allocated.Text(content.allocated), Plural(rows.size(), "row"));
+      fmt::format("allocated: {}, {}\n", all.allocated.Text(content.allocated), Plural(count, "row"));
   if (arguments.live) AddLive(content, arguments, all.live, &report);
   report.heading += "\n";
   return report;

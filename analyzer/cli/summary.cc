@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
@@ -99,18 +100,22 @@ class TopSites {
   }
   const Amount& all() const { return all_; }
 
-  Report ToReport(const std::string& key, Basis basis) const {
+  // Takes what was added.
+  Report ToReport(const std::string& key, Basis basis) {
     Report report;
     report.rows_key = key;
     report.columns = {{.key = "class", .title = "Class"}, {.key = "site", .title = "Site"}};
     for (Column& column : ApplicationColumns()) report.columns.push_back(std::move(column));
     for (Column& column : AmountColumns(basis)) report.columns.push_back(std::move(column));
     report.text_order = {"samples", "objects", "bytes", "class", "site"};
+    const auto sites = std::make_shared<const Sites>(std::move(sites_));
     std::vector<const Sites::value_type*> sorted;
-    for (const auto& site : sites_) sorted.push_back(&site);
+    for (const auto& site : *sites) sorted.push_back(&site);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto* a, const auto* b) { return a->second.amount > b->second.amount; });
-    for (const auto* site : sorted) report.rows.push_back(CellsOf(*site, basis));
+    const size_t count = sorted.size();
+    report.rows = ReportRows(
+        count, [sites, sorted = std::move(sorted), basis](size_t i) { return CellsOf(*sorted[i], basis); });
     return report;
   }
 
@@ -354,6 +359,7 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
   if (!summary.has_meta) return session.Finish(summary, problems);
   if (const auto exit = CheckGcs(session, selection, histories.GcIds())) return *exit;
   histories.Finish();
+  if (histories.last() != nullptr) histories.FreeHeap();
   std::vector<PortionKey> keys;
   for (const auto& [id, amount] : histories.allocated().BySiteClass()) keys.push_back({.site_class = id});
   TellUnknownNames(session, definitions, keys, selection.where);
@@ -430,7 +436,7 @@ int RunCensusSummary(Session& session, const SummaryArguments& arguments) {
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;
   ApplicationSites applications(trace.definitions, none, frames);
-  const TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
+  TopSites allocated(applications, MainApplicationSite::Of::kAllocated);
   TopSites live(applications, MainApplicationSite::Of::kLive);
   // One that says what is live, if there is any.
   const Censuses& censuses = trace.censuses;
