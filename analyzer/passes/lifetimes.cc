@@ -336,16 +336,22 @@ void Lifetimes::Finish(uint64_t end_ns) {
   TakeBorn();
   TakeCopied();
   FindBornOld(spaces(), &Space::end);
+  const auto live = [&](uint32_t shape, uint32_t provenance, uint64_t objects) {
+    LifeSums& sums = SumsOf(shape, provenance);
+    const HeapTotals all = Times(shape, objects);
+    sums.live.Add(all);
+    sums.held.End(all.words, now_);
+    sums.survived += Survived(provenance) * objects;
+  };
   // In a collection that did not end, what a young one took is in the heap again, in its new place.
-  const bool taken_too = gc().kind == GcKind::kFull;
-  heap().ForEach([&](const HeapObject& object, bool taken) {
-    if (taken && !taken_too) return;
-    LifeSums& sums = SumsOf(object.shape, object.provenance);
-    const HeapTotals one = Times(object.shape, 1);
-    sums.live.Add(one);
-    sums.held.End(one.words, now_);
-    sums.survived += Survived(object.provenance);
+  ForEachProvenance(heap().start(), heap().end(), [&](uint32_t provenance) {
+    neighbours_.Take([&](uint32_t shape, uint64_t objects) { live(shape, provenance, objects); });
   });
+  if (collecting_ && gc().kind == GcKind::kFull) {
+    heap().ForEach([&](const HeapObject& object, bool taken) {
+      if (taken) live(object.shape, object.provenance, 1);
+    });
+  }
   CountHeap();
   for (Account& account : accounts_) {
     if (!missing_) CountPromoted(&account);
