@@ -200,12 +200,12 @@ def lowered_state(pid):
 def short_of_memory(t):
     program = (
         "Windows",
-        (4, 8_000_000, 1_000_000),
-        ("-XX:+UseParallelGC", "-Xms320m", "-Xmx320m", "-Xmn32m", "-XX:+AlwaysPreTouch"),
+        (4, 16_000_000, 4_000_000),
+        ("-XX:+UseParallelGC", "-Xms1280m", "-Xmx1280m", "-Xmn32m", "-XX:+AlwaysPreTouch"),
     )
     with MemoryLimit(t, None) as limit:
         with Running(
-            t, t.path("trace"), *program, "maxsize=64M,keep=yes,queue=4M", before=limit.command
+            t, t.path("trace"), *program, "maxsize=128M,keep=yes,queue=4M", before=limit.command
         ) as running:
             fold = first_fold(running)
             try:
@@ -231,7 +231,7 @@ def short_of_memory(t):
     verified(t.path("trace"))
 
 
-# Memory beyond what there is when the first fold begins. It takes 100 MB, the program 14 more until its end.
+# Memory beyond what there is when the first fold begins. It takes 68 MB, the program 14 more until its end.
 # Not less than the JVM has of mapped files, 22 MB: another control group has paid for them, but the kernel
 # counts them when it chooses whom to kill. And some for the start of later folds, before they have told the
 # kernel to choose them.
