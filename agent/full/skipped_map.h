@@ -31,6 +31,7 @@ class SkippedMap {
   bool made() const { return fine_.words != nullptr; }
 
   void Mark(const Stretch& stretch);
+  // Of what was marked: a stretch, or neighbours as one. Never a part of one.
   void Clear(const Stretch& stretch);
   // Whether an object at this address begins in a marked stretch. The address need not be in the heap.
   bool Contains(uint64_t address) const {
