@@ -125,6 +125,7 @@ HeapTotals Heap::Drop(uint64_t bottom, uint64_t top) {
   const uint64_t first = Index(bottom), end = Index(top - 1) + 1;
   const uint64_t reach = EndBefore(bottom);  // of an object that stays
   for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
+    FetchBehind(i, end);
     const Page& page = *pages_.Find(i);
     const uint64_t start = PageStart(i);
     const uint32_t from = i == first ? InPage(bottom) : 0;

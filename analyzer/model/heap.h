@@ -132,6 +132,12 @@ class Heap {
     if (word < start_ || word >= end_) return nullptr;
     return pages_.Find(Index(word));
   }
+  // For a walk over the pages up to end: what it wants next is loaded while it looks at page index.
+  void FetchBehind(uint64_t index, uint64_t end) const {
+    if (index + 2 >= end) return;
+    if (const Page* const page = pages_.Find(index + 2)) page->Fetch();
+    if (const Page* const page = pages_.Find(index + 1)) page->FetchArrays();
+  }
   InsertResult InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t provenance);
   void Open(uint64_t index, Page* page);
   uint64_t EndBefore(uint64_t word) const;
@@ -177,6 +183,7 @@ void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
   std::array<uint32_t, kMaxPageObjects> shapes;
   std::array<uint8_t, kMaxPageObjects> indexes;
   for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
+    FetchBehind(i, end);
     const Page& page = *pages_.Find(i);
     const uint64_t start = PageStart(i);
     const uint32_t from = i == first ? InPage(bottom) : 0;

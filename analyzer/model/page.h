@@ -110,6 +110,16 @@ class Page {
     if (end_ < words) end_ = static_cast<uint16_t>(words);
   }
 
+  // For a walk over pages: the processor begins to load the page's arrays, or the page itself.
+  void FetchArrays() const {
+    __builtin_prefetch(codes_);
+    __builtin_prefetch(moved_);
+  }
+  void Fetch() const {
+    __builtin_prefetch(this);
+    __builtin_prefetch(reinterpret_cast<const char*>(this) + sizeof(Page) - 1);
+  }
+
   // Marks the object that starts at the word and has that many words. False: it was marked before.
   bool MarkMoved(uint32_t word, uint32_t words);
   bool IsMoved(uint32_t word) const {

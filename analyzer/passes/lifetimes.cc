@@ -65,17 +65,17 @@ void Lifetimes::NewShape(uint32_t shape, bool in_window) {
 }
 
 void Lifetimes::TakeBorn() {
-  born_.Take([&](uint32_t shape, uint64_t objects) {
-    const HeapTotals all = Times(shape, objects);
+  born_.Take([&](uint32_t shape, uint64_t objects, uint64_t base_ns, int64_t later_ns) {
+    events_ += objects;
     LifeSums& sums = AccountOf(shape, in_window_).traced;
-    sums.born.Add(all);
-    sums.held.Begin(all.words, time_);
+    sums.born.Add(Times(shape, objects));
+    sums.held.Begin(objects, definitions().shapes().words(shape), base_ns, later_ns);
   });
 }
 
 void Lifetimes::AllocBegin(uint64_t, uint64_t time, uint32_t share) {
-  if (time != time_) TakeBorn();
-  time_ = time;
+  if (!born_.Fits(time)) TakeBorn();
+  born_.SetTime(time);
   place_ = kTlab;
   by_share_ = share != trace::kWholeShare;
   if (by_share_ && in_window_) chosen_.AllocBegin(0, time, share);

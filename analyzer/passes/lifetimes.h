@@ -31,6 +31,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analyzer/passes/counts.h"
@@ -45,6 +46,11 @@ namespace anttracks::analyzer {
 class HeldTime {
  public:
   void Begin(uint64_t words, uint64_t ns) { sum_ -= Wide{words} * ns; }
+  // So many objects of that many words each, allocated at ns and later: later_ns is the sum of by how much.
+  void Begin(uint64_t objects, uint64_t words, uint64_t ns, int64_t later_ns) {
+    const SignedWide times = SignedWide{objects} * ns + later_ns;
+    sum_ -= Wide{words} * static_cast<Wide>(times);
+  }
   void End(uint64_t words, uint64_t ns) { sum_ += Wide{words} * ns; }
   void Add(const HeldTime& other) { sum_ += other.sum_; }
   // 0 if times of the trace run backwards.
@@ -54,6 +60,50 @@ class HeldTime {
   __extension__ using Wide = unsigned __int128;
   __extension__ using SignedWide = __int128;
   Wide sum_ = 0;
+};
+
+// How many objects of each shape were allocated, and when, until somebody takes the sums. Times are added up
+// relative to a base, so that 64 bits are enough.
+class BornTally {
+ public:
+  // Whether a time can be added; if not, all must be taken first.
+  bool Fits(uint64_t ns) const { return touched_.empty() || ns - base_ + kFarthest < 2 * kFarthest; }
+  // For what is added from here on. It must fit.
+  void SetTime(uint64_t ns) {
+    if (touched_.empty()) base_ = ns;
+    later_ = static_cast<int64_t>(ns - base_);
+  }
+  // At most 2^32 objects of a shape between two Takes.
+  void Add(uint32_t shape) {
+    if (shape >= sums_.size()) [[unlikely]]
+      sums_.resize(shape + size_t{1} + shape / 2);
+    Sum& sum = sums_[shape];
+    sum.later += later_;
+    if (sum.objects++ == 0) touched_.push_back(shape);
+  }
+  // Calls visit(shape, objects, base_ns, later_ns), which HeldTime::Begin takes, for each shape that was added;
+  // then there is none.
+  template <class Visit>
+  void Take(Visit&& visit) {
+    for (const uint32_t shape : touched_) {
+      const Sum sum = std::exchange(sums_[shape], {});
+      visit(shape, sum.objects, base_, sum.later);
+    }
+    touched_.clear();
+    base_ += static_cast<uint64_t>(later_);
+    later_ = 0;
+  }
+
+ private:
+  static constexpr uint64_t kFarthest = uint64_t{1} << 30;  // from the base, ns
+  struct Sum {
+    uint64_t objects = 0;
+    int64_t later = 0;
+  };
+  std::vector<Sum> sums_;
+  std::vector<uint32_t> touched_;
+  uint64_t base_ = 0;
+  int64_t later_ = 0;
 };
 
 // Of several objects of which all is known up to the end of the trace.
@@ -109,7 +159,6 @@ class Lifetimes : public Rebuild {
   void RunBegin(trace::How how) override;
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
     born_.Add(shape);
-    events_++;
     if (by_share_ && in_window_) chosen_.Object(word, shape, how);
     if (how == trace::How::kOutside) outside_.push_back(word);
     Rebuild::Object(word, shape, how);
@@ -180,7 +229,7 @@ class Lifetimes : public Rebuild {
     HeapTotals born() const;
     HeapTotals died() const;  // or lost
   };
-  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 4;
+  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 12;
 
   Account& AccountOf(uint32_t shape, uint32_t provenance) { return AccountOf(shape, InWindow(provenance)); }
   Account& AccountOf(uint32_t shape, bool in_window) {
@@ -226,11 +275,10 @@ class Lifetimes : public Rebuild {
   std::deque<Account> accounts_;
   std::vector<uint32_t> accounts_of_shapes_[2];  // those of the window are the second
   std::unordered_map<uint32_t, uint32_t> accounts_of_site_classes_[2];
-  ShapeTally born_;        // in the ALLOC segment, by time_
+  BornTally born_;         // in ALLOC segments since it was taken
   ShapeTally copied_[2];   // in the collection, in the window and traced; the second: out of young spaces
   ShapeTally neighbours_;  // of one provenance, while the heap is walked
   std::vector<uint64_t> outside_;  // words of objects since the last collection
-  uint64_t time_ = 0;              // of the ALLOC segment
   uint64_t now_ = 0;               // of the collection or sync point
   Place place_ = kTlab;
   bool by_share_ = false;  // of the stretches of the ALLOC segment only a share was read

@@ -125,6 +125,23 @@ TEST_CASE("bytes are held until the begin of the collection that finds them dead
   CHECK(Nodes(Report(Tenured(4)))["byte_seconds"].get<double>() == doctest::Approx(kNode * held / 1e9));
 }
 
+TEST_CASE("held bytes are exact whatever the order of stretches, and however far apart their times are") {
+  constexpr uint64_t kSecond = 1'000'000'000, kDay = 86400 * kSecond;
+  const std::vector<uint64_t> times = {5 * kSecond, 1 * kSecond, 5 * kSecond + 1, 7, 2 * kDay, 2 * kDay - 3};
+  TraceBuilder b = SmallStart();
+  double held = 0;
+  for (size_t i = 0; i < times.size(); i++) {
+    b.Segment(SegmentKind::kAlloc, 1, Objects().Head(times[i]).Tlab(kEden + 6 * i).Fixed(1).Fixed(1));
+    held += 2.0 * static_cast<double>(3 * kDay - times[i]);
+  }
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 3 * kDay, Spaces(36, 0, 0, 17));
+  b.Gc(SegmentKind::kGcEnd, 0, 0, "x", 3 * kDay + 1, Spaces(0, 0, 0, 17));
+  b.End(4 * kDay, "VM death", "{}");
+  const Json nodes = Nodes(Report(b.Flush().file()));
+  CHECK(nodes["died_young"] == Times(12, kNode));
+  CHECK(nodes["byte_seconds"].get<double>() == doctest::Approx(kNode * held / 1e9).epsilon(1e-12));
+}
+
 TEST_CASE("pretenuring is advised where four fifths of the bytes are promoted, and would save young copies") {
   const Json report = Report(Tenured(4));
   CHECK(Nodes(report)["pretenuring_saves"] == Times(5 + 4, kNode));
