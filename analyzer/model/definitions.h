@@ -123,10 +123,17 @@ class Definitions {
   }
 
   ShapeError FindShape(uint64_t site_class, uint64_t length, uint32_t* shape) {
+    const Recent& recent = recent_[Recent::Slot(site_class, length)];
+    if (recent.site_class == site_class && recent.length == length && recent.shape != ObjectShapes::kNone &&
+        !any_unloaded_) {
+      *shape = recent.shape;
+      return ShapeError::kNone;
+    }
     const SiteClass* info = site_classes_.Find(site_class);
     if (info != nullptr && length <= UINT32_MAX && info->defined) {
       *shape = shapes_.Find(info->id, static_cast<uint32_t>(length));
       if (*shape != ObjectShapes::kNone && !any_unloaded_) {
+        recent_[Recent::Slot(site_class, length)] = {site_class, length, *shape};
         SetPlain(site_class, static_cast<uint32_t>(length), *shape);
         return ShapeError::kNone;
       }
@@ -155,6 +162,9 @@ class Definitions {
       if (info.defined) visit(id, info);
     });
   }
+
+  // Gives its memory back: nothing is defined any more, and no shape has a number.
+  void Forget() { *this = Definitions(*problems_); }
 
   uint64_t classes() const { return class_count_; }
   uint64_t sites() const { return site_count_; }
@@ -191,8 +201,17 @@ class Definitions {
     if (length == 0 && site_class < plain_.size()) plain_[site_class] = {shape, shapes_[shape].words};
   }
 
+  // A shape that was asked for lately.
+  struct Recent {
+    static constexpr size_t kSlots = 2048;
+    uint64_t site_class = 0, length = 0;
+    uint32_t shape = ObjectShapes::kNone;
+    static size_t Slot(uint64_t site_class, uint64_t length) { return (site_class * 61 + length) % kSlots; }
+  };
+
   Problems* problems_;
   ObjectShapes shapes_;
+  std::vector<Recent> recent_ = std::vector<Recent>(Recent::kSlots);
   uint64_t alignment_ = 8;
   bool any_unloaded_ = false;
   PagedTable<ClassInfo> classes_;

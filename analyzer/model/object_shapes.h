@@ -75,7 +75,7 @@ class ObjectShapes {
     for (uint32_t id = 0; id < size(); id++) Place(id);
   }
 
-  const uint64_t multiplier_ = Random() | 1;
+  uint64_t multiplier_ = Random() | 1;
   std::vector<ObjectShape> shapes_;
   std::vector<uint32_t> slots_;
   int shift_ = 64 - 10;  // 64 - log2 of the number of slots

@@ -2,7 +2,9 @@
 // Every kind of fault, planted in a trace: verify finds it and says where.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/unit/analyzer/small_trace.h"
 
@@ -425,6 +427,40 @@ TEST_CASE("two ids of one site and class mean the same pair") {
     CHECK(definitions.FindShape(id, 0, &first) == analyzer::ShapeError::kUnloadedClass);
   CHECK(definitions.Plain(70).words == 0);
   CHECK(pairs == 6);  // those of SmallDefinitions
+}
+
+TEST_CASE("a shape that was asked for before is the same, and no other pair's or length's") {
+  using analyzer::ShapeError;
+  analyzer::Problems problems;
+  analyzer::Definitions definitions(problems);
+  uint32_t shape = 0;
+  // Before anything was asked for, nothing is remembered.
+  for (const uint64_t id : {uint64_t{0}, uint64_t{UINT64_MAX}}) {
+    CHECK(definitions.FindShape(id, 0, &shape) == ShapeError::kUndefinedSiteClass);
+    CHECK(definitions.FindShape(id, UINT64_MAX, &shape) == ShapeError::kUndefinedSiteClass);
+  }
+  constexpr uint64_t kPairs = 100, kLengths = 200;
+  DefinitionsBuilder s;
+  for (uint64_t id = 1; id <= kPairs; id++)
+    s.Class(id, "[I", trace::kClassArray, 0, 16, 2).SiteClass(id, 1, id);
+  definitions.Read(s.bytes().span(), analyzer::Position());
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> shapes;
+  for (int round = 0; round < 3; round++) {
+    for (uint64_t id = 1; id <= kPairs; id++) {
+      for (uint64_t length = 0; length < kLengths; length++) {
+        REQUIRE(definitions.FindShape(id, length, &shape) == ShapeError::kNone);
+        REQUIRE(shapes.try_emplace({id, length}, shape).first->second == shape);
+        REQUIRE(definitions.shapes()[shape].site_class == id);
+        REQUIRE(definitions.shapes()[shape].length == length);
+      }
+    }
+  }
+  CHECK(definitions.shapes().size() == kPairs * kLengths);
+  CHECK(definitions.FindShape(7, 8, &shape) == ShapeError::kNone);
+  CHECK(definitions.Unload(7));
+  CHECK(definitions.FindShape(7, 8, &shape) == ShapeError::kUnloadedClass);
+  CHECK(definitions.FindShape(8, 8, &shape) == ShapeError::kNone);
+  CHECK(problems.total() == 0);
 }
 
 TEST_CASE("what stays where it is after a failed promotion stays in the heap") {
