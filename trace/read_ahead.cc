@@ -42,6 +42,7 @@ ChunkSource::Item ReadAhead::Next() {
   if (slot.last()) {
     End();
     files_ = reader_->files();
+    for (Slot& each : slots_) each.payload = std::vector<uint8_t>();  // what is made of the trace has the room
   }
   if (slot.thrown) std::rethrow_exception(slot.thrown);
   return slot.item;

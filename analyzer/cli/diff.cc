@@ -156,7 +156,10 @@ bool Read(Trace* trace, const DiffArguments& arguments, int* exit) {
     return false;
   }
   AddSides(trace, arguments);
-  trace->content->portions = {};  // so that they are not there beside the other trace's heap
+  // So that they are not there beside the other trace's heap.
+  trace->content->portions = std::vector<Portion>();
+  trace->content->stacks = {};
+  trace->content->definitions.Forget();
   return true;
 }
 
