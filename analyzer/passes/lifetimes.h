@@ -21,7 +21,7 @@
 //
 // Thread safety: none. Ownership: as Rebuild. Units: words of 8 bytes, ns since the start of the trace.
 // Memory: that of Rebuild, 8 bytes per object that was allocated outside TLABs since the last collection, about
-// 400 bytes per site-class pair, and 30 per shape.
+// 400 bytes per site-class pair, and 40 per shape.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ class BornTally {
  public:
   // Whether a time can be added; if not, all must be taken first.
   bool Fits(uint64_t ns) const { return touched_.empty() || ns - base_ + kFarthest < 2 * kFarthest; }
-  // For what is added from here on. It must fit.
+  // For what is added from here on, until Take. It must fit.
   void SetTime(uint64_t ns) {
     if (touched_.empty()) base_ = ns;
     later_ = static_cast<int64_t>(ns - base_);
@@ -90,8 +90,6 @@ class BornTally {
       visit(shape, sum.objects, base_, sum.later);
     }
     touched_.clear();
-    base_ += static_cast<uint64_t>(later_);
-    later_ = 0;
   }
 
  private:
