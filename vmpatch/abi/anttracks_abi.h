@@ -36,15 +36,33 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 6
+#define ANTTRACKS_ABI_VERSION 7
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
 #define ANTTRACKS_EXTENSION_ID "com.github.anttracks.functions.GetVM"
 
-/* Site ids live in bits 39 to 63 of the mark word. Ids below ANTTRACKS_SITE_FIRST are reserved. */
+/* Where the allocation site lives: schemes, see site_scheme of AntTracksVM. */
+enum {
+  ANTTRACKS_SITES_OFF = 0,  /* nowhere */
+  ANTTRACKS_SITES_MARK = 1, /* in bits of the mark word that the VM does not use */
+  ANTTRACKS_SITES_HASH = 2, /* in the upper bits of an identity hash that is made with the object */
+  ANTTRACKS_SITES_ASH = 3   /* in the place of the identity hash until that is asked for; then as an id in its upper bits */
+};
+
+/* In scheme mark site ids live in bits 39 to 63 of the mark word. */
 #define ANTTRACKS_SITE_SHIFT 39
 #define ANTTRACKS_SITE_BITS 25
+/* In the schemes hash and ash this bit of a neutral mark says that it has a site. The identity hash lies in bits 8 to 38. */
+#define ANTTRACKS_SITE_IN_HASH ((uint64_t)1 << 7)
+/* hash: in bits 23 to 38. */
+#define ANTTRACKS_HASH_SITE_SHIFT 23
+#define ANTTRACKS_HASH_SITE_BITS 16
+/* ash: in bits 8 to 32, as long as this bit is 0. If it is set the object has its hash code: see mark_site. */
+#define ANTTRACKS_ASH_SITE_SHIFT 8
+#define ANTTRACKS_ASH_FILLED ((uint64_t)1 << 38)
+
+/* Ids below ANTTRACKS_SITE_FIRST are reserved. */
 enum {
   ANTTRACKS_SITE_NONE = 0,     /* made while sites were off, or not known */
   ANTTRACKS_SITE_VM = 1,       /* made by the VM with no Java frame below */
@@ -231,8 +249,8 @@ typedef struct AntTracksVM {
   /* NULL, or why this VM cannot be traced, and what to change: "-XX:+UseG1GC: ...". Fixed at VM start. */
   const char* unsupported;
 
-  /* Object layout. At address + 0: mark word; site id = mark >> ANTTRACKS_SITE_SHIFT when
-   * (mark & 3) == 1, else ask object_site. */
+  /* Object layout. At address + 0: mark word, which is neutral when (mark & 3) == 1: its site is what site_scheme says. Else
+   * ask object_site. */
   uint32_t klass_offset, klass_bytes; /* 4: klass = narrow_klass_base + (value << narrow_klass_shift); 8: klass */
   uint64_t narrow_klass_base;
   uint32_t narrow_klass_shift;
@@ -276,6 +294,11 @@ typedef struct AntTracksVM {
   /* Changes stack_bytes of the callbacks; neither may be 0. By any thread, while started. Each thread takes the new
    * distance when it next reports allocations. */
   void (*set_stack_bytes)(uint32_t bytes);
+
+  /* ANTTRACKS_SITES_*: where sites live. Fixed at VM start. Not OFF, unless unsupported is set. */
+  uint32_t site_scheme;
+  /* The site of a neutral mark, whatever the scheme. Any thread of the process may ask; takes no lock. */
+  uint32_t (*mark_site)(uint64_t mark);
 } AntTracksVM;
 
 #ifdef __cplusplus

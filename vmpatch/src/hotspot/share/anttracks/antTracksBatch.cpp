@@ -9,6 +9,7 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracksBatch.hpp"
+#include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "oops/oop.inline.hpp"
 #include "runtime/os.inline.hpp"
@@ -46,7 +47,7 @@ void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
 
 // from may be forwarded, so that its mark is not neutral.
 void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
-  if (AntTracksMark::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
+  if (AntTracksForwarding::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
   add(cast_from_oop<HeapWord*>(from), to, words);
 }
 

@@ -16,7 +16,13 @@
 #include "c1/c1_ValueStack.hpp"
 #endif
 #ifdef COMPILER2
+#include "opto/addnode.hpp"
 #include "opto/callnode.hpp"
+#include "opto/castnode.hpp"
+#include "opto/convertnode.hpp"
+#include "opto/mulnode.hpp"
+#include "opto/phaseX.hpp"
+#include "opto/subnode.hpp"
 #endif
 
 #ifdef COMPILER1
@@ -42,8 +48,37 @@ static uint32_t site_of_state(JVMState* state) {
   return AntTracksSiteTable::site(method, state->bci(), caller, ANTTRACKS_TIER_C2);
 }
 
-intptr_t AntTracksCompilers::c2_mark(AllocateNode* allocation) {
+static intptr_t known_part(AllocateNode* allocation) {
   if (!AntTracksMark::has_sites()) return markWord::prototype().value();
   return AntTracksMark::with_site(site_of_state(allocation->jvms())).value();
+}
+
+// AntTracksHash::random_of the object.
+static Node* random_of(PhaseGVN* phase, Node* obj, Node* control) {
+  Node* n = phase->transform(new CastP2XNode(control, obj));
+  n = phase->transform(new ConvL2INode(n));
+  n = phase->transform(new MulINode(n, phase->intcon((jint)AntTracksHash::multiplier)));
+  n = phase->transform(new URShiftINode(n, phase->intcon(AntTracksHash::random_right)));
+  n = phase->transform(new AndINode(n, phase->intcon((jint)AntTracksHash::random_mask)));
+  return phase->transform(new ConvI2LNode(n));
+}
+
+Node* AntTracksCompilers::c2_mark(AllocateNode* allocation, PhaseGVN* phase, Node* obj, Node* control) {
+  Node* const known = phase->MakeConX(known_part(allocation));
+  const bool random = AntTracksMark::has_random() && AntTracksMark::has_sites();
+  return random ? new OrLNode(random_of(phase, obj, control), known) : known;
+}
+
+const Type* AntTracksCompilers::c2_mark_type(AllocateNode* allocation, const Type* otherwise) {
+  return AntTracksMark::has_random() ? otherwise : TypeX::make(known_part(allocation));
+}
+
+// In scheme ash all below filled_hash is none.
+int AntTracksCompilers::c2_no_hash() {
+  return AntTracksMark::scheme() == ANTTRACKS_SITES_ASH ? (int)AntTracksHash::filled_hash - 1 : (int)markWord::no_hash;
+}
+
+int AntTracksCompilers::c2_no_hash_test() {
+  return AntTracksMark::scheme() == ANTTRACKS_SITES_ASH ? BoolTest::le : BoolTest::eq;
 }
 #endif

@@ -12,8 +12,17 @@
 
 uintptr_t AntTracksForwarding::_before = 0;
 uintptr_t AntTracksForwarding::_site_bits = 0;
+int AntTracksForwarding::_left = 0;
+int AntTracksForwarding::_right = 0;
+uintptr_t AntTracksForwarding::_flag = 0;
 
 void AntTracksForwarding::initialize(HeapWord* heap_start) {
   _before = (uintptr_t)heap_start - HeapWordSize;
-  _site_bits = AntTracksMark::has_sites() ? ~(((uintptr_t)1 << ANTTRACKS_SITE_SHIFT) - 1) : 0;
+  if (!AntTracksMark::has_sites()) return;
+  if (AntTracksMark::in_hash()) {
+    _left = BitsPerWord - markWord::hash_bits - markWord::hash_shift;
+    _right = LogHeapWordSize - markWord::lock_bits;
+    _flag = AntTracksHash::holds_site;
+  }
+  _site_bits = ~(((uintptr_t)1 << (AntTracksMark::in_hash() ? BitsPerWord - markWord::hash_bits : ANTTRACKS_SITE_SHIFT)) - 1);
 }

@@ -20,19 +20,31 @@
 //
 //     63                39 38                                   2 1 0
 //     [ site              | bytes from the heap's start, + 8     | 1 1 ]
+//     [ hash with a site          | the same in words            | 1 1 ]    (from bit 33: schemes hash and ash)
 class AntTracksForwarding : AllStatic {
   static uintptr_t _before;     // 8 bytes before the heap's first object: no distance is 0
-  static uintptr_t _site_bits;  // of a mark; 0 without sites
+  static uintptr_t _site_bits;  // of a mark that is marked; 0 without sites
+  static int _left;             // how far they lie to the right in a neutral mark
+  static int _right;            // what a distance in bytes is shifted by
+  static uintptr_t _flag;       // set in neutral marks that have them; 0: in all
 
  public:
   static void initialize(HeapWord* heap_start);
   // The site, if it is in the mark itself. That of a locked object is not; its mark is restored afterwards.
   static uintptr_t site_bits(markWord mark) {
-    return mark.is_neutral() || mark.is_marked() ? mark.value() & _site_bits : 0;
+    if (mark.is_marked()) return mark.value() & _site_bits;
+    return mark.is_neutral() && (mark.value() & _flag) == _flag ? (mark.value() << _left) & _site_bits : 0;
   }
   // A live object's mark while it waits for phase 2.
   static markWord marked(markWord mark) { return markWord(site_bits(mark) | markWord::marked_value); }
-  static markWord without_site(markWord mark) { return markWord(mark.value() & ~_site_bits); }
+  // The neutral mark of an object that has been or will be forwarded: a new object's, with its site.
+  static markWord neutral(markWord mark) {
+    const uintptr_t site = site_bits(mark);
+    return markWord((site >> _left) | (site != 0 ? _flag : 0) | markWord::unlocked_value);
+  }
+  static inline markWord without_site(markWord mark);
+  // Also if it is forwarded.
+  static uint32_t site_of(markWord mark) { return AntTracksMark::site_of(neutral(mark)); }
   static inline void forward(oop obj, HeapWord* to);
   // NULL: it stays where it is.
   static inline oop forwardee(oop obj);

@@ -14,22 +14,29 @@
 #include "oops/oop.inline.hpp"
 
 inline void AntTracksForwarding::forward(oop obj, HeapWord* to) {
-  obj->set_mark(markWord(site_bits(obj->mark()) | ((uintptr_t)to - _before) | markWord::marked_value));
+  obj->set_mark(markWord(site_bits(obj->mark()) | (((uintptr_t)to - _before) >> _right) | markWord::marked_value));
   assert(forwardee(obj) == cast_to_oop(to), "the distance has run into the site");
 }
 
 inline oop AntTracksForwarding::forwardee(oop obj) {
   markWord mark = obj->mark();
   if (UseBiasedLocking && mark.has_bias_pattern()) return NULL;
+  if (_flag != 0 && !mark.is_marked()) return NULL;  // a neutral mark has its hash where a distance would be
   const uintptr_t distance = mark.clear_lock_bits().value() & ~_site_bits;
-  return distance == 0 ? (oop)NULL : cast_to_oop(_before + distance);
+  return distance == 0 ? (oop)NULL : cast_to_oop(_before + (distance << _right));
+}
+
+// For assertions: of an object that does not move. In the schemes hash and ash it keeps its age, too.
+inline markWord AntTracksForwarding::without_site(markWord mark) {
+  if (_flag == 0) return markWord(mark.value() & ~_site_bits);
+  return site_bits(mark) != 0 ? markWord::prototype() : mark.is_neutral() ? mark.set_age(0) : mark;
 }
 
 inline void AntTracksForwarding::unmark(oop obj) {
   if (UseBiasedLocking) {
     obj->init_mark();
   } else {
-    obj->set_mark(markWord(site_bits(obj->mark()) | markWord::unlocked_value));
+    obj->set_mark(neutral(obj->mark()));
   }
 }
 

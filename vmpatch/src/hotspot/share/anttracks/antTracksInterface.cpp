@@ -128,6 +128,8 @@ uint32_t object_site(uint64_t address) {
   return ANTTRACKS_SITE_CANNOT_TELL;
 }
 
+uint32_t mark_site(uint64_t mark) { return AntTracksMark::site_of(markWord((uintptr_t)mark)); }
+
 uint64_t object_bytes(uint64_t address) {
   return (uint64_t)cast_to_oop(address)->size() * HeapWordSize;
 }
@@ -196,6 +198,12 @@ const char* unsupported() {
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
+  if (AntTracksMark::scheme() == ANTTRACKS_SITES_OFF) {
+    return "-XX:AntTracksSites=off leaves objects without their allocation site: say mark, hash or ash, or leave it out";
+  }
+  if (!AntTracksMark::has_sites() && AntTracksMark::in_hash()) {
+    return "with this collector and -XX:AntTracksSites=hash or ash the heap may have 16 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
+  }
   if (!AntTracksMark::has_sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;
@@ -221,6 +229,8 @@ void fill_table() {
   the_vm.describe_fields = &describe_fields;
   the_vm.collect = &collect;
   the_vm.set_stack_bytes = &AntTracksRecording::set_stack_bytes;
+  the_vm.site_scheme = AntTracksMark::scheme();
+  the_vm.mark_site = &mark_site;
   the_vm.next_objects = UseG1GC ? &AntTracksG1Regions::next_objects : NULL;
 }
 

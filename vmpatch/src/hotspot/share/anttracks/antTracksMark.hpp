@@ -10,6 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSMARK_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSMARK_HPP
 
+#include "anttracks/antTracksHash.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/shared/tlab_globals.hpp"
@@ -18,25 +19,53 @@
 #include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
-// The allocation site in an object's mark word:
+// The allocation site in an object's mark word: the one place that makes and reads it, whichever the scheme
+// (-XX:AntTracksSites). In scheme mark:
 //
 //     63                39 38                                     0
 //     [ site              | the stock VM's mark                    ]
+//
+// In the schemes hash and ash it lies in the identity hash: see AntTracksHash. Marks given must be neutral.
 class AntTracksMark : AllStatic {
-  // The largest heap in which a distance fits below the site (antTracksForwarding.hpp).
-  static const size_t max_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
+  static uint32_t _scheme;             // ANTTRACKS_SITES_*
+  static int      _shift;              // of the site in a new mark
+  static size_t   _max_forwarding_heap;  // the largest heap in which a distance fits beside what AntTracksForwarding keeps
+
+  static uint32_t site_in_hash(markWord mark);
+  static intptr_t draw_hash(markWord mark, intptr_t value);
 
  public:
+  // Looks at the flag, before there is a heap. JNI_EINVAL: it is wrong, and was said to be.
+  static jint initialize();
+
+  static uint32_t scheme() { return _scheme; }
+  static bool in_hash() { return _scheme >= ANTTRACKS_SITES_HASH; }
+  // Code that makes an object has to add AntTracksHash::random_of its address to the mark.
+  static bool has_random() { return _scheme == ANTTRACKS_SITES_HASH; }
+  static int shift() { return _shift; }
+  static uint32_t max_site();
+
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise
   // every mark is the stock VM's.
   static bool has_sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= max_forwarding_heap;
-    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB;
+    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= _max_forwarding_heap;
+    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }
-  static uint32_t site_of(markWord mark) { return (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT); }
-  // The mark of a new object.
+  static uint32_t site_of(markWord mark) {
+    return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT);
+  }
+  // The mark of a new object, without its random part.
   static markWord with_site(uint32_t site) {
-    return markWord(((uintptr_t)site << ANTTRACKS_SITE_SHIFT) | markWord::prototype().value());
+    const uintptr_t flag = in_hash() ? AntTracksHash::holds_site : 0;
+    return markWord(((uintptr_t)site << _shift) | flag | markWord::prototype().value());
+  }
+  // The mark of a new object at this address.
+  static markWord new_mark(uint32_t site, const void* obj) {
+    return has_random() ? markWord(with_site(site).value() | AntTracksHash::random_of(obj)) : with_site(site);
+  }
+  // The hash code of an object that has none yet. value: the one that the stock VM would give it.
+  static intptr_t new_hash(markWord mark, intptr_t value) {
+    return AntTracksHash::is_unfilled(mark.value()) ? draw_hash(mark, value) : value;
   }
   static bool is_filler(markWord mark) { return mark.is_neutral() && site_of(mark) == ANTTRACKS_SITE_FILLER; }
   static markWord filler_mark() { return has_sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }

@@ -8,6 +8,7 @@
  */
 
 #include "precompiled.hpp"
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSiteCache.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksText.hpp"
@@ -21,8 +22,6 @@
 #include "utilities/resourceHash.hpp"
 
 namespace {
-
-const uint32_t max_site = (1u << ANTTRACKS_SITE_BITS) - 1;
 
 struct MethodRecord {
   Symbol* _class_name;  // all with a reference of their own
@@ -119,7 +118,7 @@ uint32_t AntTracksSiteTable::site(Method* method, int bci, uint32_t caller, uint
   uint32_t* const known = t->_site_ids.get(s);
   if (known != NULL) return *known;
   const uint32_t id = t->_sites.length() + ANTTRACKS_SITE_FIRST;
-  if (id > max_site) return ANTTRACKS_SITE_OVERFLOW;
+  if (id > AntTracksMark::max_site()) return ANTTRACKS_SITE_OVERFLOW;
   t->_sites.append(s);
   t->_lines.append(method->is_native() ? -1 : method->line_number_from_bci(s._bci));
   t->_site_ids.put(s, id);

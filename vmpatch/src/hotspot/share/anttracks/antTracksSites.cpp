@@ -218,7 +218,7 @@ uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
 
 markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
   if (!thread->is_Java_thread()) {
-    return AntTracksMark::has_sites() ? AntTracksMark::with_site(ANTTRACKS_SITE_VM) : markWord::prototype();
+    return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem) : markWord::prototype();
   }
   JavaThread* const jt = thread->as_Java_thread();
   if (!jt->anttracks()->_has_sites) return markWord::prototype();
@@ -226,8 +226,8 @@ markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
   // after the TLAB's reserve.
   if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
   const AntTracksMultiArray* const arrays = jt->anttracks()->_multi_array;
-  if (arrays != NULL && arrays->_sp == jt->last_Java_sp()) return AntTracksMark::with_site(arrays->_site);
-  return AntTracksMark::with_site(current(jt));
+  if (arrays != NULL && arrays->_sp == jt->last_Java_sp()) return AntTracksMark::new_mark(arrays->_site, mem);
+  return AntTracksMark::new_mark(current(jt), mem);
 }
 
 void AntTracksSites::forget_nmethod(nmethod* nm) {

@@ -21,6 +21,8 @@ class nmethod;
 class Thread;
 struct AntTracksThreadState;
 
+// (The flag AntTracksSites has the same name: see AntTracksMark.)
+//
 // Finds, from the current thread's stack, the site of an object that the runtime
 // allocates, and those of its callers; forgets what is known of code that is freed.
 class AntTracksSites : AllStatic {

@@ -1,0 +1,34 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#ifndef CPU_X86_ANTTRACKS_ANTTRACKSX86_HPP
+#define CPU_X86_ANTTRACKS_ANTTRACKSX86_HPP
+
+#include "asm/register.hpp"
+#include "memory/allStatic.hpp"
+#include "utilities/globalDefinitions.hpp"
+
+class Label;
+class MacroAssembler;
+
+// What code of the interpreter and of C1 has for the mark of a new object, and for the hash code in a mark, by scheme.
+class AntTracksX86 : AllStatic {
+ public:
+  // The interpreter: mark = the mark of an object that the bytecode at bcp allocates, without its random part. From the
+  // cache of sites; kills t1 and t2.
+  static void load_mark(MacroAssembler* masm, Register mark, Register t1, Register t2, Label& not_cached);
+  // Stores that mark into the new object; kills mark and t.
+  static void store_mark(MacroAssembler* masm, Register obj, Register mark, Register t);
+  // C1: stores a mark that is known, without its random part, into the new object; kills t and rscratch1.
+  static void store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t);
+  // hash: what lies in the place of the hash code, and is not 0. Jumps if it is no hash code yet.
+  static void check_hash(MacroAssembler* masm, Register hash, Label& no_hash);
+};
+
+#endif // CPU_X86_ANTTRACKS_ANTTRACKSX86_HPP

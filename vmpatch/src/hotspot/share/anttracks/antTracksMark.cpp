@@ -1,0 +1,61 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#include "precompiled.hpp"
+#include "anttracks/antTracksIds.hpp"
+#include "anttracks/antTracksMark.hpp"
+#include "jni.h"
+#include "utilities/debug.hpp"
+#include "utilities/defaultStream.hpp"
+
+STATIC_ASSERT(AntTracksHash::shift == markWord::hash_shift);
+STATIC_ASSERT(AntTracksHash::holds_site == (uintptr_t)1 << markWord::unused_gap_shift);
+STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)AntTracksHash::filled_hash << markWord::hash_shift);
+STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + markWord::hash_bits - 1));
+
+uintptr_t AntTracksHash::_unfilled_mask = 0;
+uint32_t AntTracksMark::_scheme = ANTTRACKS_SITES_MARK;
+int AntTracksMark::_shift = ANTTRACKS_SITE_SHIFT;
+size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
+
+jint AntTracksMark::initialize() {
+  static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
+  uint32_t scheme = 0;
+  while (scheme < ARRAY_SIZE(names) && strcmp(AntTracksSites, names[scheme]) != 0) scheme++;
+  if (scheme == ARRAY_SIZE(names)) {
+    jio_fprintf(defaultStream::error_stream(), "AntTracksSites must be mark, hash, ash or off, not '%s'\n", AntTracksSites);
+    return JNI_EINVAL;
+  }
+  _scheme = scheme;
+  if (!in_hash()) return JNI_OK;
+  _shift = scheme == ANTTRACKS_SITES_HASH ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT;
+  const int distance_bits = 31;  // in words, beside the hash and two lock bits
+  _max_forwarding_heap = (((size_t)1 << distance_bits) * HeapWordSize) - 64;
+  if (scheme == ANTTRACKS_SITES_ASH) {
+    AntTracksHash::_unfilled_mask = AntTracksHash::filled | AntTracksHash::holds_site;
+    AntTracksIds::initialize();
+  }
+  return JNI_OK;
+}
+
+uint32_t AntTracksMark::max_site() {
+  const int bits = has_random() ? ANTTRACKS_HASH_SITE_BITS : ANTTRACKS_SITE_BITS;
+  return ((uint32_t)1 << bits) - 1;
+}
+
+uint32_t AntTracksMark::site_in_hash(markWord mark) {
+  if (!AntTracksHash::has_site(mark.value())) return ANTTRACKS_SITE_NONE;
+  const bool hashed = !has_random() && !AntTracksHash::is_unfilled(mark.value());
+  if (hashed) return AntTracksIds::site_of((uint32_t)mark.hash() & ~AntTracksHash::filled_hash);
+  return (uint32_t)(mark.value() >> _shift);
+}
+
+intptr_t AntTracksMark::draw_hash(markWord mark, intptr_t value) {
+  return AntTracksHash::filled_hash | AntTracksIds::draw(site_of(mark), (uint32_t)value);
+}
