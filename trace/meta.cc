@@ -43,6 +43,7 @@ std::string EncodeMeta(const Meta& meta) {
     json["object_alignment"] = meta.object_alignment;
     json["heap_start"] = meta.heap_start;
     json["heap_end"] = meta.heap_end;
+    if (!meta.sites.empty()) json["sites"] = meta.sites;
   }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -69,6 +70,7 @@ Result<Meta> ParseMeta(std::span<const uint8_t> payload) {
       meta.object_alignment > 256) {
     return Status::Error("META has an impossible object_alignment");
   }
+  meta.sites = Text(json, "sites");
   if (meta.heap_end < meta.heap_start || meta.heap_end % kWordBytes != 0 || meta.heap_start % kWordBytes != 0 ||
       (meta.heap_end - meta.heap_start) / kWordBytes > kMaxHeapWords) {
     return Status::Error("META has an impossible range of the heap");

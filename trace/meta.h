@@ -18,6 +18,9 @@ struct Meta {
   std::string agent_version, vm_version, java_command, vm_flags, options;
   uint64_t object_alignment = kWordBytes;
   uint64_t heap_start = 0, heap_end = 0;
+  // Where the VM keeps allocation sites: "mark", "hash" or "ash". "" in traces of samples, and if it is not
+  // said (before there were others than mark).
+  std::string sites;
   // mode=sample: one sample per `interval` bytes on average (0: every object that the JVM reported), with
   // stacks of up to `depth` frames. The members about the heap are 0 then.
   bool sampled = false;

@@ -4,13 +4,6 @@
 #include <fmt/format.h>
 
 namespace anttracks::core {
-namespace {
-
-constexpr uint64_t kMarkBits = 3;
-constexpr uint64_t kInflated = 2;
-constexpr uint64_t kUnlocked = 1;
-
-}  // namespace
 
 // Cold. Fails the session if the object makes no sense.
 SiteClass ObjectReader::ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address) {
@@ -25,9 +18,9 @@ SiteClass ObjectReader::ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t
 
 bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   const uint64_t mark = LoadMark(address);
-  if (vm_.klass_bytes != 4 || (mark & kMarkBits) != kUnlocked) return false;
+  if (vm_.klass_bytes != 4 || !sites_.IsPlain(mark)) return false;
   const LayoutTable& layouts = definitions_.layouts();
-  const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+  const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
   const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
   const LayoutTable::Entry& entry = layouts.entries()[site < layouts.sites() ? site : 0];
   if (!entry.Is(klass)) return false;
@@ -47,12 +40,14 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
   const uint64_t mark = LoadMark(address);
   const uint64_t klass_at = address + vm_.klass_offset;
   header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
-  header->site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
-  header->locked = (mark & kMarkBits) != kUnlocked;
-  if (header->locked) {
+  header->site = static_cast<uint32_t>(sites_.SiteOf(mark));
+  header->locked = (mark & kLockBits) != kNeutral;
+  if (!header->locked && !sites_.IsPlain(mark)) {
+    header->site = vm_.mark_site(mark);
+  } else if (header->locked) {
     // A heap walk of JVM TI holds the world and must not be waited for; and what the stack of a lock's owner
     // holds may be another object's header by the time it is read.
-    if (lookup == Lookup::kTablesOnly && (mark & kMarkBits) != kInflated) return false;
+    if (lookup == Lookup::kTablesOnly && (mark & kLockBits) != kInflated) return false;
     header->site = vm_.object_site(address);
     if (header->site == ANTTRACKS_SITE_CANNOT_TELL) {
       if (lookup == Lookup::kTablesOnly) return false;
@@ -97,10 +92,10 @@ void ObjectReader::CountWide(SiteClassCache& cache, uint32_t site, uint64_t klas
 uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup) {
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
-  const auto site = static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+  const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
   const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
   const SiteClassCache::Entry& entry = cache.At(site, klass);
-  if (narrow && entry.Is(site, klass) && (mark & kMarkBits) == kUnlocked) {
+  if (narrow && entry.Is(site, klass) && sites_.IsPlain(mark)) {
     const uint32_t length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask();
     columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
@@ -118,7 +113,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
   return header.words * trace::kWordBytes;
 }
 
-template <bool kPlain>
+template <Headers kHeaders>
 bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes],
                                      Scratch& scratch, Lookup lookup) {
   Columns out[kLanes];
@@ -131,7 +126,7 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
   const auto resolve = [this, &cache, lookup](uint64_t address, Columns* columns) {
     return ReadOdd(cache, address, columns, lookup);
   };
-  TlabWalker<kPlain, decltype(resolve)> walker(definitions_.layouts(), resolve);
+  TlabWalker<kHeaders, decltype(resolve)> walker(definitions_.layouts(), resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
   for (unsigned i = 0; i < kLanes; i++) {
     scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());
@@ -142,8 +137,17 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
 
 bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                                  Lookup lookup) {
-  return PlainHeaders(vm_) ? ReadSomeStretches<true>(cache, stretches, scratch, lookup)
-                           : ReadSomeStretches<false>(cache, stretches, scratch, lookup);
+  switch (HeadersOf(vm_)) {
+    case Headers::kMark:
+      return ReadSomeStretches<Headers::kMark>(cache, stretches, scratch, lookup);
+    case Headers::kHash:
+      return ReadSomeStretches<Headers::kHash>(cache, stretches, scratch, lookup);
+    case Headers::kAsh:
+      return ReadSomeStretches<Headers::kAsh>(cache, stretches, scratch, lookup);
+    case Headers::kOdd:
+      break;
+  }
+  return ReadSomeStretches<Headers::kOdd>(cache, stretches, scratch, lookup);
 }
 
 }  // namespace anttracks::core

@@ -15,6 +15,7 @@
 
 #include "agent/base/failure.h"
 #include "agent/heap/definitions.h"
+#include "agent/heap/site_of_mark.h"
 #include "agent/heap/tlab_walker.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -50,7 +51,7 @@ enum class Lookup : bool { kTablesOnly, kAskVm };
 class ObjectReader {
  public:
   ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure)
-      : vm_(vm), definitions_(definitions), failure_(failure) {}
+      : vm_(vm), sites_(SiteBitsOf(vm.site_scheme)), definitions_(definitions), failure_(failure) {}
 
   // False: the tables do not have it, with kTablesOnly; or tracing has failed.
   bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
@@ -66,11 +67,12 @@ class ObjectReader {
  private:
   void CountWide(SiteClassCache& cache, uint32_t site, uint64_t klass, Lookup lookup);
   uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
-  template <bool kPlain>
+  template <Headers kHeaders>
   bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                          Lookup lookup);
 
   const AntTracksVM& vm_;
+  const SiteBits sites_;
   Definitions& definitions_;
   Failure& failure_;
 };

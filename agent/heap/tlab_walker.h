@@ -16,6 +16,7 @@
 
 #include "agent/base/stretch.h"
 #include "agent/heap/layout_table.h"
+#include "agent/heap/site_of_mark.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
 namespace anttracks::core {
@@ -60,11 +61,17 @@ inline bool PlainHeaders(const AntTracksVM& vm) {
          vm.object_alignment == 8;
 }
 
+inline Headers HeadersOf(const AntTracksVM& vm) {
+  if (!PlainHeaders(vm)) return Headers::kOdd;
+  if (vm.site_scheme == ANTTRACKS_SITES_HASH) return Headers::kHash;
+  return vm.site_scheme == ANTTRACKS_SITES_ASH ? Headers::kAsh : Headers::kMark;
+}
+
 // Resolver: uint64_t(uint64_t address, Columns*), called for objects that the table does not have. It adds the
 // object to the columns and returns its size in bytes; 0: give up.
 //
-// kPlain: PlainHeaders is true; otherwise the resolver is called for every object.
-template <bool kPlain, class Resolver>
+// kHeaders: HeadersOf the VM. With kOdd the resolver is called for every object.
+template <Headers kHeaders, class Resolver>
 class TlabWalker {
  public:
   TlabWalker(const LayoutTable& layouts, Resolver resolver)
@@ -88,7 +95,8 @@ class TlabWalker {
   }
 
  private:
-  static constexpr uint64_t kMarkBits = 3, kUnlocked = 1;
+  static constexpr SiteBits kSites = SiteBitsOf(kHeaders);
+  static constexpr bool kPlain = kHeaders != Headers::kOdd;
 
   // Nobody takes its address, so that it can be in registers.
   struct Lane {
@@ -108,10 +116,9 @@ class TlabWalker {
   [[gnu::always_inline]] bool Step(Lane& lane) {
     const uint64_t mark = LoadMark(lane.at);
     const auto klass_and_length = LoadAt<uint64_t>(lane.at + 8);
-    const uint64_t site = mark >> ANTTRACKS_SITE_SHIFT;
+    const uint64_t site = kSites.SiteOf(mark);
     const LayoutTable::Entry& entry = entries_[site < sites_ ? site : 0];
-    if (!kPlain || !entry.Is(static_cast<uint32_t>(klass_and_length)) || (mark & kMarkBits) != kUnlocked)
-        [[unlikely]] {
+    if (!kPlain || !entry.Is(static_cast<uint32_t>(klass_and_length)) || !kSites.IsPlain(mark)) [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
     }

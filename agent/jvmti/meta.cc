@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "agent/heap/site_of_mark.h"
 #include "agent/io/descriptor.h"
 #include "trace/meta.h"
 
@@ -70,6 +71,7 @@ std::string MetaJson(jvmtiEnv* env, const AntTracksVM& vm, bool census, const ch
   meta.object_alignment = vm.object_alignment;
   meta.heap_start = vm.heap_start;
   meta.heap_end = vm.heap_end;
+  meta.sites = core::SchemeName(vm.site_scheme);
   return trace::EncodeMeta(meta);
 }
 

@@ -198,6 +198,7 @@ nlohmann::ordered_json ProgramJson(const trace::ChunkSource& reader, const PassS
   json["vm_version"] = meta.vm_version;
   json["java_command"] = meta.java_command;
   json["vm_flags"] = meta.vm_flags;
+  if (!meta.sites.empty()) json["sites"] = meta.sites;
   json["options"] = meta.options;
   return json;
 }
@@ -369,6 +370,14 @@ void AddPeriod(Lines* lines, const trace::ChunkSource& reader, const PassSummary
   lines->Add("period", text);
 }
 
+// What a scheme of the VM is.
+std::string SitesText(std::string_view scheme) {
+  if (scheme == "mark") return "unused bits of the mark word (mark)";
+  if (scheme == "hash") return "the identity hash, which every object has from the start (hash)";
+  if (scheme == "ash") return "the identity hash, as an id once that is asked for (ash)";
+  return std::string(scheme);
+}
+
 void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummary& summary,
                 const Overview& overview) {
   AddFiles(lines, reader, overview);
@@ -378,6 +387,7 @@ void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummar
   lines->Add("VM", summary.meta.vm_version);
   lines->Add("command", summary.meta.java_command);
   lines->Add("VM flags", summary.meta.vm_flags);
+  if (!summary.meta.sites.empty()) lines->Add("sites in", SitesText(summary.meta.sites));
   lines->Add("options", summary.meta.options);
   lines->Add("started", Started(first.wall_clock_ns));
   lines->Add("time span", Duration(summary.duration_ns));

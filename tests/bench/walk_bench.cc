@@ -104,6 +104,7 @@ AntTracksVM MakeVm() {
   vm.array_length_offset = kLengthOffset;
   vm.object_alignment = 8;
   vm.gc_workers = 1;
+  vm.site_scheme = ANTTRACKS_SITES_MARK;
   vm.object_site = ObjectSite;
   vm.object_bytes = ObjectBytes;
   vm.describe_class = DescribeClass;

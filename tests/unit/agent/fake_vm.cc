@@ -15,6 +15,7 @@ constexpr uint64_t kMirrorWords = 14;
 constexpr uint64_t kLockBits = 3, kStackLocked = 0, kNeutral = 1, kInflated = 2;
 // Other bits of a header: its age, a hash.
 constexpr uint64_t kOtherBits = 0x5555500;
+constexpr uint64_t kRandomPart = 0x555500;  // of a hash with a site
 
 thread_local bool is_known = false;
 
@@ -27,7 +28,7 @@ bool ReadDisplaced(uint64_t at, uint64_t mark, uint32_t* site) {
   if (mark == FakeVm::kBeingInflated || (mark & kLockBits) == FakeVm::kMarked) return false;
   const uint64_t header =
       reinterpret_cast<const FakeLock*>(mark & ~kLockBits)->header.load(std::memory_order_acquire);
-  *site = static_cast<uint32_t>(header >> ANTTRACKS_SITE_SHIFT);
+  *site = current->vm().mark_site(header);
   return IsNeutral(header) && MarkAt(at).load(std::memory_order_acquire) == mark;
 }
 
@@ -52,6 +53,8 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   vm_.array_length_offset = narrow ? 12 : 16;
   vm_.object_alignment = 8;
   vm_.gc_workers = 2;
+  vm_.site_scheme = ANTTRACKS_SITES_MARK;
+  vm_.mark_site = MarkSite;
   vm_.object_site = ObjectSite;
   vm_.object_bytes = ObjectBytes;
   vm_.describe_class = DescribeClass;
@@ -68,7 +71,10 @@ FakeVm::~FakeVm() { current = nullptr; }
 
 uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
   char* p = reinterpret_cast<char*>(at);
-  MarkAt(at).store(uint64_t{site} << ANTTRACKS_SITE_SHIFT | kOtherBits | kNeutral, std::memory_order_relaxed);
+  MarkAt(at).store(vm_.site_scheme == ANTTRACKS_SITES_ASH
+                       ? uint64_t{site} << ANTTRACKS_ASH_SITE_SHIFT | ANTTRACKS_SITE_IN_HASH | kNeutral
+                       : HashedMark(site),
+                   std::memory_order_relaxed);
   if (vm_.klass_bytes == 4) {
     const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
     std::memcpy(p + 8, &value, 4);
@@ -195,13 +201,41 @@ int32_t FakeVm::DescribeFields(uint64_t klass, void* context, void (*visit)(void
   return static_cast<int32_t>(fields.size());
 }
 
+// An id of ash is the site before 6 random bits here.
+uint64_t FakeVm::HashedMark(uint32_t site) const {
+  switch (vm_.site_scheme) {
+    case ANTTRACKS_SITES_HASH:
+      return uint64_t{site} << ANTTRACKS_HASH_SITE_SHIFT | kRandomPart | ANTTRACKS_SITE_IN_HASH | kNeutral;
+    case ANTTRACKS_SITES_ASH:
+      return ANTTRACKS_ASH_FILLED | uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + 6) | 0x1500 |
+             ANTTRACKS_SITE_IN_HASH | kNeutral;
+    default:
+      return uint64_t{site} << ANTTRACKS_SITE_SHIFT | kOtherBits | kNeutral;
+  }
+}
+
+uint32_t FakeVm::MarkSite(uint64_t mark) {
+  const uint32_t scheme = current->vm_.site_scheme;
+  if (scheme != ANTTRACKS_SITES_MARK && (mark & ANTTRACKS_SITE_IN_HASH) == 0) return ANTTRACKS_SITE_NONE;
+  constexpr uint64_t kBelowFilled = ANTTRACKS_ASH_FILLED - 1;
+  switch (scheme) {
+    case ANTTRACKS_SITES_HASH:
+      return static_cast<uint32_t>(mark >> ANTTRACKS_HASH_SITE_SHIFT);
+    case ANTTRACKS_SITES_ASH:
+      return static_cast<uint32_t>((mark & kBelowFilled) >>
+                                   (ANTTRACKS_ASH_SITE_SHIFT + ((mark & ANTTRACKS_ASH_FILLED) != 0 ? 6 : 0)));
+    default:
+      return static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+  }
+}
+
 // The VM's protocol.
 uint32_t FakeVm::ObjectSite(uint64_t address) {
   constexpr int kSpins = 1000, kMostMs = 60'000;
   for (int i = 0; i < kSpins + kMostMs; i++) {
     const uint64_t mark = MarkAt(address).load(std::memory_order_acquire);
     uint32_t site = 0;
-    if (IsNeutral(mark)) return static_cast<uint32_t>(mark >> ANTTRACKS_SITE_SHIFT);
+    if (IsNeutral(mark)) return MarkSite(mark);
     if (ReadDisplaced(address, mark, &site)) return site;
     if (!is_known && ((mark & kLockBits) == kMarked || i >= kSpins)) break;
     if (i >= kSpins) std::this_thread::sleep_for(std::chrono::milliseconds(1));

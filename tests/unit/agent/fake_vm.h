@@ -63,6 +63,10 @@ class FakeVm {
   ~FakeVm();
 
   AntTracksVM& vm() { return vm_; }
+  // Where Put puts sites from now on: ANTTRACKS_SITES_*. To begin with MARK. Before a session is made.
+  void UseScheme(uint32_t scheme) { vm_.site_scheme = scheme; }
+  // A mark with this site, whose object has an identity hash of its own: in ash an id stands for the site.
+  uint64_t HashedMark(uint32_t site) const;
   std::map<uint64_t, FakeClass>& classes() { return classes_; }
 
   // Writes an object at the address; gives the address behind it.
@@ -94,6 +98,7 @@ class FakeVm {
   static int32_t DescribeThread(void*, AntTracksThread*, char*, size_t);
   static int32_t DescribeFields(uint64_t, void*, void (*)(void*, const AntTracksField*));
   static uint32_t ObjectSite(uint64_t);
+  static uint32_t MarkSite(uint64_t mark);
   static uint64_t ObjectBytes(uint64_t);
 
   AntTracksVM vm_{};

@@ -267,6 +267,11 @@ TEST_CASE("META is the same when it was read and is written again") {
                 R"("object_alignment":8,"options":"","vm_flags":"","vm_version":""})");
   REQUIRE(parse(full).ok());
   CHECK(EncodeMeta(*parse(full)) == full);
+  meta.sites = "hash";
+  const std::string with_sites = EncodeMeta(meta);
+  REQUIRE(parse(with_sites).ok());
+  CHECK(parse(with_sites)->sites == "hash");
+  CHECK(EncodeMeta(*parse(with_sites)) == with_sites);
   meta.sampled = true;
   meta.interval = 1024;
   const std::string sampled = EncodeMeta(meta);

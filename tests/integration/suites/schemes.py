@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a site lives (-XX:AntTracksSites): each scheme is exact, and identity hashes are stable."""
+
+import re
+
+from judge.attached import Program
+from judge.exact import judge
+from judge.world import add, analyze, analyze_json, expect, java_command, run, run_traced, tail, test, verified
+from suites import rotation
+from suites.attach import check_sites
+from suites.exactness import COLLECTORS, exact
+from suites.sites import true_sites
+
+SCHEMES = ("hash", "ash")
+NAMED = "-XX:AntTracksSites="
+
+
+def programs(scheme):
+    flag = NAMED + scheme
+    of = f"with sites in scheme {scheme} "
+    exact(of + "for one thread that makes a bit of everything", "Mix", flags=("-Xmx64m", flag))
+    exact(of + "for eight allocating threads with short ones beside them", "Threads", flags=("-Xmx64m", flag))
+    exact(of + "for clones of locked and hashed objects and of arrays", "Clones", flags=("-Xmx64m", flag))
+    exact(of + "when classes are unloaded by the hundred", "Unloading", flags=("-Xmx64m", flag))
+    exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", flag))
+    exact(
+        of + "when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8", flag)
+    )
+    for said, (steps, objects), collectors in (
+        ("Promotion failed", (4, 500_000), ("Parallel", "Serial")),
+        ("To-space exhausted", (20, 300_000), ("G1",)),
+    ):
+        exact(
+            of + ("when promotion fails" if len(collectors) == 2 else "when objects cannot be evacuated"),
+            "PromotionFailure",
+            (steps, objects),
+            ("-Xms64m", "-Xmx64m", "-Xmn24m", flag),
+            log_says=said,
+            collectors=collectors,
+        )
+
+
+def places(scheme):
+    flag, of = NAMED + scheme, f"in scheme {scheme} "
+    true_sites(of + "in the interpreter", ("-Xint", flag), {"interpreter"}, rounds=3000)
+    true_sites(of + "in C1", ("-XX:TieredStopAtLevel=1", flag), {"C1"}, inlined=True)
+    true_sites(of + "in C2", ("-XX:-TieredCompilation", flag), {"C2"}, inlined=True)
+    true_sites(
+        of + "without compressed references",
+        ("-XX:-UseCompressedOops", "-XX:-TieredCompilation", flag),
+        {"C2"},
+        inlined=True,
+    )
+    for collector in COLLECTORS:
+        true_sites(
+            f"{of}with {collector} in all tiers together",
+            (flag,),
+            {"C1", "C2"},
+            rounds=40_000,
+            inlined=True,
+            collector=collector,
+        )
+
+
+def rotated(scheme):
+    """verify compares the site of each live object in a sync point with that of its allocation."""
+    for collector in COLLECTORS:
+        for main, arguments, what in (("Locks", (), "locked"), ("Hashes", (100_000,), "hashed")):
+
+            def body(t, collector=collector, main=main, arguments=arguments):
+                bound = rotation.Bound(8 * rotation.MB)
+                flags = ("-Xmx128m", "-Xmn8m", NAMED + scheme)
+                options = rotation.UNCOMPRESSED
+                trace, _, _ = rotation.traced(
+                    t, bound, main, arguments, flags, options, f"-XX:+Use{collector}GC"
+                )
+                result = verified(trace)
+                expect(result["sync_points"]["checked"] > 0, f"no sync point was compared: {result}")
+
+            title = f"In scheme {scheme} sync points with {collector} have the true sites of {what} objects"
+            add(title, body)
+
+
+def attached(scheme):
+    """Every object from before the agent has its site, hashed or not."""
+    for collector in COLLECTORS:
+
+        def body(t, collector=collector):
+            trace = t.path("trace")
+            with Program(t, (f"-XX:+Use{collector}GC", "-Xmx128m", NAMED + scheme)) as program:
+                program.tell("gc")
+                program.attach(f"file={trace}")
+                program.tell("both")
+                program.end()
+            expect(judge(t.folder, trace) > 0, "nothing was judged")
+            check_sites(trace, analyze_json("gcs", trace)["gcs"][-1]["id"])
+
+        add(f"In scheme {scheme}, attached to a program with {collector}, all has its sites", body)
+
+
+# How many different hashes 100,000 objects of one site have, at least. hash: there are 32,768; ash: the ids of
+# a site that is busy get shorter, and leave more.
+DISTINCT = {"mark": 99_000, "hash": 25_000, "ash": 70_000, "off": 99_000}
+
+
+def stable(scheme):
+    def body(t):
+        for collector in COLLECTORS:
+            for tier in ((), ("-Xint",), ("-XX:TieredStopAtLevel=1",), ("-XX:-TieredCompilation",)):
+                count = 20_000 if tier == ("-Xint",) else 100_000
+                flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", NAMED + scheme, *tier)
+                done = run(java_command("Hashes", (count,), flags))
+                expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
+                distinct = int(re.search(r"^distinct (\d+) of", done.stdout, re.M)[1])
+                if count == 100_000:
+                    expect(distinct >= DISTINCT[scheme], f"{flags}: {distinct} hashes of {count} objects")
+
+    add(f"An object's identity hash stays the same in scheme {scheme}, with each collector in each tier", body)
+
+
+def names_it(scheme):
+    def body(t):
+        trace, _ = run_traced(t, "Mix", (), ("-XX:+UseParallelGC", "-Xmx64m", NAMED + scheme))
+        expect(analyze_json("info", trace)["sites"] == scheme, "info --json")
+        expect(re.search(rf"^sites in +.*\({scheme}\)$", analyze("info", trace), re.M), "info")
+
+    add(f"A trace says that its sites were in scheme {scheme}", body)
+
+
+for name in SCHEMES:
+    programs(name)
+    places(name)
+    rotated(name)
+    attached(name)
+for name in ("mark", *SCHEMES, "off"):
+    stable(name)
+for name in ("mark", *SCHEMES):
+    names_it(name)
+
+
+CLASSES, SITES = 13, 5900  # of a class; together more than 65,535
+
+
+def many(scheme):
+    """One hashed object of each site: told by its line, or counted as overflow."""
+
+    def body(t):
+        flags = ("-XX:+UseParallelGC", "-Xmx128m", NAMED + scheme)
+        trace, _ = run_traced(t, "ManySites", (CLASSES, SITES), flags, judged=False)
+        rows = analyze_json("sites", trace, "--top", "0")["sites"]
+        made = [row for row in rows if row["class"] == "java.lang.Object"]
+        own = [row["objects"] for row in made if row["site"].startswith("Made")]
+        over = sum(row["objects"] for row in made if row["site"] == "<overflow>")
+        expect(set(own) == {1}, f"sites with {set(own)} objects")
+        if scheme == "hash":
+            expect(len(own) < 65_536, f"{len(own)} sites fit into 16 bits")
+            expect(over >= CLASSES * SITES - len(own), f"{over} objects overflowed, {len(own)} did not")
+        else:
+            expect(len(own) == CLASSES * SITES and over == 0, f"{len(own)} sites, {over} objects overflowed")
+
+    add(f"More than 65,535 sites in scheme {scheme}: each is told, or counted as overflow", body)
+
+
+for name in ("mark", *SCHEMES):
+    many(name)
+
+
+@test("A value that -XX:AntTracksSites does not know ends the JVM, with those that it knows")
+def wrong(t):
+    done = run(java_command("Hashes", (1,), ("-XX:AntTracksSites=Mark",)))
+    expect(
+        done.returncode == 1 and "AntTracksSites must be mark, hash, ash or off, not 'Mark'" in done.stderr,
+        f"{done.returncode}: {tail(done.stderr)}",
+    )
+
+
+@test("Without sites mode=full is refused, naming the flag")
+def off(t):
+    trace = t.path("trace")
+    flags = ("-XX:+UseParallelGC", "-Xmx64m", NAMED + "off")
+    done = run(java_command("Hashes", (1000,), flags, f"mode=full,file={trace}"))
+    expect(done.returncode != 0 and "distinct" not in done.stdout, f"java ended with {done.returncode}")
+    expect("-XX:AntTracksSites=off" in done.stderr, f"it says {done.stderr!r}")
