@@ -147,7 +147,7 @@ STUDIES = {
         "what tracing costs",
         "patched",
         ("stock", "patched", "traced", "budget"),
-        tuple(workloads.WORKLOADS),
+        workloads.GENERAL,
         pairs=10,
     ),
     "profilers": Study(

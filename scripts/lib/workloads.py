@@ -94,6 +94,7 @@ class Workload:
     flags: tuple = ()
     arguments: tuple = ()
     heap: str = "512m"
+    of_hashes: bool = False  # says something only where a site may live in the identity hash
 
     @property
     def main(self):
@@ -254,8 +255,24 @@ WORKLOADS = {
         "the papers' worst case for sites kept in the hash",
         heap="3g",
     ),
+    "identity-hash-1m": Workload(
+        "IdentityHash.java",
+        "the same with a tenth of the objects",
+        "the papers' worst case, of a size that every scheme ends with",
+        arguments=("--objects", "1000000"),
+        heap="1g",
+        of_hashes=True,
+    ),
+    "identity-maps": Workload(
+        "IdentityMaps.java",
+        "256 IdentityHashMaps into which fresh objects are put, looked up and removed again",
+        "serializers and copiers of graphs",
+        of_hashes=True,
+    ),
     "leak": Workload("Leak.java", "objects of one site are kept among many that die", "a memory leak"),
 }
+# Those whose cost of tracing is measured.
+GENERAL = tuple(name for name, workload in WORKLOADS.items() if not workload.of_hashes)
 
 
 class CannotCompile(Exception):

@@ -184,14 +184,15 @@ LARGE_HEAPS = ("javac", "javac-xml", "scalac", "ecj")
 WITH_G1 = ("derby", "batik", "xalan", "ecj", "luindex")
 # Iterations of workloads whose own are too short for five full collections, or of which it takes so many until
 # what the program keeps is there (batik).
-ITERATIONS = {"allocate": 20, "identity-hash": 20, "batik": 15}
+SHORT = ("allocate", "identity-hash", "identity-hash-1m")
+ITERATIONS = dict.fromkeys(SHORT, 20) | {"batik": 15}
 QUICK = ("serial", "xml.transform")
 
 
 def workload_has_none(name):
     def body(t):
         flags = ("-XX:+UseG1GC",) if name in WITH_G1 else ()
-        millis = 50 if name in ("allocate", "identity-hash") else 600 if name in LARGE_HEAPS else 150
+        millis = 50 if name in SHORT else 600 if name in LARGE_HEAPS else 150
         trace = traced_workload(t, name, millis, ITERATIONS.get(name, 3), flags=flags)
         leaks = leaks_of(trace)
         expect(not leaks, f"found: {[(row['site'], row['class'], row['grown_bytes']) for row in leaks]}")

@@ -6,7 +6,7 @@ import java.util.Set;
 
 /**
  * Objects with identity hashes in a HashSet, and as many look-ups, of which half hit. The worst case for
- * tracers that keep the allocation site in the hash code, and so make it less random.
+ * tracers that keep the allocation site in the hash code, and so make it less random. --objects: how many.
  */
 public final class IdentityHash extends Workload {
     private final int count;
@@ -24,10 +24,14 @@ public final class IdentityHash extends Workload {
             Object key = (i & 1) == 0 ? present[i] : new Object();
             if (set.contains(key)) hits++;
         }
+        if (set.size() != count || hits != (count + 1) / 2) {
+            throw new IllegalStateException(set.size() + " objects and " + hits + " hits of " + count);
+        }
         return hits << 32 | set.size();
     }
 
     public static void main(String[] args) throws Exception {
-        new IdentityHash(small(args) ? 100_000 : 10_000_000).measure(args);
+        String objects = small(args) ? "100000" : option(args, "--objects", "10000000");
+        new IdentityHash(Integer.parseInt(objects)).measure(args);
     }
 }
