@@ -6,8 +6,16 @@ import bench_rotation
 import bench_tables
 import capabilities
 import workloads
-from bench_plan import CONFIGURATIONS, STUDIES, settings_of
+from bench_plan import CONFIGURATIONS, SITES_PAGE, STUDIES, settings_of
 from bench_tables import runs_of
+
+# They have a page of their own.
+BY_SITES = {
+    name
+    for study in STUDIES.values()
+    if study.page == SITES_PAGE and not study.probe
+    for name in study.configurations
+} - {"stock"}
 
 
 def study_head(data, name):
@@ -53,7 +61,9 @@ def head(data):
         'Traces" or, for techniques, "Building Custom, Efficient, and Accurate Memory Monitoring Tools for '
         'Java Applications": other benchmarks, another machine, another JVM; only ratios compare.',
         "",
-        *bench_tables.meanings([name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel"]),
+        *bench_tables.meanings(
+            [name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel" and name not in BY_SITES]
+        ),
         "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median "
         "of the pairs' ratios with its 95 % interval, "
         '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a '

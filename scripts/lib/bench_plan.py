@@ -44,6 +44,10 @@ class Study:
     workloads: tuple
     pairs: int = bench_stats.FEWEST
     page: str = "benchmarks"  # in docs/
+    quick: tuple = ()  # workloads of --quick where none is named; empty: all
+    once: tuple = ()  # workloads that take long: a run is one iteration without warm-up
+    most_times: int = 12  # what takes longer than so many times the base is stopped
+    probe: bool = False  # a run is one of bench_probes, and the workloads are cases of it
 
 
 SETTINGS = {
@@ -141,6 +145,36 @@ for collector in COLLECTORS[1:]:
         )
         for name in ("patched", "traced", "budget", "narrow", "stopped")
     }
+SCHEMES = ("off", "mark", "ash", "hash")  # of -XX:AntTracksSites, the dearest last
+CONFIGURATIONS |= {
+    name: Configuration(
+        f"the patched JDK with `-XX:AntTracksSites={name}`, no agent",
+        flags=(f"-XX:AntTracksSites={name}",),
+        whole=False,
+    )
+    for name in SCHEMES
+}
+# What -XX:hashCode=N of HotSpot does, in the words of ICPE 2016, section 4.4; 5 is the default.
+STRATEGIES = (
+    "Park-Miller RNG",
+    "stable stop-the-world with address",
+    "constant value",
+    "global counter",
+    "address",
+    "Marsaglia's xor-shift",
+)
+CONFIGURATIONS |= {
+    f"hashcode-{number}": Configuration(
+        f"the stock JDK with `-XX:hashCode={number}`: {what}",
+        patched=False,
+        flags=("-XX:+UnlockExperimentalVMOptions", f"-XX:hashCode={number}"),
+        whole=False,
+    )
+    for number, what in enumerate(STRATEGIES[:-1])
+}
+IN_TURN = ("off", "mark", "stock", "ash", "hash")
+WORST = ("identity-hash", "identity-hash-1m")
+SITES_PAGE = "benchmarks-sites"
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
 STUDIES = {
     "cost": Study(
@@ -188,6 +222,58 @@ STUDIES = {
         ("javac", "lusearch"),
         page="benchmarks-collectors",
     ),
+    "sites": Study(
+        "what it costs that objects carry their site, by where it lives, without an agent",
+        "stock",
+        IN_TURN,
+        tuple(workloads.WORKLOADS),
+        pairs=10,
+        page=SITES_PAGE,
+        quick=("serial", "identity-hash-1m", "identity-maps"),
+        once=("identity-hash",),
+        most_times=60,
+    ),
+    "strategies": Study(
+        "the stock JDK's ways to make identity hashes, on the worst case",
+        "stock",
+        ("hashcode-0", "hashcode-1", "stock", "hashcode-3", "hashcode-4", "hashcode-2"),
+        WORST,
+        page=SITES_PAGE,
+        quick=("identity-hash-1m",),
+        once=("identity-hash",),
+        most_times=60,
+    ),
+    "collisions": Study(
+        "how many objects have the same identity hash",
+        "stock",
+        IN_TURN,
+        ("1 site", "16 sites", "1024 sites", "1 site, scattered", "16 sites, scattered"),
+        page=SITES_PAGE,
+        quick=("1 site", "1 site, scattered"),
+        probe=True,
+    ),
+    "code": Study(
+        "the size of compiled methods",
+        "stock",
+        IN_TURN,
+        ("serial C1", "serial C2", "javac C1", "javac C2"),
+        page=SITES_PAGE,
+        quick=("serial C1", "serial C2"),
+        probe=True,
+    ),
+    "start-up": Study(
+        "the life of a JVM that says hello", "stock", IN_TURN, ("hello",), 20, page=SITES_PAGE, probe=True
+    ),
+    "clones": Study(
+        "what a class for each site would mean (ASC), simulated from traces",
+        "traced",
+        ("traced",),
+        workloads.GENERAL,
+        pairs=1,
+        page=SITES_PAGE,
+        quick=("serial",),
+        probe=True,
+    ),
 }
 QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
 PAIRS_OF_QUICK = bench_stats.FEWEST
@@ -206,7 +292,15 @@ class Unknown(Exception):
     pass
 
 
-def plan(words):
+def studies_of(words, alone):
+    """sites alone is every study of its page."""
+    named = [w for w in words if w in STUDIES]
+    if named == ["sites"] and alone:
+        return [name for name, study in STUDIES.items() if study.page == SITES_PAGE]
+    return named
+
+
+def plan(words, quick=False):
     """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word:
     everything. A workload that is named runs in every study that is named (or in those it belongs to); a
     study's base always runs.
@@ -217,14 +311,16 @@ def plan(words):
                 f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) "
                 f"and no configuration ({', '.join(CONFIGURATIONS)})"
             )
-    studies = [w for w in words if w in STUDIES]
     names = [w for w in words if w in workloads.WORKLOADS]
     wanted = [w for w in words if w in CONFIGURATIONS]
+    studies = studies_of(words, not names and not wanted)
     steps = []
     for name, study in STUDIES.items():
         if studies and name not in studies:
             continue
-        use = tuple(n for n in names if studies or n in study.workloads) if names else study.workloads
+        use = quick and study.quick or study.workloads
+        if names:
+            use = tuple(n for n in names if n in study.workloads or studies and not study.probe)
         configurations = study.configurations
         if wanted:
             configurations = tuple(c for c in configurations if c in wanted or c == study.base)

@@ -26,6 +26,7 @@ class Study:
     meaning: str
     agent: str | None  # its options; None: without
     most: float | None = None  # percent, if there is a goal
+    flags: tuple = ()  # of the JVM
 
 
 STUDIES = {
@@ -36,6 +37,10 @@ STUDIES = {
     ),
     "rotated": Study("traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}"),
     "kept": Study("traced, rotating within a tight bound, keep=yes", "maxsize={narrow},keep=yes"),
+}
+STUDIES |= {
+    name: Study(bench_plan.CONFIGURATIONS[name].meaning, None, flags=bench_plan.CONFIGURATIONS[name].flags)
+    for name in bench_plan.SCHEMES
 }
 
 

@@ -74,12 +74,24 @@ def one(key, number):
     return values
 
 
+# Values of bench_probes.
+PROBED = {
+    "collisions": {"distinct": 900, "pairs": 100, "most": 3},
+    "code": {"methods": 10, "bytes": 1000, "all_methods": 20, "all_bytes": 2000},
+    "start-up": {"elapsed_s": 0.05, "cpu_s": 0.07},
+    "clones": {"classes": 10, "clones": 30, "hot_classes": 5, "hot_clones": 8, "klass_bytes": 600.0}
+    | {"loaded_classes": 900}
+    | dict.fromkeys(("many", "megamorphic", "miss", "miss_of_two"), 0.25),
+}
+
+
 def made_up():
     """Results of everything."""
     data = {"studies": {}}
     for name, study in bench_plan.STUDIES.items():
         for workload in study.workloads:
-            by = {c: [one(c, i) for i in range(10)] for c in study.configurations}
+            made = (lambda c, i, name=name: dict(PROBED[name])) if study.probe else one
+            by = {c: [made(c, i) for i in range(10)] for c in study.configurations}
             data["studies"].setdefault(name, {})[workload] = {"settings": SETTINGS, "runs": by}
     return data
 

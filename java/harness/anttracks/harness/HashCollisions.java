@@ -3,12 +3,14 @@ package anttracks.harness;
 
 import java.io.InputStream;
 import java.util.Arrays;
+import java.util.SplittableRandom;
 import java.util.function.Supplier;
 
 /**
  * How often objects that live at the same time have the same identity hash: --objects of them, from --sites
- * places in turn. Prints `objects N sites K distinct D pairs P most M`: P pairs have the same hash, M objects
- * share the most frequent one.
+ * places in turn, and with --scattered yes garbage of different size between them. Prints
+ * `objects N sites K distinct D pairs P most M`: P pairs have the same hash, M objects share the most
+ * frequent one.
  */
 public final class HashCollisions {
     /** Each class loader's copy of it is a place of its own. */
@@ -17,6 +19,8 @@ public final class HashCollisions {
             return new Object();
         }
     }
+
+    private static byte[] garbage;
 
     private static final class Copies extends ClassLoader {
         Supplier<?> maker(byte[] code) throws ReflectiveOperationException {
@@ -35,12 +39,14 @@ public final class HashCollisions {
         return makers;
     }
 
-    private static int[] hashes(Supplier<?>[] makers, int objects) {
+    private static int[] hashes(Supplier<?>[] makers, int objects, boolean scattered) {
+        SplittableRandom random = new SplittableRandom(17);
         Object[] alive = new Object[objects];
         int[] hashes = new int[objects];
         for (int i = 0; i < objects; i++) {
             alive[i] = makers[i % makers.length].get();
             hashes[i] = System.identityHashCode(alive[i]);
+            if (scattered) garbage = new byte[random.nextInt(256)];
         }
         for (int i = 0; i < objects; i++) {
             if (System.identityHashCode(alive[i]) != hashes[i]) {
@@ -53,7 +59,7 @@ public final class HashCollisions {
     public static void main(String[] args) throws Exception {
         int objects = Integer.parseInt(Workload.option(args, "--objects", "1000000"));
         int sites = Integer.parseInt(Workload.option(args, "--sites", "1"));
-        int[] hashes = hashes(makers(sites), objects);
+        int[] hashes = hashes(makers(sites), objects, Workload.option(args, "--scattered", "no").equals("yes"));
         Arrays.sort(hashes);
         long distinct = 0;
         long pairs = 0;

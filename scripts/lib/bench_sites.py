@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/benchmarks-sites.md: what it costs that objects carry their site, by where it lives, beside the
+papers' figures."""
+
+import statistics
+
+import bench_probes
+import bench_stats
+from bench_page import study_head
+from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
+from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread
+
+OF_HASHES = (*WORST, "identity-maps")
+RUN_VALUES = (("wall_ms", "Run time"), ("cpu_s", "CPU time"), ("gc_ms", "GC time"))
+# ICPE 2016: benchmark, our workload, figure 14 (run time with sites in the hash, to rotation without),
+# figure 15 (objects without an eager hash), figure 16 (run time with that), figure 17 (run time, GC time:
+# rotation, sites and elimination together, to tracing without rotation). "/": no GC.
+PAPER = (
+    ("compiler.compiler", "javac", "+2.9 %", "41.1 %", "+1.0 %", "+75.4 %", "+43.1 %"),
+    ("compiler.sunflow", "javac-xml", "+2.9 %", "37.7 %", "-0.4 %", "+39.8 %", "+6.5 %"),
+    ("derby", "derby", "+5.5 %", "78.0 %", "-4.3 %", "+64.9 %", "+204.9 %"),
+    ("serial", "serial", "+1.8 %", "32.6 %", "+12.8 %", "+64.1 %", "+7.6 %"),
+    ("sunflow (SPECjvm)", "sunflow", "+1.4 %", "0.0 %", "+0.8 %", "+31.0 %", "+3.6 %"),
+    ("xml.transform", "xml.transform", "+6.4 %", "36.9 %", "-2.7 %", "+36.2 %", "+7.4 %"),
+    ("xml.validation", "xml.validation", "-0.1 %", "24.7 %", "+0.1 %", "+49.0 %", "+68.0 %"),
+    ("batik", "batik", "", "", "", "+4.7 %", "/"),
+    ("eclipse", "ecj", "", "", "", "+11.4 %", "/"),
+    ("fop", "fop", "", "", "", "+21.5 %", "/"),
+    ("h2", "h2", "", "", "", "-2.8 %", "+28.4 %"),
+    ("jython", "jython", "", "", "", "+11.8 %", "-14.0 %"),
+    ("luindex", "luindex", "", "", "", "+0.0 %", "/"),
+    ("lusearch", "lusearch", "", "", "", "+3.3 %", "+0.0 %"),
+    ("tomcat", "tomcat", "", "", "", "+0.8 %", "+0.0 %"),
+    ("xalan", "xalan", "", "", "", "+3.9 %", "+2.1 %"),
+    ("actors", "scala-actors", "", "", "", "-3.4 %", "-2.3 %"),
+    ("kiama", "scala-fun", "", "", "", "+103.3 %", "+75.0 %"),
+    ("scalac", "scalac", "", "", "", "+3.2 %", "+11.3 %"),
+    ("factorie", "", "", "", "", "+323.0 %", "+83.7 %"),
+    ("mean", "", "+2.9 %", "10.0 %", "+0.9 %", "+6.5 %", "+15.5 %"),
+)
+# Figure 19, run time to that of the default strategy; hashes of 15 bits.
+PAPER_STRATEGIES = (
+    "-0.1 %",
+    "-1.3 %",
+    "time-out, more than 100 times",
+    "-18.5 %",
+    "+2.5 %",
+    "base",
+)
+
+
+def short_of(name):
+    return "stock" if name == "stock" else name.replace("hashcode-", "-XX:hashCode=")
+
+
+def cell(by, name, key):
+    """A difference to stock, or what became of the runs."""
+    if name not in by:
+        return "-"
+    return more(by[name], by["stock"], key) if measured(by[name]) else stopped(by[name], by["stock"])
+
+
+def stopped(runs, base):
+    if "died" in runs[0]:
+        return "died: " + runs[0]["died"]
+    seconds = runs[0]["stopped_s"]
+    return f"stopped after {seconds:.0f} s, more than {seconds / median(base, 'elapsed_s'):.0f} times as long"
+
+
+def run_tables(results):
+    usual = {name: by for name, by in results.items() if name not in OF_HASHES}
+    lines = []
+    for key, title in RUN_VALUES:
+        lines += [
+            f"### {title}, to the stock JDK",
+            "",
+            "| workload | " + " | ".join(SCHEMES) + " |",
+            "|---|" + "---:|" * len(SCHEMES),
+        ]
+        lines += [
+            f"| {name} | " + " | ".join(cell(by, scheme, key) for scheme in SCHEMES) + " |"
+            for name, by in usual.items()
+        ]
+        means = [geomean(usual, scheme, "stock", key) for scheme in SCHEMES]
+        lines += [f"| geometric mean of {len(usual)} | " + " | ".join(means) + " |", ""]
+    return lines
+
+
+def paper_worst(name, key):
+    """What ICPE 2016 has: with sites in the hash, and by strategy with 15 bits."""
+    if name == "identity-hash" and key == "hash":
+        return "+2,291 %"
+    return PAPER_STRATEGIES[int(key[-1])] if name == "identity-hash" and key.startswith("hashcode") else ""
+
+
+def worst_rows(name, by, names):
+    for key in names:
+        if key not in by:
+            continue
+        runs = by[key]
+        ran = measured(runs)
+        paper = paper_worst(name, key)
+        own = spread(runs, "wall_ms") if ran else stopped(runs, by["stock"])
+        rest = ["", "", ""] if not ran or key == "stock" else [cell(by, key, k) for k, _ in RUN_VALUES]
+        meaning = f", {STRATEGIES[int(key[-1])]}" if key.startswith("hashcode") else ""
+        yield f"| {name} | {short_of(key)}{meaning} | {own} | " + " | ".join([*rest, paper]) + " |"
+
+
+def worst_table(results, names):
+    lines = [
+        "| workload | | ms an iteration | run time | CPU time | GC time | ICPE 2016 |",
+        "|---|---|" + "---:|" * 5,
+    ]
+    for name, by in results.items():
+        if name in OF_HASHES:
+            lines += worst_rows(name, by, names)
+    return lines
+
+
+def worst_case(results):
+    return worst_table(results, IN_TURN)
+
+
+def own_strategies(results):
+    return worst_table(results, ("stock", *(f"hashcode-{number}" for number in range(len(STRATEGIES) - 1))))
+
+
+def paper_table(results):
+    lines = [
+        "| paper's benchmark | figure 14: sites in the hash | figure 15: no eager hash | figure 16: run time "
+        "with that | figure 17: run time | GC time | our workload | mark: run time | ash | hash |",
+        "|---|" + "---:|" * 5 + "---|" + "---:|" * 3,
+    ]
+    for benchmark, name, *figures in PAPER:
+        by = results.get(name, {})
+        ours = [cell(by, scheme, "wall_ms") if by else "" for scheme in ("mark", "ash", "hash")]
+        lines.append(f"| {benchmark} | " + " | ".join([*figures, name, *ours]) + " |")
+    return lines
+
+
+def middle_of(runs, key, form="{:,.0f}"):
+    found = [run[key] for run in runs]
+    low, middle, high = (form.format(v) for v in (min(found), statistics.median(found), max(found)))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def ratio_of(by, name, key):
+    """Of the runs of a round, to stock's."""
+    found = [run[key] / other[key] for run, other in zip(by[name], by["stock"]) if run[key] and other[key]]
+    return bench_stats.estimate(found)
+
+
+def times(estimate):
+    return "-" if estimate is None else estimate.interval("{:,.2f}") + estimate.mark()
+
+
+def collisions(results):
+    chances = bench_probes.OBJECTS * (bench_probes.OBJECTS - 1) / 2
+    lines = [
+        "| objects of | | different hashes | pairs with the same hash | to stock | most objects of a hash |",
+        "|---|---|" + "---:|" * 4,
+    ]
+    for case, by in results.items():
+        lines += [
+            f"| {case} | {name} | {middle_of(runs, 'distinct')} | {middle_of(runs, 'pairs')} | "
+            f"{times(ratio_of(by, name, 'pairs')) if name != 'stock' else ''} | {middle_of(runs, 'most')} |"
+            for name, runs in by.items()
+        ]
+    return lines + [
+        f"| chance alone, 31 bits | | | {chances / 2**31:,.0f} | | |",
+        f"| chance alone, 15 bits | | 32,768 | {chances / 2**15:,.0f} | | |",
+        "| VEE 2010, ASH | | | | at most 1.73, of a stock JVM with 15 bits | |",
+    ]
+
+
+def code(results):
+    lines = [
+        "| program and tier | | methods that all have | their bytes | to stock | all methods | their bytes |",
+        "|---|---|" + "---:|" * 5,
+    ]
+    for case, by in results.items():
+        lines += [
+            f"| {case} | {name} | {middle_of(runs, 'methods')} | {middle_of(runs, 'bytes')} | "
+            f"{percent(ratio_of(by, name, 'bytes')) if name != 'stock' else ''} | "
+            f"{middle_of(runs, 'all_methods')} | {middle_of(runs, 'all_bytes')} |"
+            for name, runs in by.items()
+        ]
+    return lines
+
+
+def start_up(results):
+    lines = [
+        "| | ms from start to end | to stock | CPU time, ms | to stock |",
+        "|---|" + "---:|" * 4,
+    ]
+    for by in results.values():
+        for name, runs in by.items():
+            cells = []
+            for key in ("elapsed_s", "cpu_s"):
+                cells.append(f"{statistics.median(run[key] for run in runs) * 1000:.1f}")
+                cells.append(percent(ratio_of(by, name, key)) if name != "stock" else "")
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def clones(results):
+    lines = [
+        "| workload | classes with objects | site-class pairs | more classes | with 1,000 objects: "
+        "classes | pairs | more classes | bytes of a class | metaspace for all, MB | for the busy, MB | "
+        "objects of classes with more than 1 clone | than 2 | a cache of 1 misses | of 2 |",
+        "|---|" + "---:|" * 13,
+    ]
+    for name, by in results.items():
+        run = by["traced"][0]
+        extra, hot = run["clones"] - run["classes"], run["hot_clones"] - run["hot_classes"]
+        shares = [f"{run[key] * 100:.1f} %" for key in ("many", "megamorphic", "miss", "miss_of_two")]
+        lines.append(
+            f"| {name} | {run['classes']:,} | {run['clones']:,} | {extra:,} | {run['hot_classes']:,} | "
+            f"{run['hot_clones']:,} | {hot:,} | {run['klass_bytes']:.0f} | "
+            f"{extra * run['klass_bytes'] / 1e6:.2f} | {hot * run['klass_bytes'] / 1e6:.2f} | "
+            f"{' | '.join(shares)} |"
+        )
+    return lines
+
+
+PROBE_TABLES = {"collisions": collisions, "code": code, "start-up": start_up, "clones": clones}
+
+
+def probe_head(data, name):
+    """How, when and where: other words than those of workloads, as there are no iterations."""
+    groups = {}
+    for case, entry in data["studies"][name].items():
+        s = entry["settings"]
+        key = (s["quick"], s["date"], s["commit"], s["machine"], s["patched"], s["stock"], s["pairs"])
+        groups.setdefault(key, []).append(case)
+    lines = [
+        f"- {'**quick**, ' if quick else ''}{date}, commit {commit}, {machine}; JDK {patched}, stock {stock}: "
+        f"{pairs} run{'s' if pairs > 1 else ''} of each, taking turns: {', '.join(cases)}"
+        for (quick, date, commit, machine, patched, stock, pairs), cases in groups.items()
+    ]
+    left = [case for case in STUDIES[name].workloads if case not in data["studies"][name]]
+    return lines + ([f"- not measured: {', '.join(left)}"] if left else [])
+
+
+HEAD = """\
+# What it costs that objects carry their site, by where it lives
+
+Written by `scripts/bench sites` from the single values in [benchmarks.json](benchmarks.json); do not edit.
+How it is measured, and what an interval and "not known" say: [measuring.md](measuring.md). The schemes:
+[where the site lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those that made the
+traces of the last part.
+
+The papers are other benchmarks, machines and JVMs; only ratios compare. ICPE 2016: Lengauer, Bitto,
+Mössenböck, "Efficient and Viable Handling of Large Object Traces". VEE 2010: Odaira, Ogata, Kawachiya,
+Onodera, Nakatani, "Efficient Runtime Tracking of Allocation Sites in Java".
+
+A difference is the median of the pairs' ratios to the stock JDK with its 95 % interval, "not known" where the
+interval holds no difference.
+"""
+RUNS = """\
+Run time: steady iterations. CPU time and GC time: the whole run.
+"""
+PAPERS = """\
+Figures 14 to 16 are to rotation without sites, figure 17 (rotation, sites, elimination) to tracing without
+rotation: all runs of the paper are traced. Ours are not, and to the stock JDK. Eliminating hashes (figures
+15, 16) is not built. VEE 2010, untraced, of J9: ASH about 0 % on average and +1.4 % at most, ASC +1.0 % and
++2.0 %; physical memory +0.4 % and +0.2 %.
+"""
+WORST_CASE = """\
+identity-hash: 10,000,000 objects in a HashSet, as many look-ups, half of them hits, as in ICPE 2016, section
+4.2; each run is one iteration in a JVM of its own, its first. identity-hash-1m: the same with 1,000,000.
+identity-maps: IdentityHashMaps of at most 2,048 fresh objects. With scheme hash the objects of a site have
+32,768 hashes: a look-up visits objects in proportion to their number, so ten times the objects should take a
+hundred times the time, and stock's ten. Where the larger size was stopped, that is an expectation and not
+measured.
+"""
+OWN_STRATEGIES = """\
+The stock JDK with hashes of 31 bits. The paper's figure 19 has them cut to 15 bits, which the stock JDK
+cannot; scheme hash takes its random part from the address, whatever the strategy. The paper's numbers are by
+its text, which gives -18.5 % to the global counter and a time-out to the constant.
+"""
+COLLISIONS = """\
+{objects:,} objects that live at the same time and are hashed when they are made, from so many places in turn;
+compiled by all tiers, which are sites of their own. Median (lowest to highest). VEE 2010 compares with a JVM
+that itself has 15 bits; stock here has 31. The random part of scheme hash is a product of the address, which
+spreads neighbours evenly: objects side by side have fewer equal hashes than by chance. Scattered: an array of
+random length, which dies, is made after each object.
+"""
+CODE = """\
+Machine code with its stubs, by the JVM's own list (`jcmd Compiler.codelist`) at the end of a run. Compared
+are the methods that all configurations of a round compiled. A profile decides what is inlined, so sizes
+differ a little from run to run.
+"""
+START_UP = """\
+A program that says hello, Parallel collector; a value is the mean of {starts} JVMs.
+"""
+CLONES = """\
+An **estimate** from traces: had each place that allocates objects of a class a clone of that class, how many
+classes would there be, and how often would a call meet another clone than its inline cache knows? Places on
+the same line count once. Bytes of a class: all classes of the run in the JVM's class space (no shared
+archive), by their number; a clone shares methods and constants, so this is what it would take besides. The
+last columns leave out arrays. They assume that the receiver of a call is drawn like an allocated object of
+its class, which is pessimistic: where a variable only ever holds objects of one place, no cache misses. A cache
+of 1: one minus the sum of the squares of the clones' shares; of 2: what the two commonest clones leave. C2
+inlines at most two receivers.
+"""
+TAIL = """\
+ASC is not built. It is for JVMs whose objects do not always have a field for the hash; HotSpot's have one,
+also with compact headers. VEE 2010 changed what each load of a class pointer means, everywhere in a JVM of
+the authors' own. In HotSpot a cloned class breaks what compares class pointers: inline caches, class hierarchy analysis (a
+class with clones is no leaf) and exact type checks, and what C2 concludes from them.
+
+## CPU shares
+
+Not part of this study. `scripts/profile off mark ash hash` profiles the JVM without an agent by scheme, into
+[benchmarks-profile.md](benchmarks-profile.md). It sees functions of the patch; what compiled code and HashMap
+take with equal hashes it does not.
+"""
+# Study, title, text, table.
+PARTS = (
+    ("sites", "All workloads", RUNS, run_tables),
+    ("sites", "Beside the papers' benchmarks", PAPERS, paper_table),
+    ("sites", "The worst case: identity hashes in sets and maps", WORST_CASE, worst_case),
+    ("strategies", "The worst case with HotSpot's own hash strategies", OWN_STRATEGIES, own_strategies),
+    ("collisions", "Collisions", COLLISIONS.format(objects=bench_probes.OBJECTS), collisions),
+    ("code", "Code size", CODE, code),
+    ("start-up", "Start-up", START_UP.format(starts=bench_probes.STARTS), start_up),
+    ("clones", "A class for each site (ASC of VEE 2010): a simulation", CLONES, clones),
+)
+
+
+def page(data):
+    used = [name for name in CONFIGURATIONS if name in IN_TURN]
+    lines = [HEAD, *meanings(used), ""]
+    known = {name: data["studies"].get(name) for name in STUDIES}
+    if any(e["settings"]["quick"] for name, _, _, _ in PARTS for e in (known[name] or {}).values()):
+        lines.insert(1, "**Quick**: few workloads, few pairs. A first look, no figure to quote.\n")
+    for name, title, text, table in PARTS:
+        lines += [f"## {title}", ""]
+        if not known[name]:
+            lines += ["Not measured.", ""]
+            continue
+        head = probe_head if STUDIES[name].probe else study_head
+        lines += [*head(data, name), "", text, *table(runs_of(known[name])), ""]
+    return "\n".join([*lines, TAIL])
