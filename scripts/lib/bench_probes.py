@@ -62,9 +62,9 @@ def start_up(_case, configuration, home, _options):
     return {"elapsed_s": elapsed / STARTS, "cpu_s": cpu / STARTS}
 
 
-def inside(name, home, size, iterations, flags, agent=None):
+def inside(name, home, size, iterations, flags):
     """What a workload and then the JVM that ran it say."""
-    line = workloads.start(name, home, size, iterations, 0, flags=flags, agent=agent)
+    line = workloads.start(name, home, size, iterations, 0, flags=flags)
     line.insert(line.index(workloads.WORKLOADS[name].main), PACKAGE + "Inside")
     return output_of(line)
 
@@ -111,11 +111,12 @@ def clones(case, _configuration, home, options):
     os.makedirs(options.scratch)
     trace = os.path.join(options.scratch, "trace")
     size = "small" if options.quick else "large"
-    # Without the shared archive all classes are in the class space.
-    said = inside(case, home, size, 1, ("-Xshare:off",), f"{bench_run.AGENT}=file={trace}")
-    klass_bytes, classes = (int(number) for number in KLASSES.search(said).groups())
+    output_of(workloads.start(case, home, size, 1, 0, agent=f"{bench_run.AGENT}=file={trace}"))
     rows = bench_run.analyze("sites", trace)["sites"]
     shutil.rmtree(options.scratch)
+    # Without the shared archive all classes are in the class space.
+    said = inside(case, home, "small", 1, ("-Xshare:off",))
+    klass_bytes, classes = (int(number) for number in KLASSES.search(said).groups())
     return simulated(rows) | {"klass_bytes": klass_bytes / classes, "loaded_classes": classes}
 
 

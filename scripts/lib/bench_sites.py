@@ -83,7 +83,7 @@ def run_tables(results):
         ]
         means = [geomean(usual, scheme, "stock", key) for scheme in SCHEMES]
         lines += [f"| geometric mean of {len(usual)} | " + " | ".join(means) + " |", ""]
-    return lines
+    return lines[:-1]
 
 
 def paper_worst(name, key):
@@ -297,18 +297,18 @@ A program that says hello, Parallel collector; a value is the mean of {starts} J
 CLONES = """\
 An **estimate** from traces: had each place that allocates objects of a class a clone of that class, how many
 classes would there be, and how often would a call meet another clone than its inline cache knows? Places on
-the same line count once. Bytes of a class: all classes of the run in the JVM's class space (no shared
-archive), by their number; a clone shares methods and constants, so this is what it would take besides. The
-last columns leave out arrays. They assume that the receiver of a call is drawn like an allocated object of
-its class, which is pessimistic: where a variable only ever holds objects of one place, no cache misses. A cache
-of 1: one minus the sum of the squares of the clones' shares; of 2: what the two commonest clones leave. C2
-inlines at most two receivers.
+the same line count once; most that are not busy run once, in static initializers. Bytes of a class: all
+classes of a run in the JVM's class space (no shared archive), by their number; a clone shares methods and
+constants, so this is what it would take besides. The last columns leave out arrays. They assume that the
+receiver of a call is drawn like an allocated object of its class, which is pessimistic: where a variable only
+ever holds objects of one place, no cache misses. A cache of 1: one minus the sum of the squares of the
+clones' shares; of 2: what the two commonest clones leave. C2 inlines at most two receivers.
 """
 TAIL = """\
 ASC is not built. It is for JVMs whose objects do not always have a field for the hash; HotSpot's have one,
 also with compact headers. VEE 2010 changed what each load of a class pointer means, everywhere in a JVM of
-the authors' own. In HotSpot a cloned class breaks what compares class pointers: inline caches, class hierarchy analysis (a
-class with clones is no leaf) and exact type checks, and what C2 concludes from them.
+the authors' own. In HotSpot a cloned class breaks what compares class pointers: inline caches, class
+hierarchy analysis (a class with clones is no leaf) and exact type checks, and what C2 concludes from them.
 
 ## CPU shares
 
@@ -335,11 +335,14 @@ def page(data):
     known = {name: data["studies"].get(name) for name in STUDIES}
     if any(e["settings"]["quick"] for name, _, _, _ in PARTS for e in (known[name] or {}).values()):
         lines.insert(1, "**Quick**: few workloads, few pairs. A first look, no figure to quote.\n")
+    told = set()
     for name, title, text, table in PARTS:
         lines += [f"## {title}", ""]
         if not known[name]:
             lines += ["Not measured.", ""]
             continue
-        head = probe_head if STUDIES[name].probe else study_head
-        lines += [*head(data, name), "", text, *table(runs_of(known[name])), ""]
+        if name not in told:
+            lines += [*(probe_head if STUDIES[name].probe else study_head)(data, name), ""]
+            told.add(name)
+        lines += [text, *table(runs_of(known[name])), ""]
     return "\n".join([*lines, TAIL])
