@@ -137,8 +137,8 @@ instructions that the patch adds to HotSpot's own functions and to compiled code
 """
 PROFILE_HEAD = """# What tracing costs, by profile
 
-Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)) run with the agent, \
-warm-up included,
+Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)) run with the agent \
+(the studies of where the site lives: without), warm-up included,
 under `perf record`. The share is that of the process' CPU samples that are the agent's or the patch's: \
 in the agent's
 threads, or with a function of `libanttracks.so` or of the patch on the stack. \
