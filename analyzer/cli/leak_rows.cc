@@ -8,9 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/cli/census.h"
 #include "analyzer/cli/chooser.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
+#include "analyzer/passes/phases.h"
 
 namespace anttracks::analyzer {
 namespace {
@@ -83,7 +85,7 @@ LeakRow RowOf(const Evidence& evidence, const AllBirths& births, const Evidence:
   Growth& growth = row.growth;
   const uint64_t all = growth.end > growth.onset ? births.Words(growth.onset, growth.end) : 0;
   row.share = all == 0 ? 0 : static_cast<double>(growth.words) / static_cast<double>(all);
-  if (growth.verdict == Verdict::kLeak && (row.share < kLeastShare || growth.words < kLeastWords)) {
+  if (growth.grows() && (row.share < kLeastShare || growth.words < kLeastWords)) {
     growth.verdict = Verdict::kSmall;
   }
   if (!IsJudged(evidence.definitions(), group)) growth.verdict = Verdict::kNotJudged;
@@ -135,9 +137,15 @@ double LeakRow::bytes_per_minute() const {
   return grown_ns == 0 ? 0 : static_cast<double>(grown_bytes()) * 60e9 / static_cast<double>(grown_ns);
 }
 
-size_t Leaks::count() const {
-  return static_cast<size_t>(std::count_if(
-      rows.begin(), rows.end(), [](const LeakRow& row) { return row.growth.verdict == Verdict::kLeak; }));
+size_t Leaks::CountOf(Verdict verdict) const {
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(),
+                                           [&](const LeakRow& row) { return row.growth.verdict == verdict; }));
+}
+
+const LeakRow* Leaks::Recent() const {
+  const auto first = std::find_if(rows.begin(), rows.end(),
+                                  [](const LeakRow& row) { return row.growth.verdict == Verdict::kRecent; });
+  return first == rows.end() ? nullptr : &*first;
 }
 
 Evidence::Evidence(const Histories& histories)
@@ -150,6 +158,7 @@ Evidence::Evidence(const Histories& histories)
   for (const HistoryPoint& point : *old_space_)
     timeline_.old_space.push_back({point.epoch, point.epoch_before});
   for (const GcRecord& gc : histories.gcs()) gcs_.push_back({gc.id, gc.begin_ns, gc.end_ns, gcs_.size() + 1});
+  timeline_.longest_phase_words = LongestPhase(*definitions_, *old_space_);
   AddCohorts(histories.cohorts());
 }
 
@@ -165,6 +174,7 @@ Evidence::Evidence(const Censuses& censuses)
     gcs_.push_back({census.gc, census.time, census.time, census.collections});
   }
   for (const HistoryPoint& point : *old_space_) timeline_.old_space.push_back({point.epoch, point.epoch});
+  timeline_.longest_phase_words = LongestPhase(*definitions_, *old_space_);
   AddCounts();
 }
 
@@ -256,10 +266,27 @@ Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications) {
     leaks.rows.push_back(RowOf(evidence, births, key, group, applications));
   }
   std::stable_sort(leaks.rows.begin(), leaks.rows.end(), [](const LeakRow& a, const LeakRow& b) {
-    const bool a_leaks = a.growth.verdict == Verdict::kLeak, b_leaks = b.growth.verdict == Verdict::kLeak;
-    return std::tuple(a_leaks, a.growth.words, a.now.words) > std::tuple(b_leaks, b.growth.words, b.now.words);
+    const auto rank = [](const LeakRow& row) {
+      return row.growth.verdict == Verdict::kLeak ? 2 : row.growth.verdict == Verdict::kRecent ? 1 : 0;
+    };
+    return std::tuple(rank(a), a.growth.words, a.now.words) > std::tuple(rank(b), b.growth.words, b.now.words);
   });
   return leaks;
+}
+
+std::string RecentText(const Leaks& leaks) {
+  const LeakRow* const row = leaks.Recent();
+  if (row == nullptr) return "";
+  const size_t more = leaks.CountOf(Verdict::kRecent) - 1;
+  const std::string line = row->application.name();
+  const bool sure = !line.empty() && row->application.all();
+  const uint64_t count = row->growth.collections;
+  const std::string lasts = leaks.censuses ? CensusCount(count) : Plural(count, "old-space collection");
+  return fmt::format("{} of {} grows since GC {}, {}: too short to call it a leak yet{}", row->class_name,
+                     sure ? line : row->site, row->since_gc, lasts,
+                     more == 0   ? ""
+                     : more == 1 ? " (1 more site with it)"
+                                 : fmt::format(" ({} more sites with it)", Count(more)));
 }
 
 }  // namespace anttracks::analyzer

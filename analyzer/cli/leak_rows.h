@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "analyzer/cli/application_sites.h"
-#include "analyzer/passes/censuses.h"
 #include "analyzer/cli/selection.h"
+#include "analyzer/passes/censuses.h"
 #include "analyzer/passes/growth.h"
 #include "analyzer/passes/histories.h"
 
@@ -43,9 +43,13 @@ struct Leaks {
   bool censuses = false;
   size_t old_space_collections = 0;    // that were looked at; of censuses: those that follow one
   const HistoryPoint* last = nullptr;  // the last of these; nullptr: none
-  std::vector<LeakRow> rows;           // leaks first, the largest first; then what else survives
+  // Leaks, then what grows of late, then what else survives, the largest first.
+  std::vector<LeakRow> rows;
 
-  size_t count() const;
+  size_t CountOf(Verdict verdict) const;
+  size_t count() const { return CountOf(Verdict::kLeak); }
+  // The largest that grows of late; nullptr: none does.
+  const LeakRow* Recent() const;
   // Leaves the rows with a pair for which the conditions hold.
   void Choose(const Definitions& definitions, const Selection& selection);
   // Why nothing can be said, or "".
@@ -100,5 +104,8 @@ HeapTotals LiveAt(const HistoryPoint& point, const std::vector<uint32_t>& site_c
 
 // What the evidence was made of must outlive the result.
 Leaks FindLeaks(const Evidence& evidence, ApplicationSites& applications);
+
+// That something grows of late; "": nothing does.
+std::string RecentText(const Leaks& leaks);
 
 }  // namespace anttracks::analyzer

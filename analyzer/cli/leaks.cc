@@ -80,6 +80,7 @@ Report TableOf(const Leaks& leaks, bool all) {
   }
   report.head["known"] = leaks.why_unknown.empty();
   report.head["old_space_collections"] = leaks.old_space_collections;
+  report.head["growing_of_late"] = leaks.CountOf(Verdict::kRecent);
   report.head["gc"] = leaks.last == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(leaks.last->gc);
   if (!leaks.why_unknown.empty()) {
     report.heading = leaks.why_unknown + "\n" + (report.rows.empty() ? "" : "\n");
@@ -91,7 +92,13 @@ Report TableOf(const Leaks& leaks, bool all) {
   report.heading = count == 0 ? fmt::format("no leak: of {} none piles up", Plural(leaks.rows.size(), "site"))
                               : fmt::format("{} up what is never freed",
                                             count == 1 ? "1 site piles" : Count(count) + " sites pile");
-  report.heading += ", " + Judged(leaks) + "\n" + (report.rows.empty() ? "" : "\n");
+  report.heading += ", " + Judged(leaks) + "\n";
+  const std::string recent = RecentText(leaks);
+  if (!recent.empty()) {
+    report.heading += recent + (all ? "\n" : "; --all shows it\n");
+    report.notes.push_back(recent);
+  }
+  if (!report.rows.empty()) report.heading += "\n";
   report.if_empty = report.heading;
   return report;
 }

@@ -60,6 +60,7 @@ struct Screen {
   std::optional<double> copied_share;  // of what was allocated
   std::vector<Finding> findings;
   std::string cannot_tell;  // what no finding can be given on, and why
+  std::string growing;      // what grows of late, if there is no leak
   std::string next;
 };
 
@@ -206,7 +207,9 @@ void PrintText(Session& session, const Screen& screen) {
   if (number == 0)
     session.out << "  nothing looks wrong"
                 << (screen.cannot_tell.empty() ? "\n" : "; but not all was looked at:\n");
-  if (!screen.cannot_tell.empty()) session.out << "  " << screen.cannot_tell << "\n";
+  for (const std::string& line : {screen.cannot_tell, screen.growing}) {
+    if (!line.empty()) session.out << "  " << line << "\n";
+  }
   session.out << "\nNext: " << screen.next << "\n";
 }
 
@@ -250,6 +253,8 @@ void PrintJson(Session& session, const Screen& screen) {
   json["findings"] = ReportJson(FindingsOf(screen), 0)["findings"];
   json["cannot_tell"] =
       screen.cannot_tell.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.cannot_tell);
+  json["growing_of_late"] =
+      screen.growing.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(screen.growing);
   json["next"] = screen.next;
   session.out << JsonText(json);
 }
@@ -262,8 +267,8 @@ void PrintScreen(Session& session, const Screen& screen) {
       return PrintJson(session, screen);
     case Output::kCsv:
       session.out << CsvText(FindingsOf(screen), 0);
-      PrintNotes(session,
-                 {screen.selection.empty() ? "" : "only " + screen.selection, screen.note, screen.cannot_tell});
+      PrintNotes(session, {screen.selection.empty() ? "" : "only " + screen.selection, screen.note,
+                           screen.cannot_tell, screen.growing});
   }
 }
 
@@ -273,8 +278,12 @@ std::string ProgramLine(const PassSummary& summary) {
 }
 
 void AddLeakFindings(Screen* screen, const Leaks& leaks) {
+  screen->cannot_tell = leaks.why_unknown;
   const size_t count = leaks.count();
-  if (count == 0) return;
+  if (count == 0) {
+    screen->growing = RecentText(leaks);
+    return;
+  }
   screen->findings.push_back({"leak", LeakText(leaks.rows.front(), count - 1), &leaks.rows.front()});
 }
 
@@ -375,11 +384,11 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
   leaks.Choose(definitions, selection);
   AddLeakFindings(&screen, leaks);
   AddPausesFinding(&screen);
-  screen.cannot_tell = leaks.why_unknown;
   const std::string kind = screen.findings.empty() ? "" : screen.findings.front().kind;
-  screen.next = kind == "leak"     ? CommandLine(session, "leaks")
-                : kind == "pauses" ? CommandLine(session, "gcs")
-                                   : CommandLine(session, "sites", " --live --top 10");
+  screen.next = kind == "leak"           ? CommandLine(session, "leaks")
+                : kind == "pauses"       ? CommandLine(session, "gcs")
+                : screen.growing.empty() ? CommandLine(session, "sites", " --live --top 10")
+                                         : CommandLine(session, "leaks", " --all");
   PrintScreen(session, screen);
   return session.Finish(summary, problems);
 }
@@ -464,9 +473,9 @@ int RunCensusSummary(Session& session, const SummaryArguments& arguments) {
   const Evidence evidence(trace.censuses);
   const Leaks leaks = FindLeaks(evidence, applications);
   AddLeakFindings(&screen, leaks);
-  screen.cannot_tell = leaks.why_unknown;
-  screen.next = screen.findings.empty() ? CommandLine(session, "heap", " --by site --top 10")
-                                        : CommandLine(session, "leaks");
+  screen.next = !screen.findings.empty()  ? CommandLine(session, "leaks")
+                : !screen.growing.empty() ? CommandLine(session, "leaks", " --all")
+                                          : CommandLine(session, "heap", " --by site --top 10");
   PrintScreen(session, screen);
   return session.Finish(trace.summary, trace.problems);
 }

@@ -18,8 +18,18 @@ constexpr size_t kPartOfOldSpace = 2;
 constexpr double kLeastLastRate = 0.6, kLeastRate = 0.3;
 // Start-up may leave more than a slow leak. So if no leak is found, parts of the epochs are left out at the
 // start; what then looks even has to be more even, as every curve is straight if one looks at little of it.
-constexpr double kStarts[] = {0, 0.1, 0.2, 0.3};
+constexpr double kStarts[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7};
+constexpr double kLastStart = 0.3;  // for growth that began in the first half
 constexpr double kLeastLastRateLater = 0.85;
+// Growth that lasts for less than that begins late. It may be a phase, or a cache that is used only now, so it
+// has to be as even as parts are, to last for a part of all the time and for longer than phases that were seen
+// to end, and to have a beginning: before it the population grew by hardly anything for as long. A late cache
+// that fills has none where its curve looks straight.
+constexpr double kMostRateBefore = 0.25;
+constexpr double kLeastLatePart = 0.3;
+constexpr double kLeastPhases = 2;
+constexpr double kMostFreedLate = 0.1;
+constexpr double kLeastRateLate = 0.5;
 // Intervals between old-space collections from which there are survivors.
 constexpr double kLeastActive = 0.8;
 // The last intervals between old-space collections, in each of which it still has to grow: the one that is
@@ -153,24 +163,54 @@ uint64_t FreedOf(const GrowthTimeline& timeline, const Population& population, u
   return freed;
 }
 
-Verdict Judge(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
-              const Growth& growth, double least_last_rate) {
-  const size_t old_space = timeline.old_space.size();
-  if (growth.objects < kLeastObjects) return Verdict::kNone;
-  if (growth.collections < std::max(kLeastOldSpaceCollections, old_space / kPartOfOldSpace))
-    return Verdict::kUneven;
+// Survivors per word that was allocated before point k: for as long as it has grown since.
+double RateBefore(const Curve& curve, size_t k) {
+  const double since = curve.clock.back() - curve.clock[k];
+  size_t from = k;
+  while (from > 0 && curve.clock[k] - curve.clock[from] < since) from--;
+  const double before = curve.clock[k] - curve.clock[from];
+  return before < since / 2 ? HUGE_VAL : (curve.objects[k] - curve.objects[from]) / before;
+}
+
+// How even growth has to be.
+struct Demands {
+  double last_rate, rate, freed;
+};
+constexpr Demands kOfAll{kLeastLastRate, kLeastRate, kMostFreed};
+constexpr Demands kOfPart{kLeastLastRateLater, kLeastRate, kMostFreed};
+constexpr Demands kOfLate{kLeastLastRateLater, kLeastRateLate, kMostFreedLate};
+
+// kLeak: from the onset on it grows evenly.
+Verdict JudgeEvenness(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
+                      const Growth& growth, const Demands& demands) {
   if (growth.end - growth.onset < kLeastEpochs) return Verdict::kUneven;
   std::array<double, kParts> rates{};
   const size_t k = growth.onset - timeline.first_epoch;
   if (!Rates(curve, k, &rates)) return Verdict::kUneven;
   const double mean = (curve.objects.back() - curve.objects[k]) / (curve.clock.back() - curve.clock[k]);
-  if (rates[2] < least_last_rate * std::max(rates[0], rates[1])) return Verdict::kStopped;
+  if (rates[2] < demands.last_rate * std::max(rates[0], rates[1])) return Verdict::kStopped;
   if (!StillGrows(timeline, population, mean)) return Verdict::kStopped;
-  if (std::min(rates[0], rates[1]) < kLeastRate * mean) return Verdict::kUneven;
+  if (std::min(rates[0], rates[1]) < demands.rate * mean) return Verdict::kUneven;
   if (Active(timeline, curve, growth.onset, growth.end) < kLeastActive) return Verdict::kUneven;
-  if (static_cast<double>(growth.freed) > kMostFreed * static_cast<double>(growth.objects))
+  if (static_cast<double>(growth.freed) > demands.freed * static_cast<double>(growth.objects))
     return Verdict::kFreed;
   return Verdict::kLeak;
+}
+
+// Of growth that began in the second half.
+Verdict JudgeLate(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
+                  const Growth& growth) {
+  if (growth.collections < timeline.least_old_space()) return Verdict::kUneven;
+  const Verdict evenness = JudgeEvenness(timeline, population, curve, growth, kOfLate);
+  if (evenness != Verdict::kLeak) return evenness;
+  const size_t k = growth.onset - timeline.first_epoch;
+  const double lasts = curve.clock.back() - curve.clock[k];
+  const double rate = (curve.objects.back() - curve.objects[k]) / lasts;
+  if (RateBefore(curve, k) > kMostRateBefore * rate) return Verdict::kUneven;
+  const bool long_enough = growth.collections >= timeline.least_late() &&
+                           lasts >= kLeastLatePart * (curve.clock.back() - curve.clock.front()) &&
+                           lasts >= kLeastPhases * static_cast<double>(timeline.longest_phase_words);
+  return long_enough ? Verdict::kLeak : Verdict::kRecent;
 }
 
 // growth: what is the same for every start.
@@ -185,9 +225,23 @@ Growth GrowthFrom(const GrowthTimeline& timeline, const Population& population, 
   for (const GrowthTimeline::OldSpace& old_space : timeline.old_space) {
     growth.collections += old_space.epoch > growth.onset;
   }
-  growth.verdict =
-      Judge(timeline, population, curve, growth, first == 0 ? kLeastLastRate : kLeastLastRateLater);
+  const size_t half = std::max(kLeastOldSpaceCollections, timeline.old_space.size() / kPartOfOldSpace);
+  if (growth.objects < kLeastObjects) {
+    growth.verdict = Verdict::kNone;
+  } else if (growth.collections < half) {
+    growth.verdict = JudgeLate(timeline, population, curve, growth);
+  } else {
+    growth.verdict = JudgeEvenness(timeline, population, curve, growth, first == 0 ? kOfAll : kOfPart);
+  }
+  growth.late = growth.collections < half;
   return growth;
+}
+
+// Of two verdicts from different starts the better founded one.
+constexpr int kBestRank = 3;
+int RankOf(const Growth& growth) {
+  if (growth.verdict == Verdict::kLeak) return growth.late ? 2 : kBestRank;
+  return growth.verdict == Verdict::kRecent ? 1 : 0;
 }
 
 }  // namespace
@@ -202,6 +256,8 @@ std::string_view VerdictName(Verdict verdict) {
       return "stopped growing";
     case Verdict::kUneven:
       return "grows in leaps";
+    case Verdict::kRecent:
+      return "grows of late";
     case Verdict::kFreed:
       return "is freed";
     case Verdict::kSmall:
@@ -247,9 +303,11 @@ Growth JudgeGrowth(const GrowthTimeline& timeline, const Population& population)
   for (const double start : kStarts) {
     const auto first = static_cast<size_t>(start * static_cast<double>(curve.size()));
     if (first + 2 > curve.size()) break;
+    if (start > 0 && curve.objects.back() - curve.objects[first] < kLeastObjects) break;
     const Growth found = GrowthFrom(timeline, population, curve, first, growth);
-    if (start == 0 || found.verdict == Verdict::kLeak) growth = found;
-    if (growth.verdict == Verdict::kLeak) break;
+    if (start > kLastStart && !found.late) continue;
+    if (start == 0 || RankOf(found) > RankOf(growth)) growth = found;
+    if (RankOf(growth) == kBestRank) break;
   }
   return growth;
 }

@@ -28,6 +28,9 @@ namespace anttracks::analyzer {
 inline constexpr size_t kLeastOldSpaceCollections = 5;
 // Of a census it takes more: between them nothing is known.
 inline constexpr size_t kLeastOldSpaceCensuses = 8;
+// For growth that began in the second half. With fewer it is told as what it is, growth of late.
+inline constexpr size_t kLeastLateCollections = 8;
+inline constexpr size_t kLeastLateCensuses = 16;
 
 // Of all populations of a trace. An epoch is the number of collections that had ended.
 struct GrowthTimeline {
@@ -41,7 +44,11 @@ struct GrowthTimeline {
   // Births are not known but told by counts (PopulationOfCounts). What was freed before growth began says
   // nothing then: it need not have been of the same objects.
   bool counted = false;
+  // The longest time, in words that were allocated, for which something grew that was dropped later
+  // (passes/phases.h). What began to grow of late has to grow for longer, or it may be such a phase, too.
+  uint64_t longest_phase_words = 0;
 
+  size_t least_late() const { return counted ? kLeastLateCensuses : kLeastLateCollections; }
   size_t least_old_space() const { return counted ? kLeastOldSpaceCensuses : kLeastOldSpaceCollections; }
 };
 
@@ -62,6 +69,7 @@ enum class Verdict {
   kNone,       // hardly anything survives
   kStopped,    // grew, and grows no more, or ever slower: start-up, a cache that filled
   kUneven,     // grows in leaps, or only since a short while ago
+  kRecent,     // grows evenly, but began so late that it may be a phase of the program
   kFreed,      // was seen to be freed
   kSmall,      // grows, but hardly counts; whoever knows the whole heap may say so
   kNotJudged,  // nothing is said of such a population
@@ -77,6 +85,9 @@ struct Growth {
   uint64_t objects = 0, words = 0;
   uint64_t freed = 0;        // at most so many were there at an old-space collection, and freed later
   uint32_t collections = 0;  // of the old space since the onset
+  bool late = false;         // it has not lasted for half of them
+
+  bool grows() const { return verdict == Verdict::kLeak || verdict == Verdict::kRecent; }
 };
 
 // What was live at one census.

@@ -143,6 +143,7 @@ void AddLeaks(const Evidence& evidence, const ApplicationFrames& frames, PageCon
         "; judged by " + (leaks.censuses
                               ? CensusCount(leaks.old_space_collections) + " after collections of the old space"
                               : Plural(leaks.old_space_collections, "old-space collection"));
+    if (leaks.Recent() != nullptr) content->leaks_note += "; " + RecentText(leaks);
   }
   const std::vector<const HistoryPoint*> points = Evenly(evidence.points(), kMostLeakPoints);
   for (const LeakRow& row : leaks.rows) {
