@@ -156,7 +156,7 @@ Evidence::Evidence(const Histories& histories)
   timeline_.first_epoch = histories.known_from();
   timeline_.allocated_words = histories.allocated_at();
   for (const HistoryPoint& point : *old_space_)
-    timeline_.old_space.push_back({point.epoch, point.epoch_before});
+    timeline_.old_space.push_back({point.epoch, point.epoch_before, point.live.words});
   for (const GcRecord& gc : histories.gcs()) gcs_.push_back({gc.id, gc.begin_ns, gc.end_ns, gcs_.size() + 1});
   timeline_.longest_phase_words = LongestPhase(*definitions_, *old_space_);
   AddCohorts(histories.cohorts());
@@ -173,7 +173,8 @@ Evidence::Evidence(const Censuses& censuses)
     timeline_.allocated_words.push_back(census.allocated_words);
     gcs_.push_back({census.gc, census.time, census.time, census.collections});
   }
-  for (const HistoryPoint& point : *old_space_) timeline_.old_space.push_back({point.epoch, point.epoch});
+  for (const HistoryPoint& point : *old_space_)
+    timeline_.old_space.push_back({point.epoch, point.epoch, point.live.words});
   timeline_.longest_phase_words = LongestPhase(*definitions_, *old_space_);
   AddCounts();
 }

@@ -29,6 +29,9 @@ constexpr double kMostRateBefore = 0.25;
 constexpr double kLeastLatePart = 0.3;
 constexpr double kLeastPhases = 2;
 constexpr double kMostFreedLate = 0.1;
+// And the program has to have settled: as long as all of the heap grows, growth says nothing of one population.
+constexpr size_t kLeastSettled = 3;
+constexpr double kMostSettledGrowth = 1.1;
 constexpr double kLeastRateLate = 0.5;
 // Intervals between old-space collections from which there are survivors.
 constexpr double kLeastActive = 0.8;
@@ -197,6 +200,20 @@ Verdict JudgeEvenness(const GrowthTimeline& timeline, const Population& populati
   return Verdict::kLeak;
 }
 
+// Whether the heap was level before growth began, for as many old-space collections as it has lasted: by the
+// means of the first and the second half of them.
+bool Settled(const GrowthTimeline& timeline, const Growth& growth) {
+  const size_t before = timeline.old_space.size() - growth.collections;
+  const size_t half = std::min<size_t>(before, growth.collections) / 2;
+  if (half < kLeastSettled) return false;
+  double first = 0, second = 0;
+  for (size_t i = before - half; i < before; i++) {
+    second += static_cast<double>(timeline.old_space[i].live_words);
+    first += static_cast<double>(timeline.old_space[i - half].live_words);
+  }
+  return second <= kMostSettledGrowth * first;
+}
+
 // Of growth that began in the second half.
 Verdict JudgeLate(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
                   const Growth& growth) {
@@ -209,7 +226,8 @@ Verdict JudgeLate(const GrowthTimeline& timeline, const Population& population, 
   if (RateBefore(curve, k) > kMostRateBefore * rate) return Verdict::kUneven;
   const bool long_enough = growth.collections >= timeline.least_late() &&
                            lasts >= kLeastLatePart * (curve.clock.back() - curve.clock.front()) &&
-                           lasts >= kLeastPhases * static_cast<double>(timeline.longest_phase_words);
+                           lasts >= kLeastPhases * static_cast<double>(timeline.longest_phase_words) &&
+                           Settled(timeline, growth);
   return long_enough ? Verdict::kLeak : Verdict::kRecent;
 }
 

@@ -39,6 +39,7 @@ struct GrowthTimeline {
   struct OldSpace {
     uint32_t epoch = 0;         // after the collection
     uint32_t epoch_before = 0;  // after the old-space collection before it
+    uint64_t live_words = 0;    // of all populations
   };
   std::vector<OldSpace> old_space;  // the old-space collections, some may be left out
   // Births are not known but told by counts (PopulationOfCounts). What was freed before growth began says

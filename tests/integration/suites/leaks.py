@@ -29,12 +29,14 @@ from judge.world import (
 
 FLAGS = ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn8m")
 ROUNDS, BEGIN, FULL = 6000, 2000, 400
+# After more than 60 % of the collections, and after 75 %; with as many full ones since then as it takes.
+LATE, LATER, LATE_FULL = 3700, 4500, 200
 _compiling = threading.Lock()
 
 
-def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS):
+def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS, begin=BEGIN, full=FULL):
     """The trace of that program, and the collection before which its growth begins."""
-    trace, done = run_traced(t, "Leaking", (kind, rounds, BEGIN, FULL), flags, options, judged=False)
+    trace, done = run_traced(t, "Leaking", (kind, rounds, begin, full), flags, options, judged=False)
     return trace, int(re.search(r"growth begins before GC (\d+)", done.stdout).group(1))
 
 
@@ -108,6 +110,40 @@ is_found("cache", flags=("-XX:+UseSerialGC", *FLAGS[1:]), says=", with Serial")
 is_found("listeners", flags=("-XX:+UseG1GC", "-Xmx24m"), says=", with G1")
 
 
+def is_found_late(kind, flags=FLAGS, says=""):
+    meaning, where, class_name = SEEDED[kind]
+
+    def body(t):
+        trace, began = leaking(t, kind, flags=flags, begin=LATE, full=LATE_FULL)
+        first = leaks_of(trace)[0]
+        gcs = len(analyze_json("gcs", trace)["gcs"])
+        expect(began > 0.6 * gcs, f"it begins before GC {began} of {gcs}")
+        expect(first["site"].endswith(line_of(where)) and first["class"] == class_name, f"{first}")
+        expect(abs(first["since_gc"] - began) <= 2, f"began before GC {began}, found at {first['since_gc']}")
+        summary_names(trace, first["application"], t.folder)
+
+    add(f"A leak that begins after 60 % of the collections is found, and where: {meaning}{says}", body)
+
+
+for each in SEEDED:
+    is_found_late(each)
+is_found_late("cache", ("-XX:+UseSerialGC", *FLAGS[1:]), ", with Serial")
+
+
+@test("What grows in the last quarter only is told, and not called a leak")
+def grows_of_late(t):
+    trace, began = leaking(t, "listeners", begin=LATER, full=LATE_FULL)
+    expect(leaks_of(trace) == [], "a leak already")
+    late = [row for row in leaks_of(trace, "--all") if row["verdict"] == "grows of late"]
+    expect(late and late[0]["site"].endswith(line_of("new long[20]")), f"{late}")
+    expect(abs(late[0]["since_gc"] - began) <= 2, f"began before GC {began}: {late[0]}")
+    told = f"grows since GC {late[0]['since_gc']}, "
+    summary = analyze_json("summary", trace)
+    expect(not any(finding["kind"] == "leak" for finding in summary["findings"]), f"{summary}")
+    expect(told in summary["growing_of_late"] and "too short" in summary["growing_of_late"], f"{summary}")
+    expect(told in analyze("leaks", trace) and told in analyze("summary", trace), "the text")
+
+
 @test("The leak of the harness is ranked first within twenty collections, and summary names its line")
 def harness_leak(t):
     trace = traced_workload(t, "leak", millis=0, iterations=1, warmup=0, heap="24m")
@@ -143,9 +179,9 @@ def attached(t):
     expect(leaks[0]["then"]["objects"] > 0, f"nothing was there when it was attached: {leaks[0]}")
 
 
-def finds_none(kind, meaning):
+def finds_none(kind, meaning, **when):
     def body(t):
-        trace, _ = leaking(t, kind)
+        trace, _ = leaking(t, kind, **when)
         expect(not leaks_of(trace), f"found: {leaks_of(trace)}")
         findings = analyze_json("summary", trace)["findings"]
         expect(not any(finding["kind"] == "leak" for finding in findings), f"{findings}")
@@ -157,6 +193,11 @@ finds_none("fills", "a cache that fills and stops")
 finds_none("lru", "a cache that replaces the eldest")
 finds_none("phases", "a program that builds up and drops")
 finds_none("classes", "a program that loads classes")
+finds_none("fills", "a cache that is used late, fills and stops", begin=LATE, full=LATE_FULL)
+finds_none("lru", "a cache that is used late and replaces the eldest", begin=LATE, full=LATE_FULL)
+finds_none("phases", "a program that builds up late and drops", begin=LATE, full=LATE_FULL)
+finds_none("phases", "a program that builds up in its last quarter", begin=LATER, full=LATE_FULL)
+finds_none("classes", "a program that loads classes late", begin=LATE, full=LATE_FULL)
 
 
 def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, options="", flags=()):

@@ -32,6 +32,7 @@ struct Program {
   uint64_t before = 0;  // objects that are older than the trace and live for ever
   uint32_t first_epoch = 0;
   uint32_t longest_phase = 0;  // of what grew and was dropped, in epochs
+  std::function<uint64_t(uint32_t)> live = [](uint32_t) { return 100'000; };  // words, of all populations
 };
 
 GrowthTimeline TimelineOf(const Program& program) {
@@ -43,7 +44,7 @@ GrowthTimeline TimelineOf(const Program& program) {
     timeline.allocated_words.push_back((epoch + 1) * uint64_t{100'000});
     const uint32_t after = epoch + 1;
     if (after % program.old_space_every != 0 || after <= program.first_epoch) continue;
-    timeline.old_space.push_back({after, before});
+    timeline.old_space.push_back({after, before, program.live(after)});
     before = after;
   }
   return timeline;
@@ -232,6 +233,19 @@ TEST_CASE("growth of late is no leak yet: too few collections, too little of the
   CHECK(late(100, 85).verdict == Verdict::kUneven);
 }
 
+TEST_CASE("growth of late is no leak yet where all of the heap grows") {
+  const auto born = [](uint32_t epoch) { return epoch < 120 ? 0 : 20; };
+  const auto verdict = [&](const std::function<uint64_t(uint32_t)>& live) {
+    return Judged({.epochs = 200, .born = born, .live = live}).verdict;
+  };
+  std::mt19937 random(2);
+  CHECK(verdict([&](uint32_t) { return 90'000 + random() % 20'000; }) == Verdict::kLeak);
+  CHECK(verdict([](uint32_t epoch) { return epoch < 120 ? 90'000 : 1000 * epoch; }) == Verdict::kLeak);
+  CHECK(verdict([](uint32_t epoch) { return 1000 * epoch; }) == Verdict::kRecent);
+  // Start-up is long ago.
+  CHECK(verdict([](uint32_t epoch) { return epoch < 30 ? 1000 * epoch : 30'000; }) == Verdict::kLeak);
+}
+
 TEST_CASE("a cache that is used late, and of which ever less is missing, is no leak, wherever the trace ends") {
   for (uint32_t epochs = 70; epochs <= 300; epochs += 5) {
     CAPTURE(epochs);
@@ -314,7 +328,7 @@ Growth JudgedByCounts(const std::vector<uint64_t>& counts) {
   std::vector<LiveCount> live;
   for (uint32_t i = 0; i < counts.size(); i++) {
     timeline.allocated_words.push_back((i + 1) * uint64_t{100'000});
-    timeline.old_space.push_back({i + 1, i + 1});
+    timeline.old_space.push_back({i + 1, i + 1, 100'000});
     live.push_back({i + 1, counts[i], counts[i] * 4});
   }
   return JudgeGrowth(timeline, PopulationOfCounts(live));
@@ -360,6 +374,24 @@ TEST_CASE("by counts: a leak is found within two censuses of its begin, under no
     CHECK(growth.onset + 2 >= begin + 1);
     CHECK(growth.onset <= begin + 1 + 2);
   }
+}
+
+TEST_CASE("by counts: a leak that begins in the second half takes sixteen censuses") {
+  std::mt19937 random(13);
+  const auto from = [&](uint32_t begin, uint32_t censuses) {
+    return JudgedByCounts(CountsOf(
+        censuses, [&](uint32_t i) { return 3000.0 + random() % 20 + (i < begin ? 0 : 40.0 * (i - begin)); }));
+  };
+  for (const uint32_t begin : {33u, 36u, 39u}) {
+    CAPTURE(begin);
+    const Growth growth = from(begin, 60);
+    CHECK(growth.verdict == Verdict::kLeak);
+    CHECK(growth.late);
+    CHECK(growth.onset + 2 >= begin + 1);
+    CHECK(growth.onset <= begin + 1 + 2);
+  }
+  CHECK(from(18, 30).verdict == Verdict::kRecent);
+  CHECK(from(45, 60).verdict == Verdict::kRecent);
 }
 
 TEST_CASE("by counts: what stays, fills, swings, or is built and dropped is no leak") {
