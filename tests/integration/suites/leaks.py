@@ -30,7 +30,7 @@ from judge.world import (
 FLAGS = ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn8m")
 ROUNDS, BEGIN, FULL = 6000, 2000, 400
 # After more than 60 % of the collections, and after 75 %; with as many full ones since then as it takes.
-LATE, LATER, LATE_FULL = 3700, 4500, 200
+LATE, LATER, LATE_FULL = 3900, 4500, 200
 _compiling = threading.Lock()
 
 
