@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import sun.misc.Unsafe;
 
 /**
  * An object's identity hash is the same for all its life, whoever asks: the interpreter or compiled code,
@@ -20,6 +22,13 @@ public final class Hashes {
             } catch (CloneNotSupportedException e) {
                 throw new AssertionError(e);
             }
+        }
+    }
+
+    static final class Own {
+        @Override
+        public int hashCode() {
+            return 7;
         }
     }
 
@@ -129,6 +138,41 @@ public final class Hashes {
         check(same < 100, same + " clones have the hash of their original");
     }
 
+    private static Object own() {
+        return new Own();
+    }
+
+    private static Object cell() {
+        return new Cell();
+    }
+
+    /** Whether the place of the hash has a site and no random part: see the scheme hash-eliminate. */
+    private static boolean isUnfilled(Unsafe unsafe, Object object) {
+        long mark = unsafe.getLong(object, 0L);
+        return (mark & 0x80) != 0 && (mark >> 8 & 0x7fff) == 0;
+    }
+
+    /** Objects whose class overrides hashCode have identity hashes, too. */
+    private static void owned() throws ReflectiveOperationException {
+        Field field = Unsafe.class.getDeclaredField("theUnsafe");
+        field.setAccessible(true);
+        Unsafe unsafe = (Unsafe) field.get(null);
+        int ownUnfilled = 0, cellsUnfilled = 0;
+        Set<Integer> distinct = new HashSet<>();
+        for (int i = 0; i < 40_000; i++) {
+            Object own = own(), cell = cell();
+            if (i < 39_000) continue;
+            ownUnfilled += isUnfilled(unsafe, own) ? 1 : 0;
+            cellsUnfilled += isUnfilled(unsafe, cell) ? 1 : 0;
+            check(own.hashCode() == 7, "its own hashCode");
+            keep(own, System.identityHashCode(own));
+            distinct.add(System.identityHashCode(own));
+        }
+        check(distinct.size() > 900, "1000 objects have " + distinct.size() + " identity hashes");
+        System.out.println("without a random part " + ownUnfilled + " that override hashCode, "
+            + cellsUnfilled + " others");
+    }
+
     private static int made(int count) {
         IdentityHashMap<Object, Integer> map = new IdentityHashMap<>();
         List<Cell> cells = new ArrayList<>();
@@ -156,6 +200,7 @@ public final class Hashes {
         locked();
         contended();
         cloned();
+        owned();
         int distinct = made(count);
         for (int round = 0; round < 12; round++) {
             checkAll("in round " + round);

@@ -11,7 +11,7 @@ from suites.attach import check_sites
 from suites.exactness import COLLECTORS, exact
 from suites.sites import true_sites
 
-SCHEMES = ("hash", "ash")
+SCHEMES = ("hash", "hash-eliminate", "ash")
 NAMED = "-XX:AntTracksSites="
 
 
@@ -100,7 +100,9 @@ def attached(scheme):
 
 # How many different hashes 100,000 objects of one site have, at least. hash: there are 32,768; ash: the ids of
 # a site that is busy get shorter, and leave more.
-DISTINCT = {"mark": 99_000, "hash": 25_000, "ash": 70_000, "off": 99_000}
+DISTINCT = {"mark": 99_000, "hash": 25_000, "hash-eliminate": 25_000, "ash": 70_000, "off": 99_000}
+
+WITHOUT = r"without a random part (\d+) that override hashCode, (\d+) others"
 
 
 def stable(scheme):
@@ -111,6 +113,10 @@ def stable(scheme):
                 flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", NAMED + scheme, *tier)
                 done = run(java_command("Hashes", (count,), flags))
                 expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
+                own, others = (int(number) for number in re.search(WITHOUT, done.stdout).groups())
+                eliminates = scheme == "hash-eliminate" and tier != ("-Xint",)
+                expect(own == 1000 if eliminates else scheme == "ash" or own < 10, f"{flags}: {done.stdout}")
+                expect(scheme == "ash" or others < 10, f"{flags}: {done.stdout}")
                 distinct = int(re.search(r"^distinct (\d+) of", done.stdout, re.M)[1])
                 if count == 100_000:
                     expect(distinct >= DISTINCT[scheme], f"{flags}: {distinct} hashes of {count} objects")
@@ -121,17 +127,24 @@ def stable(scheme):
 def names_it(scheme):
     def body(t):
         trace, _ = run_traced(t, "Mix", (), ("-XX:+UseParallelGC", "-Xmx64m", NAMED + scheme))
-        expect(analyze_json("info", trace)["sites"] == scheme, "info --json")
-        expect(re.search(rf"^sites in +.*\({scheme}\)$", analyze("info", trace), re.M), "info")
+        named = scheme.removesuffix("-eliminate")
+        expect(analyze_json("info", trace)["sites"] == named, "info --json")
+        expect(re.search(rf"^sites in +.*\({named}\)$", analyze("info", trace), re.M), "info")
 
     add(f"A trace says that its sites were in scheme {scheme}", body)
 
 
-for name in SCHEMES:
+for name in ("hash", "ash"):
     programs(name)
-    places(name)
     rotated(name)
     attached(name)
+for name in SCHEMES:
+    places(name)
+exact(
+    "with sites in scheme hash-eliminate for objects locked and hashed while the collector runs",
+    "Locks",
+    flags=("-Xmx64m", NAMED + "hash-eliminate"),
+)
 for name in ("mark", *SCHEMES, "off"):
     stable(name)
 for name in ("mark", *SCHEMES):
@@ -152,7 +165,7 @@ def many(scheme):
         own = [row["objects"] for row in made if row["site"].startswith("Made")]
         over = sum(row["objects"] for row in made if row["site"] == "<overflow>")
         expect(set(own) == {1}, f"sites with {set(own)} objects")
-        if scheme == "hash":
+        if scheme.startswith("hash"):
             expect(len(own) < 65_536, f"{len(own)} sites fit into 16 bits")
             expect(over >= CLASSES * SITES - len(own), f"{over} objects overflowed, {len(own)} did not")
         else:
@@ -169,7 +182,8 @@ for name in ("mark", *SCHEMES):
 def wrong(t):
     done = run(java_command("Hashes", (1,), ("-XX:AntTracksSites=Mark",)))
     expect(
-        done.returncode == 1 and "AntTracksSites must be mark, hash, ash or off, not 'Mark'" in done.stderr,
+        done.returncode == 1
+        and "AntTracksSites must be mark, hash, hash-eliminate, ash or off, not 'Mark'" in done.stderr,
         f"{done.returncode}: {tail(done.stderr)}",
     )
 

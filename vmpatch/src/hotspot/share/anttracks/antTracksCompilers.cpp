@@ -10,9 +10,12 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracksCompilers.hpp"
 #include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksOwnHash.hpp"
+#include "anttracks/antTracksPretenure.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #ifdef COMPILER1
 #include "c1/c1_IR.hpp"
+#include "ci/ciStreams.hpp"
 #include "c1/c1_ValueStack.hpp"
 #endif
 #ifdef COMPILER2
@@ -33,9 +36,20 @@ static uint32_t site_of_state(ValueStack* state) {
   return AntTracksSiteTable::site(method, state->bci(), caller, ANTTRACKS_TIER_C1);
 }
 
+// The class that a bytecode new makes an object of. NULL: it is another bytecode.
+static Klass* class_of_new(ValueStack* state) {
+  ciBytecodeStream bytecode(state->scope()->method());
+  bytecode.reset_to_bci(state->bci());
+  if (bytecode.next() != Bytecodes::_new) return NULL;
+  bool will_link;
+  ciKlass* const klass = bytecode.get_klass(will_link);
+  return will_link ? (Klass*)klass->constant_encoding() : NULL;
+}
+
 intptr_t AntTracksCompilers::c1_mark(CodeEmitInfo* info) {
   if (!AntTracksMark::has_sites()) return markWord::prototype().value();
-  return AntTracksMark::with_site(site_of_state(info->stack())).value();
+  const intptr_t mark = AntTracksMark::with_site(site_of_state(info->stack())).value();
+  return AntTracksOwnHash::eliminates(class_of_new(info->stack())) ? mark | AntTracksMark::no_random : mark;
 }
 #endif
 
@@ -63,9 +77,15 @@ static Node* random_of(PhaseGVN* phase, Node* obj, Node* control) {
   return phase->transform(new ConvI2LNode(n));
 }
 
+static bool is_eliminated(AllocateNode* allocation, PhaseGVN* phase) {
+  const TypeKlassPtr* const type = phase->type(allocation->in(AllocateNode::KlassNode))->isa_klassptr();
+  const bool known = type != NULL && type->klass_is_exact() && type->klass()->is_instance_klass();
+  return known && AntTracksOwnHash::eliminates((Klass*)type->klass()->constant_encoding());
+}
+
 Node* AntTracksCompilers::c2_mark(AllocateNode* allocation, PhaseGVN* phase, Node* obj, Node* control) {
   Node* const known = phase->MakeConX(known_part(allocation));
-  const bool random = AntTracksMark::has_random() && AntTracksMark::has_sites();
+  const bool random = AntTracksMark::has_random() && AntTracksMark::has_sites() && !is_eliminated(allocation, phase);
   return random ? new OrLNode(random_of(phase, obj, control), known) : known;
 }
 
@@ -73,12 +93,18 @@ const Type* AntTracksCompilers::c2_mark_type(AllocateNode* allocation, const Typ
   return AntTracksMark::has_random() ? otherwise : TypeX::make(known_part(allocation));
 }
 
-// In scheme ash all below filled_hash is none.
-int AntTracksCompilers::c2_no_hash() {
-  return AntTracksMark::scheme() == ANTTRACKS_SITES_ASH ? (int)AntTracksHash::filled_hash - 1 : (int)markWord::no_hash;
+bool AntTracksCompilers::c2_is_slow(AllocateNode* allocation) {
+  return !AntTracksSiteList::is_empty() && AntTracksPretenure::is_old(known_part(allocation));
 }
 
-int AntTracksCompilers::c2_no_hash_test() {
-  return AntTracksMark::scheme() == ANTTRACKS_SITES_ASH ? BoolTest::le : BoolTest::eq;
+// In scheme ash all below filled_hash is none; with hash-eliminate, what has no random part.
+Node* AntTracksCompilers::c2_no_hash(PhaseGVN* phase, Node* place) {
+  const bool ash = AntTracksMark::scheme() == ANTTRACKS_SITES_ASH;
+  if (AntTracksMark::eliminates()) {
+    place = phase->transform(new AndINode(place, phase->intcon((1 << AntTracksHash::random_bits) - 1)));
+  }
+  Node* const none = phase->intcon(ash ? (jint)AntTracksHash::filled_hash - 1 : (jint)markWord::no_hash);
+  Node* const compared = phase->transform(new CmpINode(place, none));
+  return phase->transform(new BoolNode(compared, ash ? BoolTest::le : BoolTest::eq));
 }
 #endif

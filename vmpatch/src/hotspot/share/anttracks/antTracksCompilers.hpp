@@ -22,15 +22,16 @@ class Type;
 // The initial mark of an object allocated by the code that C1 or C2 is compiling, and what C2's code takes for its hash.
 class AntTracksCompilers : AllStatic {
  public:
-  // Without its random part (AntTracksMark::has_random).
+  // Without its random part. With AntTracksMark::no_random: it gets none.
   static intptr_t c1_mark(CodeEmitInfo* info);
   // obj: the new object's address. The node is not transformed unless it is a constant.
   static Node* c2_mark(AllocateNode* allocation, PhaseGVN* phase, Node* obj, Node* control);
   // What is known of that mark; otherwise: if nothing is.
   static const Type* c2_mark_type(AllocateNode* allocation, const Type* otherwise);
-  // Whether c2_no_hash_test(what lies in the place of the hash, this) says that an object has no hash yet.
-  static int c2_no_hash();
-  static int c2_no_hash_test();  // BoolTest::mask
+  // Whether the object must be made by the slow path: see AntTracksPretenure.
+  static bool c2_is_slow(AllocateNode* allocation);
+  // A BoolNode: an object has no hash yet. place: what lies in the place of the hash.
+  static Node* c2_no_hash(PhaseGVN* phase, Node* place);
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSCOMPILERS_HPP

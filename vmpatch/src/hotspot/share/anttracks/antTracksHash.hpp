@@ -27,7 +27,8 @@
 class AntTracksHash : AllStatic {
   friend class AntTracksMark;
 
-  static uintptr_t _unfilled_mask;  // what is looked at in ash; otherwise 0, and no mark is unfilled
+  // What is looked at in ash and hash-eliminate; otherwise 0, and no mark is unfilled.
+  static uintptr_t _unfilled_mask;
 
  public:
   static const int shift = 8;
@@ -43,7 +44,7 @@ class AntTracksHash : AllStatic {
   static const uint32_t random_mask = ((1 << random_bits) - 1) << shift;
 
   static bool has_site(uintptr_t mark) { return (mark & holds_site) != 0; }
-  // The object has a site and, as it was never asked for one, no hash. Only with ash.
+  // The object has a site and, as it was never asked for one, no hash. Only with ash and hash-eliminate.
   static bool is_unfilled(uintptr_t mark) { return (mark & _unfilled_mask) == holds_site; }
   // In its place in the mark.
   static uintptr_t random_of(const void* obj) {

@@ -21,15 +21,19 @@ STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + m
 
 uintptr_t AntTracksHash::_unfilled_mask = 0;
 uint32_t AntTracksMark::_scheme = ANTTRACKS_SITES_MARK;
+bool AntTracksMark::_eliminates = false;
 int AntTracksMark::_shift = ANTTRACKS_SITE_SHIFT;
 size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
 
 jint AntTracksMark::initialize() {
   static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
   uint32_t scheme = 0;
-  while (scheme < ARRAY_SIZE(names) && strcmp(AntTracksSites, names[scheme]) != 0) scheme++;
+  _eliminates = strcmp(AntTracksSites, "hash-eliminate") == 0;
+  const char* const name = _eliminates ? "hash" : AntTracksSites;
+  while (scheme < ARRAY_SIZE(names) && strcmp(name, names[scheme]) != 0) scheme++;
   if (scheme == ARRAY_SIZE(names)) {
-    jio_fprintf(defaultStream::error_stream(), "AntTracksSites must be mark, hash, ash or off, not '%s'\n", AntTracksSites);
+    jio_fprintf(defaultStream::error_stream(), "AntTracksSites must be mark, hash, hash-eliminate, ash or off, not '%s'\n",
+                AntTracksSites);
     return JNI_EINVAL;
   }
   _scheme = scheme;
@@ -37,6 +41,7 @@ jint AntTracksMark::initialize() {
   _shift = scheme == ANTTRACKS_SITES_HASH ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT;
   const int distance_bits = 31;  // in words, beside the hash and two lock bits
   _max_forwarding_heap = (((size_t)1 << distance_bits) * HeapWordSize) - 64;
+  if (_eliminates) AntTracksHash::_unfilled_mask = AntTracksHash::random_mask | AntTracksHash::holds_site;
   if (scheme == ANTTRACKS_SITES_ASH) {
     AntTracksHash::_unfilled_mask = AntTracksHash::filled | AntTracksHash::holds_site;
     AntTracksIds::initialize();
@@ -57,5 +62,7 @@ uint32_t AntTracksMark::site_in_hash(markWord mark) {
 }
 
 intptr_t AntTracksMark::draw_hash(markWord mark, intptr_t value) {
-  return AntTracksHash::filled_hash | AntTracksIds::draw(site_of(mark), (uint32_t)value);
+  if (!has_random()) return AntTracksHash::filled_hash | AntTracksIds::draw(site_of(mark), (uint32_t)value);
+  const uint32_t random = (uint32_t)value & ((1 << AntTracksHash::random_bits) - 1);
+  return (intptr_t)(((uint64_t)site_of(mark) << AntTracksHash::random_bits) | MAX2(random, 1u));
 }

@@ -28,6 +28,7 @@
 // In the schemes hash and ash it lies in the identity hash: see AntTracksHash. Marks given must be neutral.
 class AntTracksMark : AllStatic {
   static uint32_t _scheme;             // ANTTRACKS_SITES_*
+  static bool     _eliminates;
   static int      _shift;              // of the site in a new mark
   static size_t   _max_forwarding_heap;  // the largest heap in which a distance fits beside what AntTracksForwarding keeps
 
@@ -42,6 +43,8 @@ class AntTracksMark : AllStatic {
   static bool in_hash() { return _scheme >= ANTTRACKS_SITES_HASH; }
   // Code that makes an object has to add AntTracksHash::random_of its address to the mark.
   static bool has_random() { return _scheme == ANTTRACKS_SITES_HASH; }
+  // hash-eliminate: a random part of 0 means that the object has no hash yet. See AntTracksOwnHash.
+  static bool eliminates() { return _eliminates; }
   static int shift() { return _shift; }
   static uint32_t max_site();
 
@@ -59,9 +62,12 @@ class AntTracksMark : AllStatic {
     const uintptr_t flag = in_hash() ? AntTracksHash::holds_site : 0;
     return markWord(((uintptr_t)site << _shift) | flag | markWord::prototype().value());
   }
-  // The mark of a new object at this address.
-  static markWord new_mark(uint32_t site, const void* obj) {
-    return has_random() ? markWord(with_site(site).value() | AntTracksHash::random_of(obj)) : with_site(site);
+  // Beside the mark that C1 stores: it gets no random part (hash-eliminate).
+  static const intptr_t no_random = min_intx;
+  // The mark of a new object at this address. eliminated: without a random part.
+  static markWord new_mark(uint32_t site, const void* obj, bool eliminated) {
+    const bool random = has_random() && !eliminated;
+    return random ? markWord(with_site(site).value() | AntTracksHash::random_of(obj)) : with_site(site);
   }
   // The hash code of an object that has none yet. value: the one that the stock VM would give it.
   static intptr_t new_hash(markWord mark, intptr_t value) {

@@ -10,6 +10,7 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksSiteCache.hpp"
+#include "anttracks/antTracksSiteList.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksText.hpp"
 #include "classfile/classLoaderData.hpp"
@@ -96,6 +97,19 @@ uint32_t method_id(const Locked& t, Method* method) {
   return id;
 }
 
+// Tells the list of sites of a new one.
+void consider(const Locked& t, uint32_t site) {
+  AntTracksSiteList::Frame frames[AntTracksSiteList::most_frames];
+  int count = 0;
+  for (uint32_t id = site; id >= ANTTRACKS_SITE_FIRST && count < AntTracksSiteList::most_frames; count++) {
+    const Site& s = t->_sites.at(id - ANTTRACKS_SITE_FIRST);
+    const MethodRecord& m = t->_methods.at(s._method - 1);
+    frames[count] = AntTracksSiteList::Frame{ m._class_name, m._name, m._signature, s._bci };
+    id = s._caller;
+  }
+  AntTracksSiteList::consider(site, frames, count);
+}
+
 // Also meets old versions of redefined methods, which no class names any more.
 class ForgetUnloading : public StackObj {
  public:
@@ -122,6 +136,7 @@ uint32_t AntTracksSiteTable::site(Method* method, int bci, uint32_t caller, uint
   t->_sites.append(s);
   t->_lines.append(method->is_native() ? -1 : method->line_number_from_bci(s._bci));
   t->_site_ids.put(s, id);
+  if (!AntTracksSiteList::is_empty()) consider(t, id);
   return id;
 }
 

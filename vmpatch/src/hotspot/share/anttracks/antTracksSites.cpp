@@ -9,7 +9,9 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksOwnHash.hpp"
 #include "anttracks/antTracksSiteCache.hpp"
+#include "anttracks/antTracksSiteList.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksThread.hpp"
@@ -65,7 +67,8 @@ uint32_t site_of_frame(const frame& fr, uint32_t flags) {
   uint32_t site = AntTracksSiteCache::get(code);
   if (site == 0) {
     site = make_site(fr, 0);
-    AntTracksSiteCache::put(code, site);
+    // The interpreter's fast path, which reads the cache, must not make an object that is to be old.
+    if (!fr.is_interpreted_frame() || !AntTracksSiteList::has(site)) AntTracksSiteCache::put(code, site);
   }
   return site;
 }
@@ -216,18 +219,21 @@ uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
   return count;
 }
 
-markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem) {
+uint32_t AntTracksSites::of_next_object(JavaThread* thread) {
+  const AntTracksMultiArray* const arrays = thread->anttracks()->_multi_array;
+  return arrays != NULL && arrays->_sp == thread->last_Java_sp() ? arrays->_site : current(thread);
+}
+
+markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem, const Klass* klass) {
   if (!thread->is_Java_thread()) {
-    return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem) : markWord::prototype();
+    return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem, false) : markWord::prototype();
   }
   JavaThread* const jt = thread->as_Java_thread();
   if (!jt->anttracks()->_has_sites) return markWord::prototype();
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.
   if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
-  const AntTracksMultiArray* const arrays = jt->anttracks()->_multi_array;
-  if (arrays != NULL && arrays->_sp == jt->last_Java_sp()) return AntTracksMark::new_mark(arrays->_site, mem);
-  return AntTracksMark::new_mark(current(jt), mem);
+  return AntTracksMark::new_mark(of_next_object(jt), mem, AntTracksOwnHash::eliminates(klass));
 }
 
 void AntTracksSites::forget_nmethod(nmethod* nm) {

@@ -16,6 +16,7 @@
 #include "utilities/globalDefinitions.hpp"
 
 class JavaThread;
+class Klass;
 class Method;
 class nmethod;
 class Thread;
@@ -33,8 +34,10 @@ class AntTracksSites : AllStatic {
   static uint32_t current(JavaThread* thread);
 
  public:
+  // The site of the object that the runtime is about to make for the current thread, which has_sites.
+  static uint32_t of_next_object(JavaThread* thread);
   // The mark of an object that the runtime is about to create at mem.
-  static markWord runtime_mark(Thread* thread, HeapWord* mem);
+  static markWord runtime_mark(Thread* thread, HeapWord* mem, const Klass* klass);
 
   // The sites of the frames of the current thread's stack, as the callback stack gets them. Returns how many; at most
   // ANTTRACKS_MOST_FRAMES + 1, for which there must be room.

@@ -48,7 +48,8 @@ void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, Register mark,
 }
 
 void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t) {
-  const bool random = AntTracksMark::has_random() && AntTracksHash::has_site(mark);
+  const bool random = AntTracksMark::has_random() && AntTracksHash::has_site(mark) && (mark & AntTracksMark::no_random) == 0;
+  mark &= ~AntTracksMark::no_random;
   if (Assembler::is_simm32(mark) && !random) {
     __ movptr(Address(obj, oopDesc::mark_offset_in_bytes()), (int32_t)mark);
     return;
@@ -62,6 +63,10 @@ void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, intptr_t mark,
 }
 
 void AntTracksX86::check_hash(MacroAssembler* masm, Register hash, Label& no_hash) {
+  if (AntTracksMark::eliminates()) {
+    __ testl(hash, (1 << AntTracksHash::random_bits) - 1);
+    __ jcc(Assembler::zero, no_hash);
+  }
   if (AntTracksMark::scheme() != ANTTRACKS_SITES_ASH) return;
   __ cmpl(hash, (int32_t)AntTracksHash::filled_hash);
   __ jcc(Assembler::below, no_hash);

@@ -26,6 +26,7 @@ class AntTracksX86 : AllStatic {
   // Stores that mark into the new object; kills mark and t.
   static void store_mark(MacroAssembler* masm, Register obj, Register mark, Register t);
   // C1: stores a mark that is known, without its random part, into the new object; kills t and rscratch1.
+  // With AntTracksMark::no_random it gets none.
   static void store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t);
   // hash: what lies in the place of the hash code, and is not 0. Jumps if it is no hash code yet.
   static void check_hash(MacroAssembler* masm, Register hash, Label& no_hash);
