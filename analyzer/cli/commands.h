@@ -109,6 +109,7 @@ struct AssertArguments {
 struct LifetimesArguments {
   std::vector<Field> group_by;            // empty: site and class
   std::vector<std::string> app, library;  // of sites: see ApplicationFrames
+  bool pretenure_list = false;            // the sites to make old, for the JVM, instead of a table
   Selection selection;
 };
 

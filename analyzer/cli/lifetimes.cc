@@ -18,12 +18,10 @@
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/report.h"
 #include "analyzer/model/labels.h"
+#include "analyzer/passes/pretenure_list.h"
 
 namespace anttracks::analyzer {
 namespace {
-
-// A site is worth it if of the bytes that were promoted or died young this share was promoted.
-constexpr double kPretenureShare = 0.8;
 
 // What the rows have that are no sites.
 constexpr const char* kBeforeTrace = "<before trace>";
@@ -442,7 +440,16 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
   std::vector<PortionKey> keys;
   for (const auto& row : lifetimes.BySiteClass()) keys.push_back({.site_class = row.site_class});
   TellUnknownNames(session, definitions, keys, selection.where);
-  Print(session, ReportOf(definitions, lifetimes, arguments));
+  if (arguments.pretenure_list && lifetimes.chosen().estimates()) {
+    session.err << "anttracks: the trace has only a share of what died young: for this list, trace without "
+                   "budget= and share=\n";
+    return kExitUsage;
+  }
+  if (arguments.pretenure_list) {
+    session.out << PretenureText(PretenuredSites(definitions, lifetimes));
+  } else {
+    Print(session, ReportOf(definitions, lifetimes, arguments));
+  }
   const int code = session.Finish(summary, problems);
   return lifetimes.ledger().balances() ? code : kExitErrors;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/passes/pretenure_list.h"
 #include "tests/unit/analyzer/rotated_trace.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/skipped_trace.h"
@@ -12,6 +13,9 @@
 namespace anttracks::testing {
 namespace {
 
+using analyzer::PretenuredSite;
+using analyzer::PretenuredSites;
+using analyzer::SitePromotion;
 using Json = nlohmann::json;
 
 Json Report(const std::string& trace, std::vector<std::string> options = {}) {
@@ -457,6 +461,41 @@ TEST_CASE("samples have no lifetimes") {
   CHECK(result.err ==
         "anttracks: lifetimes follow every object from its allocation to its death; this trace holds samples "
         "(mode=sample), not every object\n");
+}
+
+TEST_CASE("Sites whose objects are promoted anyway are listed for the JVM by their frames") {
+  const auto list = [](uint64_t promoted) {
+    const CommandResult result = Anttracks(Tenured(promoted), {"lifetimes", "--pretenure-list"});
+    CHECK(result.code == 0);
+    return result.out.substr(result.out.find('\n'));
+  };
+  CHECK(list(4) == "\n# 96 bytes were promoted; saves 120 bytes of copying\napp.List.add(I)V:7\n");
+  CHECK(list(3) == "\n");
+}
+
+TEST_CASE("Callers tell the sites that are worth it from those that are not, and no more frames than needed") {
+  const auto site = [](std::vector<std::string> frames, uint64_t promoted, uint64_t died) {
+    return SitePromotion{std::move(frames), promoted, died, promoted};
+  };
+  const auto frames = [](const std::vector<PretenuredSite>& sites) {
+    std::vector<std::string> all;
+    for (const PretenuredSite& each : sites) all.push_back(each.frames);
+    return all;
+  };
+  using Frames = std::vector<std::string>;
+  CHECK(frames(PretenuredSites({site({"a:1", "b:2", "c:3"}, 80, 20), site({"a:1"}, 80, 20)}, 160)) ==
+        Frames{"a:1"});
+  CHECK(frames(PretenuredSites({site({"a:1", "b:2", "c:3"}, 80, 20), site({"a:1", "d:4"}, 1, 50),
+                                site({"a:1"}, 10, 90), site({"e:5", "c:3"}, 85, 0)},
+                               176)) == Frames{"e:5", "a:1 < b:2"});
+  // Two callers' sites of which one is not worth it, seven frames deep in the same path.
+  Frames deep{"a:1", "b:2", "c:3", "d:4", "e:5", "f:6", "g:7", "h:8"};
+  Frames other = deep;
+  other.back() = "h:9";
+  CHECK(frames(PretenuredSites({site(deep, 100, 0), site(other, 0, 100)}, 100)) ==
+        Frames{"a:1 < b:2 < c:3 < d:4 < e:5 < f:6 < g:7 < h:8"});
+  CHECK(PretenuredSites({site({"a:1"}, 1, 0)}, 1001).empty());
+  CHECK(PretenuredSites({site({"a:1"}, 0, 0)}, 0).empty());
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of sites that a trace lists are made in the old generation (-XX:AntTracksPretenure)."""
+
+from judge.exact import judge
+from judge.world import add, analyze, analyze_json, expect, java_command, run, run_traced, tail, test, verified
+
+TIERS = {
+    "the interpreter": ("-Xint",),
+    "C1": ("-XX:TieredStopAtLevel=1",),
+    "C2": ("-XX:-TieredCompilation",),
+    "all tiers": (),
+}
+KEPT = ("Keeper.entry", "Keeper.bytes")
+HEAP = ("-Xms160m", "-Xmx160m", "-Xmn12m")
+
+
+def copied(trace):
+    """Bytes that young collections copied of objects that the trace saw born, by method."""
+    rows = analyze_json("lifetimes", trace)["rows"]
+    return {row["site"].split("(")[0]: row["copied"]["bytes"] for row in rows}
+
+
+def listed(t, collector, tier, rounds):
+    """The file that the JVM reads, made from a trace of the program in which it was not used."""
+    trace, _ = run_traced(t, "Keeper", (rounds,), (f"-XX:+Use{collector}GC", *HEAP, *tier), judged=False)
+    text = analyze("lifetimes", trace, "--pretenure-list")
+    for site in KEPT:
+        expect(f"\n{site}(" in text, f"{site} is not in the list:\n{text}")
+    expect("Keeper.churn" not in text, f"what dies young is in the list:\n{text}")
+    path = t.path("sites")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return trace, path
+
+
+def made_old(collector, where, tier):
+    def body(t):
+        rounds = 1 if where == "the interpreter" else 4
+        before, path = listed(t, collector, tier, rounds)
+        sites = ("-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={path}")
+        # The JVM checks that each old object that refers to a young one is on a marked card.
+        checks = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyBeforeGC", "-XX:+VerifyRememberedSets")
+        flags = (f"-XX:+Use{collector}GC", *HEAP, *tier, *sites)
+        done = run(java_command("Keeper", (rounds,), [*flags, *checks]))
+        expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 30)}")
+        trace, _ = run_traced(t, "Keeper", (rounds,), flags)
+        expect(judge(t.folder, trace) > 0, "nothing was judged")
+        verified(trace)
+        first, then = copied(before), copied(trace)
+        for site in KEPT:
+            expect(first[site] > 100_000, f"{site}: {first[site]} bytes were copied without the list")
+            expect(then[site] < first[site] / 20, f"{site}: {then[site]} of {first[site]} bytes are copied")
+
+    add(f"With {collector}, what is listed is made old in {where}, and the rebuilt heap is exact", body)
+
+
+for collector in ("Parallel", "Serial"):
+    for where, tier in TIERS.items():
+        made_old(collector, where, tier)
+
+
+@test("A list of sites is left alone with G1, and where the old generation is full")
+def left_alone(t):
+    path = listed(t, "Parallel", (), 2)[1]
+    for flags in (("-XX:+UseG1GC", *HEAP), ("-XX:+UseParallelGC", "-Xmx28m", "-Xmn14m")):
+        flags = (*flags, "-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={path}")
+        trace, _ = run_traced(t, "Keeper", (2,), flags)
+        expect(judge(t.folder, trace) > 0, "nothing was judged")
+        verified(trace)
+
+
+@test("A list of sites that cannot be read or understood is refused with the reason")
+def refused(t):
+    path = t.path("sites")
+    for text, said in (
+        (None, f"cannot read {path}"),
+        ("a.B.m()V:1 < a.B.n()V\n", "line 1 of "),
+        ("# fine\n\na.B.m()V:1 # too\nno site\n", "line 4 of "),
+        ("a()V:1\n", "line 1 of "),
+        (" < ".join(["a.B.m()V:1"] * 9) + "\n", "line 1 of "),
+    ):
+        if text is not None:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+        flags = ("-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={path}")
+        done = run(java_command("Mix", (), flags))
+        expect(done.returncode == 1 and said in done.stderr, f"{text}: {done.returncode} {tail(done.stderr)}")
