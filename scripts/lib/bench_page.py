@@ -72,7 +72,7 @@ def head(data):
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
         "- workloads: [harness.md](harness.md); heap sizes: "
-        + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items() if not v.of_hashes),
+        + ", ".join(f"{w} {v.heap}" for w, v in workloads.WORKLOADS.items() if not v.special),
         "- the other collectors: [benchmarks-collectors.md](benchmarks-collectors.md)",
         "",
     ]

@@ -29,6 +29,7 @@ class Configuration:
     command: str = ""  # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
     java_agent: str = ""  # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
+    pretenures: bool = False  # the sites that a traced run of the same workload lists are made old
     whole: bool = True  # False: a baseline that may die or run into the time limit, which is then its result
 
     def agent(self, workload):
@@ -145,6 +146,15 @@ for collector in COLLECTORS[1:]:
         )
         for name in ("patched", "traced", "budget", "narrow", "stopped")
     }
+CONFIGURATIONS |= {
+    of_collector("pretenured", collector): replace(
+        CONFIGURATIONS[of_collector("patched", collector)],
+        pretenures=True,
+        meaning=f"as {of_collector('patched', collector)}, with the sites that a traced run lists made old "
+        "(`anttracks lifetimes --pretenure-list`, `-XX:AntTracksPretenure=`)",
+    )
+    for collector in ("Parallel", "Serial")
+}
 SCHEMES = ("off", "mark", "ash", "hash")  # of -XX:AntTracksSites, the dearest last
 CONFIGURATIONS |= {
     name: Configuration(
@@ -172,6 +182,8 @@ CONFIGURATIONS |= {
     )
     for number, what in enumerate(STRATEGIES[:-1])
 }
+# Some that keep what they make, some whose objects die young.
+PRETENURED = ("longlived", "h2", "javac", "serial")
 IN_TURN = ("off", "mark", "stock", "ash", "hash")
 WORST = ("identity-hash", "identity-hash-1m")
 SITES_PAGE = "benchmarks-sites"
@@ -221,6 +233,20 @@ STUDIES = {
         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
         ("javac", "lusearch"),
         page="benchmarks-collectors",
+    ),
+    "pretenure": Study(
+        "what it saves to make objects old at once whose sites promote them anyway",
+        "patched",
+        ("patched", "pretenured"),
+        PRETENURED,
+        page="benchmarks-pretenure",
+    ),
+    "pretenure-serial": Study(
+        "the same with Serial",
+        "serial-patched",
+        ("serial-patched", "serial-pretenured"),
+        PRETENURED,
+        page="benchmarks-pretenure",
     ),
     "sites": Study(
         "what it costs that objects carry their site, by where it lives, without an agent",

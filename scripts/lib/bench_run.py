@@ -60,6 +60,8 @@ def command(name, configuration, home, iterations, warmup, folder):
         flag.format(folder=folder, library=os.environ.get(configuration.library, ""))
         for flag in configuration.flags
     ]
+    if configuration.pretenures:
+        flags += ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={folder}/sites"]
     if configuration.java_agent:
         flags.append(
             "-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder))
@@ -89,6 +91,7 @@ def one_run(name, key, home, options, limit_s, look_inside):
     folder = options.scratch
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
+    listed = pretenured(name, configuration, home, iterations, options) if configuration.pretenures else None
     line = command(name, configuration, home, iterations, options.warmup, folder)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     try:
@@ -117,11 +120,53 @@ def one_run(name, key, home, options, limit_s, look_inside):
     if configuration.agent(name):
         result["stats"] = stats_of(folder, said)
         result["inside"] = inside_of(key, os.path.join(folder, "trace")) if look_inside else None
+    if listed:
+        result["pretenured"] = listed
     if key == "dumps":
         with open(os.path.join(folder, "dumps.json"), encoding="utf-8") as file:
             result["dumps"] = json.load(file)["dumps"]
     shutil.rmtree(folder)
     return result
+
+
+LISTED = {}  # by workload and collector: the list, and what is known of it
+
+
+def pretenured(name, configuration, home, iterations, options):
+    """Writes the list of sites into the run's folder. Returns how many there are, and what young collections
+    copied of the program's objects without and with the list: from two traced runs, once for all rounds."""
+    key, path = (name, configuration.collector), os.path.join(options.scratch, "sites")
+    if key not in LISTED:
+        before, text = traced_lifetimes(name, configuration, home, iterations, options, None)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        after, _ = traced_lifetimes(name, configuration, home, iterations, options, path)
+        sites = sum(not line.startswith("#") for line in text.splitlines())
+        LISTED[key] = text, {"sites": sites, "copied": before, "copied_then": after}
+    text, known = LISTED[key]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return known
+
+
+def traced_lifetimes(name, configuration, home, iterations, options, sites):
+    """(bytes that young collections copied, the list of sites)."""
+    trace = os.path.join(options.scratch, "trace")
+    flags = [f"-XX:+Use{configuration.collector}GC"]
+    if sites:
+        flags += ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={sites}"]
+    line = workloads.start(
+        name, home, "large", iterations, options.warmup, flags=flags, agent=f"{AGENT}=file={trace}"
+    )
+    done = subprocess.run(line, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{name}, traced: java ended with {done.returncode}: {done.stderr[-2000:]}")
+    copied = analyze("lifetimes", trace)["pretenuring"]["of_copied_bytes"]
+    listed = subprocess.run([ANALYZER, "lifetimes", trace, "--pretenure-list"], capture_output=True, text=True)
+    if listed.returncode != 0:
+        raise Failed(f"anttracks lifetimes ended with {listed.returncode}: {listed.stderr}")
+    os.remove(trace)
+    return copied, listed.stdout
 
 
 def stats_of(folder, said):

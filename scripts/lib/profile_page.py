@@ -36,6 +36,11 @@ STUDIES = {
         "with `budget=3%`: a share of the TLAB stretches is read, the live heap is exact", "budget=3%", 3
     ),
     "rotated": Study("traced, rotating in ten files within a bound that leaves them room", "maxsize={wide}"),
+    "census": Study(
+        "`mode=census,every=5m`: what is live is counted every five minutes; `--seconds 700` has two",
+        "mode=census,every=5m",
+        0.5,
+    ),
     "kept": Study("traced, rotating within a tight bound, keep=yes", "maxsize={narrow},keep=yes"),
 }
 STUDIES |= {
@@ -169,7 +174,8 @@ the rest are functions of the patch.
 def write(results):
     """The paths of the pages that were written."""
     studies, written = results["studies"], []
-    about = f"- {results.get('machine', '')}; {profile_samples.HERTZ} samples per second of CPU time\n"
+    about = f"- {results.get('machine', '')}; {profile_samples.HERTZ} samples per second of CPU time "
+    about += f"({profile_samples.HERTZ_OF_LONG} in runs of more than two minutes)\n"
     if PATCH in studies:
         lines, verdicts = table(studies[PATCH], MOST_OF_PATCH, "parts", False)
         goal = f"- goal: {goal_text(verdicts, MOST_OF_PATCH)}\n"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import bench_stats
 
 HERTZ = 1999
+HERTZ_OF_LONG = 199  # of runs of more than two minutes, whose samples would fill the memory
 # The head of a sample as perf script prints it: thread's name, process/thread, seconds.
 HEAD = re.compile(r"^(?P<thread>\S.*?)\s+(?P<process>\d+)/(?P<number>\d+)\s+(?P<second>\d+)\.\d+:")
 PATCH = re.compile(r"\bAntTracks\w*(?:::\w+)?")
@@ -30,6 +31,10 @@ FOLD = "fold"
 STACKS = "AntTracksStacks::"
 # Functions of the patch that make or find sites: what they take is paid without an agent, too.
 SITES = ("AntTracksSites::", "AntTracksCompilers::", "AntTracksSiteCache::")
+
+
+def hertz(seconds):
+    return HERTZ if seconds <= 120 else HERTZ_OF_LONG
 
 
 def part_of(thread, block):

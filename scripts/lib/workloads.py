@@ -94,7 +94,7 @@ class Workload:
     flags: tuple = ()
     arguments: tuple = ()
     heap: str = "512m"
-    of_hashes: bool = False  # says something only where a site may live in the identity hash
+    special: bool = False  # for one study only
 
     @property
     def main(self):
@@ -139,6 +139,15 @@ WORKLOADS = {
         "a long-lived heap",
         flags=("-Xmn128m",),
         heap="1g",
+    ),
+    "longlived-1g": Workload(
+        "LongLived.java",
+        "the same with twice as many objects",
+        "what a census has to count",
+        arguments=("--orders", "2100000"),
+        flags=("-Xmn256m",),
+        heap="2g",
+        special=True,
     ),
     "serial": Workload("Serial.java", "Java serialization of a graph with shared references", "SPECjvm serial"),
     "xml.transform": Workload(
@@ -261,18 +270,18 @@ WORKLOADS = {
         "the papers' worst case, of a size that every scheme ends with",
         arguments=("--objects", "1000000"),
         heap="1g",
-        of_hashes=True,
+        special=True,
     ),
     "identity-maps": Workload(
         "IdentityMaps.java",
         "256 IdentityHashMaps into which fresh objects are put, looked up and removed again",
         "serializers and copiers of graphs",
-        of_hashes=True,
+        special=True,
     ),
     "leak": Workload("Leak.java", "objects of one site are kept among many that die", "a memory leak"),
 }
 # Those whose cost of tracing is measured.
-GENERAL = tuple(name for name, workload in WORKLOADS.items() if not workload.of_hashes)
+GENERAL = tuple(name for name, workload in WORKLOADS.items() if not workload.special)
 
 
 class CannotCompile(Exception):

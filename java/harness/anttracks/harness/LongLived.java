@@ -9,6 +9,7 @@ import java.util.SplittableRandom;
 
 /**
  * A cache of orders that fills some 500 MB, most of it old, with look-ups and replacements on top. Fixed seed.
+ * --orders: how many it keeps.
  */
 public final class LongLived extends Workload {
     private record Item(String name, int count, long price) {}
@@ -72,6 +73,7 @@ public final class LongLived extends Workload {
     }
 
     public static void main(String[] args) throws Exception {
-        new LongLived(small(args) ? 100_000 : 1_000_000).measure(args);
+        String orders = small(args) ? "100000" : option(args, "--orders", "1000000");
+        new LongLived(Integer.parseInt(orders)).measure(args);
     }
 }
