@@ -3,7 +3,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one method makes is kept for long, what another makes is not: Keeper ROUNDS. The kept objects refer to
+ * What one method makes is kept for long, what another makes is not: Keeper ROUNDS KEPT. The kept objects refer to
  * younger ones, which they get at once, later, and by a copy of an array. Checks all at the end.
  */
 public final class Keeper {
@@ -18,7 +18,8 @@ public final class Keeper {
         }
     }
 
-    private static final int KEPT = 40_000, PART = 16;
+    private static final int PART = 16;
+    private static int kept;  // in a round
     private static long garbage;
 
     private static Entry entry(int number) {
@@ -37,10 +38,10 @@ public final class Keeper {
         for (int i = 0; i < 60; i++) garbage += ("garbage " + number + i).length();
     }
 
-    private static void check(List<Entry[]> kept, List<byte[]> numbers, int round) {
-        for (int i = 0; i < KEPT; i++) {
-            Entry entry = kept.get(i / PART)[i % PART];
-            int number = round * KEPT + i;
+    private static void check(List<Entry[]> parts, List<byte[]> numbers, int round) {
+        for (int i = 0; i < kept; i++) {
+            Entry entry = parts.get(i / PART)[i % PART];
+            int number = round * kept + i;
             boolean good = entry.number == number && entry.first.equals("first " + number)
                 && entry.later.equals("later " + number)
                 && numbers.get(i)[0] == (byte) number && numbers.get(i)[1] == (byte) (number >> 8);
@@ -49,26 +50,27 @@ public final class Keeper {
     }
 
     private static void round(int round) {
-        List<Entry[]> kept = new ArrayList<>();
+        List<Entry[]> parts = new ArrayList<>();
         List<byte[]> numbers = new ArrayList<>();
         Entry[] part = new Entry[PART];
-        for (int i = 0; i < KEPT; i++) {
-            int number = round * KEPT + i;
+        for (int i = 0; i < kept; i++) {
+            int number = round * kept + i;
             part[i % PART] = entry(number);
             numbers.add(bytes(number));
-            if (i % PART == PART - 1) kept.add(part(part));
+            if (i % PART == PART - 1) parts.add(part(part));
             churn(number);
         }
-        for (int i = 0; i < KEPT; i++) {
-            kept.get(i / PART)[i % PART].later = "later " + (round * KEPT + i);
+        for (int i = 0; i < kept; i++) {
+            parts.get(i / PART)[i % PART].later = "later " + (round * kept + i);
             if (i % 4 == 0) churn(i);
         }
-        check(kept, numbers, round);
+        check(parts, numbers, round);
     }
 
     public static void main(String[] args) {
+        kept = Integer.parseInt(args[1]);
         for (int i = 0; i < Integer.parseInt(args[0]); i++) round(i);
-        System.out.println("all " + KEPT + " are as they were made " + (garbage != 0));
+        System.out.println("all " + kept + " are as they were made " + (garbage != 0));
         Judge.both();
     }
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects of sites that a trace lists are made in the old generation (-XX:AntTracksPretenure)."""
 
+import os
+
 from judge.exact import judge
 from judge.world import add, analyze, analyze_json, expect, java_command, run, run_traced, tail, test, verified
 
@@ -10,44 +12,45 @@ TIERS = {
     "C2": ("-XX:-TieredCompilation",),
     "all tiers": (),
 }
-KEPT = ("Keeper.entry", "Keeper.bytes")
+KEPT = {"Keeper.entry": "Keeper$Entry", "Keeper.bytes": "byte[]"}  # what each makes
 HEAP = ("-Xms160m", "-Xmx160m", "-Xmn12m")
 
 
 def copied(trace):
-    """Bytes that young collections copied of objects that the trace saw born, by method."""
+    """Bytes that collections copied of objects that the trace saw born, by method and class."""
     rows = analyze_json("lifetimes", trace)["rows"]
-    return {row["site"].split("(")[0]: row["copied"]["bytes"] for row in rows}
+    return {(row["site"].split("(")[0], row["class"]): row["copied"]["bytes"] for row in rows}
 
 
-def listed(t, collector, tier, rounds):
+def listed(t, collector, tier, arguments):
     """The file that the JVM reads, made from a trace of the program in which it was not used."""
-    trace, _ = run_traced(t, "Keeper", (rounds,), (f"-XX:+Use{collector}GC", *HEAP, *tier), judged=False)
+    trace, _ = run_traced(t, "Keeper", arguments, (f"-XX:+Use{collector}GC", *HEAP, *tier), judged=False)
     text = analyze("lifetimes", trace, "--pretenure-list")
     for site in KEPT:
         expect(f"\n{site}(" in text, f"{site} is not in the list:\n{text}")
     expect("Keeper.churn" not in text, f"what dies young is in the list:\n{text}")
-    path = t.path("sites")
+    path, before = t.path("sites"), t.path("before")
     with open(path, "w", encoding="utf-8") as out:
         out.write(text)
-    return trace, path
+    os.rename(trace, before)
+    return before, path
 
 
 def made_old(collector, where, tier):
     def body(t):
-        rounds = 1 if where == "the interpreter" else 4
-        before, path = listed(t, collector, tier, rounds)
+        arguments = (1, 8000) if where == "the interpreter" else (4, 40_000)
+        before, path = listed(t, collector, tier, arguments)
         sites = ("-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={path}")
         # The JVM checks that each old object that refers to a young one is on a marked card.
         checks = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyBeforeGC", "-XX:+VerifyRememberedSets")
         flags = (f"-XX:+Use{collector}GC", *HEAP, *tier, *sites)
-        done = run(java_command("Keeper", (rounds,), [*flags, *checks]))
+        done = run(java_command("Keeper", arguments, [*flags, *checks]))
         expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 30)}")
-        trace, _ = run_traced(t, "Keeper", (rounds,), flags)
+        trace, _ = run_traced(t, "Keeper", arguments, flags)
         expect(judge(t.folder, trace) > 0, "nothing was judged")
         verified(trace)
         first, then = copied(before), copied(trace)
-        for site in KEPT:
+        for site in KEPT.items():
             expect(first[site] > 100_000, f"{site}: {first[site]} bytes were copied without the list")
             expect(then[site] < first[site] / 20, f"{site}: {then[site]} of {first[site]} bytes are copied")
 
@@ -61,12 +64,13 @@ for collector in ("Parallel", "Serial"):
 
 @test("A list of sites is left alone with G1, and where the old generation is full")
 def left_alone(t):
-    path = listed(t, "Parallel", (), 2)[1]
+    path = listed(t, "Parallel", (), (2, 40_000))[1]
     for flags in (("-XX:+UseG1GC", *HEAP), ("-XX:+UseParallelGC", "-Xmx28m", "-Xmn14m")):
         flags = (*flags, "-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={path}")
-        trace, _ = run_traced(t, "Keeper", (2,), flags)
+        trace, _ = run_traced(t, "Keeper", (2, 40_000), flags)
         expect(judge(t.folder, trace) > 0, "nothing was judged")
         verified(trace)
+        os.remove(trace)
 
 
 @test("A list of sites that cannot be read or understood is refused with the reason")

@@ -469,7 +469,7 @@ TEST_CASE("Sites whose objects are promoted anyway are listed for the JVM by the
     CHECK(result.code == 0);
     return result.out.substr(result.out.find('\n'));
   };
-  CHECK(list(4) == "\n# 96 bytes were promoted; saves 120 bytes of copying\napp.List.add(I)V:7\n");
+  CHECK(list(4) == "\n# 96 bytes were promoted; saves 216 bytes of copying\napp.List.add()V:4\n");
   CHECK(list(3) == "\n");
 }
 
