@@ -3,8 +3,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one method makes is kept for long, what another makes is not: Keeper ROUNDS KEPT. The kept objects refer to
- * younger ones, which they get at once, later, and by a copy of an array. Checks all at the end.
+ * What one method makes is kept for long, what another makes is not: Keeper ROUNDS KEPT. The kept objects refer
+ * to younger ones, which they get at once, later, and by a copy of an array. Checks all at the end.
  */
 public final class Keeper {
     static final class Entry {
