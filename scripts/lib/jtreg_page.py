@@ -7,14 +7,20 @@ import os
 
 import jtreg_list
 
+SCHEMES = ("hash", "hash-eliminate", "ash", "off")  # of -XX:AntTracksSites, beside the default
+PATCHED = tuple(
+    sites + agent for sites in ("", *("-" + scheme for scheme in SCHEMES)) for agent in ("", "-agent")
+)
 # What each patched configuration is compared with.
-BASE = {
-    "release": "stock",
-    "release-agent": "stock",
-    "fastdebug": "stock-fastdebug",
-    "fastdebug-agent": "stock-fastdebug",
+BASE = {"release" + name: "stock" for name in PATCHED} | {
+    "fastdebug" + name: "stock-fastdebug" for name in PATCHED
 }
-COLUMNS = ("stock", "release", "release-agent", "stock-fastdebug", "fastdebug", "fastdebug-agent")
+COLUMNS = (
+    "stock",
+    *("release" + name for name in PATCHED),
+    "stock-fastdebug",
+    *("fastdebug" + name for name in PATCHED),
+)
 BAD = ("failed", "error", "not run")
 COUNTED = ("verified", "killed", "exited", "empty", "bytes")
 
@@ -154,6 +160,7 @@ or a packaged one as `build/jdk-stock` |
 | `release-agent` | the same, every JVM of every test with the agent: \
 exact traces with Parallel, Serial and G1; \
 samples where the agent would refuse. Each trace is verified |
+| `release-hash`, `release-ash`, … | the same with `-XX:AntTracksSites=` in every JVM (`--sites`) |
 | `fastdebug`, `stock-fastdebug` | with the VM's assertions: \
 `scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
 

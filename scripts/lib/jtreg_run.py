@@ -45,6 +45,10 @@ for argument in "$@"; do
 done
 exec {java} "-agentpath:{agent}=mode=$mode,overwrite=yes,file={traces}/%p.trace" "$@"
 """
+JAVA_WITH = """#!/bin/sh
+# The JDK's java with flags of its own.
+exec {java} {flags} "$@"
+"""
 
 
 class Failed(Exception):
@@ -91,8 +95,8 @@ def tests_of(source, folder):
     return os.path.join(folder, HOTSPOT)
 
 
-def traced_jdk(jdk, agent, folder, traces):
-    """A JDK of links whose java starts the real one with the agent."""
+def linked_jdk(jdk, folder, java):
+    """A JDK of links whose java is a script of that text."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "bin"))
     for where in ("", "bin"):
@@ -101,13 +105,22 @@ def traced_jdk(jdk, agent, folder, traces):
                 os.symlink(os.path.join(jdk, where, name), os.path.join(folder, where, name))
     path = os.path.join(folder, "bin", "java")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(
-            JAVA.format(
-                sampled="|".join(SAMPLED), java=os.path.join(jdk, "bin", "java"), agent=agent, traces=traces
-            )
-        )
+        file.write(java)
     os.chmod(path, 0o755)
     return folder
+
+
+def traced_jdk(jdk, agent, folder, traces):
+    """Its java starts that of the JDK with the agent."""
+    java = os.path.join(jdk, "bin", "java")
+    return linked_jdk(
+        jdk, folder, JAVA.format(sampled="|".join(SAMPLED), java=java, agent=agent, traces=traces)
+    )
+
+
+def jdk_with(jdk, flags, folder):
+    """Its java starts that of the JDK with these flags."""
+    return linked_jdk(jdk, folder, JAVA_WITH.format(java=os.path.join(jdk, "bin", "java"), flags=flags))
 
 
 class Traces:
