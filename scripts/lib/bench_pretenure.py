@@ -8,6 +8,14 @@ from bench_tables import more, runs_of
 STUDIES_OF_PAGE = {"pretenure": "Parallel", "pretenure-serial": "Serial"}
 
 
+def listed(run):
+    """How many sites, and what was copied without and with the list."""
+    found = run.get("pretenured")
+    if not found:
+        return ["-"] * 3
+    return [str(found["sites"]), *(f"{found[key] / 2**20:,.1f} MiB" for key in ("copied", "copied_then"))]
+
+
 def table(base, results):
     lines = [
         "| workload | sites listed | copied by young collections | with the list | run time | CPU time "
@@ -16,10 +24,8 @@ def table(base, results):
     ]
     for name, by in results.items():
         other = next(key for key in by if key != base)
-        found = by[other][0]["pretenured"]
         cells = [more(by[other], by[base], key) for key in ("wall_ms", "cpu_s", "gc_ms")]
-        copied = [f"{found[key] / 2**20:,.1f} MiB" for key in ("copied", "copied_then")]
-        lines.append(f"| {name} | {found['sites']} | " + " | ".join([*copied, *cells]) + " |")
+        lines.append(f"| {name} | " + " | ".join([*listed(by[other][0]), *cells]) + " |")
     return lines
 
 

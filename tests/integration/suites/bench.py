@@ -9,6 +9,7 @@ import bench_collectors
 import bench_goals
 import bench_page
 import bench_plan
+import bench_pretenure
 import bench_results
 import bench_run
 import bench_stats
@@ -420,6 +421,22 @@ def page(t):
     entry = data["studies"]["cost"]["leak"]
     entry["settings"] = entry["settings"] | {"quick": True}
     expect("**Quick**" in bench_page.page(data) and "**Quick**" not in text, "a quick page does not say so")
+
+
+@test("The page of pretenuring has what was listed and copied, and ratios to the same collector without a list")
+def pretenure_page(t):
+    data = made_up()
+    known = {"sites": 7, "copied": 3 * 2**20, "copied_then": 2**19}
+    for study, configuration in (("pretenure", "pretenured"), ("pretenure-serial", "serial-pretenured")):
+        for run_of in data["studies"][study]["h2"]["runs"][configuration]:
+            run_of["pretenured"] = known
+    slowed(data, "pretenure-serial", "h2", "serial-pretenured", "gc_ms", 0.5)
+    text = bench_pretenure.page(data)
+    parallel, serial = text.split("## Serial")
+    expect("| h2 | 7 | 3.0 MiB | 0.5 MiB | +0.0 %" in parallel, parallel)
+    row = next(line for line in serial.splitlines() if line.startswith("| h2 |"))
+    expect("-50.0 %" in row.split("|")[-2], row)
+    expect("| javac | - | - | - |" in serial, serial)
 
 
 @test("The page of collectors has a line for each of them, and ratios to the same collector")

@@ -19,13 +19,8 @@ def programs(scheme):
     flag = NAMED + scheme
     of = f"with sites in scheme {scheme} "
     exact(of + "for one thread that makes a bit of everything", "Mix", flags=("-Xmx64m", flag))
-    exact(of + "for eight allocating threads with short ones beside them", "Threads", flags=("-Xmx64m", flag))
     exact(of + "for clones of locked and hashed objects and of arrays", "Clones", flags=("-Xmx64m", flag))
-    exact(of + "when classes are unloaded by the hundred", "Unloading", flags=("-Xmx64m", flag))
     exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", flag))
-    exact(
-        of + "when survivors overflow", "Survivors", flags=("-Xmx64m", "-Xmn6m", "-XX:SurvivorRatio=8", flag)
-    )
     for said, (steps, objects), collectors in (
         ("Promotion failed", (4, 500_000), ("Parallel", "Serial")),
         ("To-space exhausted", (20, 300_000), ("G1",)),
