@@ -20,8 +20,10 @@ OUT_OF_MEMORY = ("-XX:-UseGCOverheadLimit",)
 
 
 def without_numbers(text):
-    """What two crashes of the same kind have in common; other threads may crash while the VM reports."""
-    return re.sub(r"0x[0-9a-f]+|\b\d+\b|\+0x\S+", "N", re.sub(r"\[thread \d+ also had an error\]\n", "", text))
+    """What two crashes of the same kind have in common. Other threads may crash while the VM reports; what it
+    says of them, and the end of that line, lands anywhere."""
+    first = re.sub(r"\n+", "\n", re.sub(r"\[thread \d+ also had an error\]", "", text))
+    return re.sub(r"0x[0-9a-f]+|\b\d+\b|\+0x\S+", "N", first)
 
 
 CRASHED, EXITED, ENDED = "crashed", "exited", "ended"
