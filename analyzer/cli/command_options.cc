@@ -179,14 +179,14 @@ void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
         [&lifetimes](Field field) {
           if (field == Field::kClass) lifetimes.group_by = {field};
         });
-  app.add_flag("--pretenure-list", lifetimes.pretenure_list,
-               "The sites whose objects are promoted anyway, as a file for -XX:AntTracksPretenure")
-      ->excludes("--json")
-      ->excludes("--csv");
   AddFrames(app, &lifetimes.app, &lifetimes.library);
   AddWhere(app, &lifetimes.selection.where, Threads::kNotTold);
   AddGcWindow(app, &lifetimes.selection);
   AddTop(app, session, kTopText);
+  auto* list = app.add_flag("--pretenure-list", lifetimes.pretenure_list,
+                            "The sites whose objects are promoted anyway, as a file for -XX:AntTracksPretenure");
+  for (const char* const other : {"--json", "--csv", "--group-by", "--by", "--where", "--top"})
+    list->excludes(other);
 }
 
 void AddSummary(CLI::App& app, Session& session, Arguments& arguments) {

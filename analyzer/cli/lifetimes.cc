@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <ostream>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/cli/amount.h"
@@ -101,24 +103,28 @@ class LifeRows {
   void Add(uint32_t site_class, RowKind kind, const LifeSums& sums, const Allocated& allocated) {
     if (sums.born.objects == 0 && allocated.known.objects == 0) return;
     const SiteClass& pair = definitions_->site_class(site_class);
-    LifeRow row{NamesFor(site_class, kind), kind, sums, allocated, {}, false};
-    Names key = row.names;
+    Names names = NamesFor(site_class, kind);
+    std::string key;
+    const auto add_to_key = [&](const std::string& name) { key.append(name).push_back('\0'); };
     if (kind == RowKind::kProgram) {
-      key = {SiteLabel(*definitions_, pair.site), ClassLabel(*definitions_, pair.class_id)};
-      key.insert(key.end(), row.names.begin(), row.names.end());
+      add_to_key(SiteLabel(*definitions_, pair.site));
+      add_to_key(ClassLabel(*definitions_, pair.class_id));
     }
-    const auto [at, is_new] = rows_.try_emplace(std::move(key), row);
-    if (!is_new) at->second.Add(row);
-    if (kind == RowKind::kProgram)
-      at->second.application.Add(applications_, pair.site, 8 * allocated.words.value);
+    for (const std::string& name : names) add_to_key(name);
+    const auto [at, is_new] = index_.try_emplace(std::move(key), rows_.size());
+    if (is_new) {
+      LifeRow& row = rows_.emplace_back();
+      row.names = std::move(names);
+      row.kind = kind;
+    }
+    LifeRow& row = rows_[at->second];
+    row.sums.Add(sums);
+    row.allocated.Add(allocated);
+    if (kind == RowKind::kProgram) row.application.Add(applications_, pair.site, 8 * allocated.words.value);
   }
   std::vector<LifeRow> Take() {
-    std::vector<LifeRow> list;
-    for (auto& [key, row] : rows_) {
-      Advise(&row);
-      list.push_back(std::move(row));
-    }
-    return list;
+    for (LifeRow& row : rows_) Advise(&row);
+    return std::move(rows_);
   }
 
  private:
@@ -135,7 +141,8 @@ class LifeRows {
   const ApplicationFrames frames_;
   ApplicationSites applications_;
   const std::vector<Field> fields_;
-  std::map<Names, LifeRow> rows_;
+  std::vector<LifeRow> rows_;
+  std::unordered_map<std::string, size_t> index_;  // by labels and names
 };
 
 std::vector<LifeRow> RowsOf(const Definitions& definitions, Lifetimes& lifetimes,
@@ -171,11 +178,16 @@ std::vector<LifeRow> Grouped(const std::vector<LifeRow>& rows) {
   return list;
 }
 
-void Sort(std::vector<LifeRow>* rows) {
-  std::stable_sort(rows->begin(), rows->end(), [](const LifeRow& a, const LifeRow& b) {
-    return std::tie(a.sums.copied.words, a.allocated.words.value) >
-           std::tie(b.sums.copied.words, b.allocated.words.value);
+// Numbers of the rows in the order in which they are shown. (A row is large to move.)
+std::vector<size_t> Order(const std::vector<LifeRow>& rows) {
+  std::vector<size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&rows](size_t i, size_t j) {
+    const LifeRow &a = rows[i], &b = rows[j];
+    return std::tie(b.sums.copied.words, b.allocated.words.value, a.names) <
+           std::tie(a.sums.copied.words, a.allocated.words.value, b.names);
   });
+  return order;
 }
 
 // NAME.objects and NAME.bytes, both in the table.
@@ -387,7 +399,6 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const Life
   std::vector<LifeRow> rows = RowsOf(definitions, lifetimes, arguments);
   const Summary all = SummaryOf(rows);
   if (!arguments.group_by.empty()) rows = Grouped(rows);
-  Sort(&rows);
   const bool any_lost =
       std::any_of(rows.begin(), rows.end(), [](const LifeRow& row) { return row.sums.lost.objects != 0; });
   Report report;
@@ -398,10 +409,12 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const Life
   report.heading +=
       Notes(&report, lifetimes) + HeadingOf(all, basis) + LedgerText(definitions, lifetimes.ledger()) + "\n";
   if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
+  std::vector<size_t> order = Order(rows);
   const size_t count = rows.size();
-  report.rows = ReportRows(count, [rows = std::move(rows), fields, basis, any_lost](size_t i) {
-    return CellsOf(rows[i], fields, basis, any_lost);
-  });
+  report.rows =
+      ReportRows(count, [rows = std::move(rows), order = std::move(order), fields, basis, any_lost](size_t i) {
+        return CellsOf(rows[order[i]], fields, basis, any_lost);
+      });
   report.text_order = {"objects",
                        "bytes",
                        "died_young.objects",

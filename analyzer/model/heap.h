@@ -108,7 +108,13 @@ class Heap {
   // [bottom, top) and were not taken, by address: each time for some neighbours of the same provenance. Several
   // times as fast as ForEach.
   template <class Visit>
-  void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const;
+  void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
+    ForEachRun(bottom, top, visit, [](const Page&) { return false; });
+  }
+  // The same without the pages for which skips(const Page&) is true; it is asked of those that lie wholly in the
+  // range.
+  template <class Visit, class Skips>
+  void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit, Skips&& skips) const;
 
   // The last object that starts in [bottom, top). False if there is none.
   bool FindLast(uint64_t bottom, uint64_t top, HeapObject* out) const;
@@ -174,8 +180,8 @@ void Heap::ForEach(uint64_t bottom, uint64_t top, Visit&& visit) const {
   }
 }
 
-template <class Visit>
-void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
+template <class Visit, class Skips>
+void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit, Skips&& skips) const {
   if (bottom < start_) bottom = start_;
   if (top > end_) top = end_;
   if (bottom >= top) return;
@@ -188,6 +194,7 @@ void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
     const uint64_t start = PageStart(i);
     const uint32_t from = i == first ? InPage(bottom) : 0;
     if (from == 0 && kPageWords <= top - start) {
+      if (skips(page)) continue;
       const uint32_t count = page.CopyUnmoved(shapes.data(), indexes.data());
       for (uint32_t run = 0, next = 0; run < count; run = next) {
         for (next = page.one_provenance() ? count : run + 1; next < count && indexes[next] == indexes[run];)

@@ -10,7 +10,7 @@
 namespace anttracks::analyzer {
 namespace {
 
-constexpr size_t kUnit = 16, kSlabBytes = 256 << 10;
+constexpr size_t kUnit = 16, kCacheLine = 64, kSlabBytes = 256 << 10;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kFromSystem = true;
@@ -80,7 +80,8 @@ void* PageMemory::Take(size_t bytes) {
   Block*& first = store.free[units];
   if (Block* const block = first; block != nullptr) {
     first = block->next;
-    __builtin_prefetch(first, 1);  // it was used last when the eden before died
+    // It was used last when the eden before died.
+    for (size_t i = 0; first != nullptr && i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<char*>(first) + i, 1);
     SlabOf(block)->used++;
     return block;
   }

@@ -62,8 +62,12 @@ void Biography::GcBegin(const GcEvent& event) {
   }
 }
 
-void Biography::BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation) {
-  const auto first = followed_.lower_bound(bottom), end = followed_.lower_bound(top);
+void Biography::BeforeDrop(std::span<const DeadRange> ranges) {
+  for (const DeadRange& range : ranges) EndIn(range);
+}
+
+void Biography::EndIn(const DeadRange& range) {
+  const auto first = followed_.lower_bound(range.bottom), end = followed_.lower_bound(range.top);
   for (auto at = first; chosen_ && at != end; ++at) {
     ended_ = std::move(at->second);
     ended_.push_back({.kind = Kind::kDied,

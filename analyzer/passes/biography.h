@@ -83,7 +83,7 @@ class Biography : public Rebuild {
   std::vector<LifeEvent> Finish();
 
  protected:
-  void BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation generation) override;
+  void BeforeDrop(std::span<const DeadRange> ranges) override;
   void BeforeClear() override;
 
  private:
@@ -92,6 +92,7 @@ class Biography : public Rebuild {
 
   void Begin(uint64_t word, LifeEvent event);
   void Moved(uint64_t from, uint64_t to);
+  void EndIn(const DeadRange& range);
   // Leaves the subject alone, if it is there.
   void Choose();
   std::optional<SpaceKind> SpaceOf(uint64_t word) const;

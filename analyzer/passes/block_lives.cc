@@ -3,10 +3,12 @@
 
 namespace anttracks::analyzer {
 
-void BlockLives::BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation) {
-  heap().ForEach(bottom, top, [&](const HeapObject& object, bool taken) {
-    if (!taken) Ended(object);
-  });
+void BlockLives::BeforeDrop(std::span<const DeadRange> ranges) {
+  for (const DeadRange& range : ranges) {
+    heap().ForEach(range.bottom, range.top, [&](const HeapObject& object, bool taken) {
+      if (!taken) Ended(object);
+    });
+  }
 }
 
 void BlockLives::BeforeClear() {

@@ -56,7 +56,7 @@ class BlockLives : public Rebuild {
   uint64_t highest_ns() const { return highest_ns_; }
 
  protected:
-  void BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation generation) override;
+  void BeforeDrop(std::span<const DeadRange> ranges) override;
   void BeforeClear() override;
 
  private:

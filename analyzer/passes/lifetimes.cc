@@ -31,6 +31,18 @@ double HeldTime::byte_seconds() const {
   return sum < 0 ? 0 : static_cast<double>(sum) * trace::kWordBytes / 1e9;
 }
 
+void Newborns::Begin(uint32_t provenance) {
+  provenance_ = provenance;
+  for (const uint32_t shape : touched_) left_[shape] = 0;
+  touched_.clear();
+  all_ = 0;
+}
+
+bool Newborns::Are(uint64_t objects) const {
+  return all_ == static_cast<int64_t>(objects) &&
+         std::all_of(touched_.begin(), touched_.end(), [&](uint32_t shape) { return left_[shape] >= 0; });
+}
+
 HeapTotals LifeSums::died() const { return died_young + died_old; }
 
 void LifeSums::Add(const LifeSums& other) {
@@ -67,6 +79,7 @@ void Lifetimes::NewShape(uint32_t shape, bool in_window) {
 void Lifetimes::TakeBorn() {
   born_.Take([&](uint32_t shape, uint64_t objects, uint64_t base_ns, int64_t later_ns) {
     events_ += objects;
+    newborns_.Add(shape, static_cast<int64_t>(objects));
     LifeSums& sums = AccountOf(shape, in_window_).traced;
     sums.born.Add(Times(shape, objects));
     sums.held.Begin(objects, definitions().shapes().words(shape), base_ns, later_ns);
@@ -80,6 +93,7 @@ void Lifetimes::AllocBegin(uint64_t, uint64_t time, uint32_t share) {
   by_share_ = share != trace::kWholeShare;
   if (by_share_ && in_window_) chosen_.AllocBegin(0, time, share);
   Rebuild::AllocBegin(place_, time, share);
+  if (newborns_.provenance() == Newborns::kNone) newborns_.Begin(provenance());
 }
 
 void Lifetimes::RunBegin(trace::How how) {
@@ -112,13 +126,27 @@ void Lifetimes::Copied(uint32_t words) {
   events_++;
   const auto& [word, shape, provenance] = *taken();
   const bool from_young = gc().kind != GcKind::kFull && taken_from_young();
+  if (provenance == newborns_.provenance()) return newborns_copied_[from_young].Add(shape);
   if (!IsPresent(provenance) && InWindow(provenance)) return copied_[from_young].Add(shape);
   LifeSums& sums = SumsOf(shape, provenance);
   sums.copied.Add({1, words});
   if (from_young) sums.copied_young.Add({1, words});
 }
 
+// To be called while newborns_ still are those that were copied.
+void Lifetimes::TakeNewbornsCopied() {
+  for (const bool from_young : {false, true}) {
+    newborns_copied_[from_young].Take([&](uint32_t shape, uint64_t objects) {
+      newborns_.Add(shape, -static_cast<int64_t>(objects));
+      LifeSums& sums = AccountOf(shape, in_window_).traced;
+      sums.copied.Add(Times(shape, objects));
+      if (from_young) sums.copied_young.Add(Times(shape, objects));
+    });
+  }
+}
+
 void Lifetimes::TakeCopied() {
+  TakeNewbornsCopied();
   for (const bool from_young : {false, true}) {
     copied_[from_young].Take([&](uint32_t shape, uint64_t objects) {
       LifeSums& sums = AccountOf(shape, true).traced;
@@ -142,13 +170,13 @@ uint64_t Lifetimes::Survived(uint32_t provenance) const {
   return static_cast<uint64_t>(epoch() - provenance_table()[provenance].birth);
 }
 
-// The neighbours_, which have this provenance.
-void Lifetimes::Died(uint32_t provenance, Generation generation) {
+// What books the death of objects of this provenance: call it with a shape and the number of objects.
+auto Lifetimes::Deaths(uint32_t provenance, Generation generation) {
   const bool young = generation == Generation::kYoung;
   const bool ages = !IsPresent(provenance) && provenance != ProvenanceTable::kFiller;
   const bool came_here = ages && !young && provenance_table()[provenance].thread != kOutsideInOld;
   const uint64_t survived = Survived(provenance);
-  neighbours_.Take([&](uint32_t shape, uint64_t objects) {
+  return [=, this](uint32_t shape, uint64_t objects) {
     LifeSums& sums = SumsOf(shape, provenance);
     const HeapTotals all = Times(shape, objects);
     (young ? sums.died_young : sums.died_old).Add(all);
@@ -157,24 +185,58 @@ void Lifetimes::Died(uint32_t provenance, Generation generation) {
     sums.survived += survived * objects;
     sums.died_by_age[AgeGroup(survived)] += objects;
     if (came_here) sums.promoted_dead.Add(all);
-  });
+  };
 }
 
-template <class Visit>
-void Lifetimes::ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take) {
+template <class Visit, class Skips>
+void Lifetimes::ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take, Skips&& skips) {
   uint32_t last = 0;
-  heap().ForEachRun(bottom, top, [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+  const auto run = [&](std::span<const uint32_t> shapes, uint32_t provenance) {
     if (provenance != last) {
       if (!neighbours_.empty()) take(last);
       last = provenance;
     }
     for (const uint32_t shape : shapes) neighbours_.Add(shape);
-  });
+  };
+  heap().ForEachRun(bottom, top, run, skips);
   if (!neighbours_.empty()) take(last);
 }
 
-void Lifetimes::BeforeDrop(uint64_t bottom, uint64_t top, Generation generation) {
-  ForEachProvenance(bottom, top, [&](uint32_t provenance) { Died(provenance, generation); });
+void Lifetimes::BeforeDrop(std::span<const DeadRange> ranges) {
+  TakeNewbornsCopied();
+  outside_shapes_.Take(
+      [&](uint32_t shape, uint64_t objects) { newborns_.Add(shape, -static_cast<int64_t>(objects)); });
+  uint64_t in_pages = 0;  // newborns in pages that are not walked
+  for (const auto& [bottom, top, generation] : ranges) {
+    const auto died = [&](uint32_t provenance) {
+      const auto book = Deaths(provenance, generation);
+      neighbours_.Take([&](uint32_t shape, uint64_t objects) {
+        book(shape, objects);
+        if (provenance == newborns_.provenance()) newborns_.Add(shape, -static_cast<int64_t>(objects));
+      });
+    };
+    const auto skips = [&](const Page& page) {
+      if (generation != Generation::kYoung || !OnlyNewborns(page)) return false;
+      in_pages += page.count() - page.moved_count();
+      return true;
+    };
+    ForEachProvenance(bottom, top, died, skips);
+  }
+  NewbornsDied(ranges, in_pages);
+}
+
+// Those in pages that have nothing else, in young spaces. The others were walked.
+void Lifetimes::NewbornsDied(std::span<const DeadRange> ranges, uint64_t in_pages) {
+  if (in_pages == 0) return;
+  const auto book = Deaths(newborns_.provenance(), Generation::kYoung);
+  if (newborns_.Are(in_pages)) return newborns_.Take(book);
+  for (const auto& [bottom, top, generation] : ranges) {
+    if (generation != Generation::kYoung) continue;
+    const uint64_t first = (bottom + kPageWords - 1) / kPageWords, end = top / kPageWords;
+    ForEachProvenance(
+        first * kPageWords, end * kPageWords, [&](uint32_t) { neighbours_.Take(book); },
+        [&](const Page& page) { return !OnlyNewborns(page); });
+  }
 }
 
 // A loss made the heap unknown. What is in it may be dead.
@@ -182,6 +244,8 @@ void Lifetimes::BeforeClear() {
   missing_ = missing_ || Missing();
   TakeBorn();
   TakeCopied();
+  outside_shapes_.Take([](uint32_t, uint64_t) {});
+  newborns_.Begin(Newborns::kNone);
   if (heap().totals().objects == 0) return;
   heap().ForEach([&](const HeapObject& object, bool) {
     LifeSums& sums = SumsOf(object.shape, object.provenance);
@@ -237,26 +301,27 @@ void Lifetimes::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
   sums.held.Begin(Times(shape, 1).words, now_);
 }
 
-void Lifetimes::CountRange(uint64_t bottom, uint64_t top, Generation generation) {
-  ForEachProvenance(bottom, top, [&](uint32_t provenance) {
-    const bool old = generation == Generation::kOld && !IsPresent(provenance);
-    neighbours_.Take([&](uint32_t shape, uint64_t objects) {
-      Account& account = AccountOf(shape, provenance);
-      account.live.Add(Times(shape, objects));
-      if (old) account.old.Add(Times(shape, objects));
-    });
-  });
-}
-
-void Lifetimes::CountHeap() {
+template <class Also>
+void Lifetimes::CountHeap(Also&& also) {
   for (Account& account : accounts_) account.live = account.old = {};
+  const auto count = [&](uint64_t bottom, uint64_t top, Generation generation) {
+    ForEachProvenance(bottom, top, [&](uint32_t provenance) {
+      const bool old = generation == Generation::kOld && !IsPresent(provenance);
+      neighbours_.Take([&](uint32_t shape, uint64_t objects) {
+        Account& account = AccountOf(shape, provenance);
+        account.live.Add(Times(shape, objects));
+        if (old) account.old.Add(Times(shape, objects));
+        also(shape, provenance, objects);
+      });
+    });
+  };
   uint64_t end = heap().start();
   for (const Space& space : spaces()) {
-    CountRange(end, space.bottom, Generation::kNone);
-    CountRange(space.bottom, space.end, trace::GenerationOf(space.kind));
-    end = space.end;
+    count(end, space.bottom, Generation::kNone);
+    count(space.bottom, space.end, trace::GenerationOf(space.kind));
+    end = std::max(end, space.end);
   }
-  CountRange(end, heap().end(), Generation::kNone);
+  count(end, heap().end(), Generation::kNone);
 }
 
 // What came into old spaces, and was not allocated there.
@@ -291,6 +356,7 @@ void Lifetimes::GcEnd(const GcEvent& event) {
   TakeBorn();
   Rebuild::GcEnd(event);
   collecting_ = false;
+  newborns_.Begin(Newborns::kNone);
   TakeCopied();
   window_.GcEnd(event.id);
   in_window_ = window_.all() || window_.Has(epoch());
@@ -300,7 +366,7 @@ void Lifetimes::GcEnd(const GcEvent& event) {
   if (objects > kAlwaysCounted && objects > events_ / kEventsPerCounted) return;
   if (!MayWalk()) return;
   events_ = 0;
-  CountHeap();
+  CountHeap([](uint32_t, uint32_t, uint64_t) {});
   Imbalance where{.gc = event.id};
   if (counted_at_ != before) where.since = counted_at_;
   counted_at_ = event.id;
@@ -344,15 +410,12 @@ void Lifetimes::Finish(uint64_t end_ns) {
     sums.survived += Survived(provenance) * objects;
   };
   // In a collection that did not end, what a young one took is in the heap again, in its new place.
-  ForEachProvenance(heap().start(), heap().end(), [&](uint32_t provenance) {
-    neighbours_.Take([&](uint32_t shape, uint64_t objects) { live(shape, provenance, objects); });
-  });
+  CountHeap(live);
   if (collecting_ && gc().kind == GcKind::kFull) {
     heap().ForEach([&](const HeapObject& object, bool taken) {
       if (taken) live(object.shape, object.provenance, 1);
     });
   }
-  CountHeap();
   for (Account& account : accounts_) {
     if (!missing_) CountPromoted(&account);
     Check(&account, {.at_end = true});

@@ -19,6 +19,11 @@
 //
 // What was promoted between the last count and a loss is not told.
 //
+// Most objects die at the first collection after their allocation, in eden. They are not walked: what died of
+// each shape is what was allocated since the collection before less what was moved. It is known that none of
+// them stays elsewhere if as many are left as the pages of nothing else in the young spaces hold, which pages
+// tell without their objects. Otherwise these pages are walked, too.
+//
 // Thread safety: none. Ownership: as Rebuild. Units: words of 8 bytes, ns since the start of the trace.
 // Memory: that of Rebuild, 8 bytes per object that was allocated outside TLABs since the last collection, about
 // 400 bytes per site-class pair, and 40 per shape.
@@ -104,6 +109,43 @@ class BornTally {
   int64_t later_ = 0;
 };
 
+// How many objects of one provenance there are of each shape: what was allocated less what was taken.
+class Newborns {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // There are none, and what follows has this provenance.
+  void Begin(uint32_t provenance);
+  uint32_t provenance() const { return provenance_; }
+  // objects may be negative.
+  void Add(uint32_t shape, int64_t objects) {
+    if (shape >= left_.size()) left_.resize(shape + size_t{1} + shape / 2);
+    if (left_[shape] == 0) touched_.push_back(shape);
+    left_[shape] += objects;
+    all_ += objects;
+  }
+  void Taken(const HeapObject& object) {
+    if (object.provenance == provenance_) Add(object.shape, -1);
+  }
+  // Whether that many are left in all, and of no shape less than none, as it can be in a damaged trace.
+  bool Are(uint64_t objects) const;
+  // Calls visit(shape, objects) for each shape of which some are left; then there is none.
+  template <class Visit>
+  void Take(Visit&& visit) {
+    for (const uint32_t shape : touched_) {
+      const int64_t objects = std::exchange(left_[shape], 0);
+      if (objects > 0) visit(shape, static_cast<uint64_t>(objects));
+    }
+    Begin(kNone);
+  }
+
+ private:
+  uint32_t provenance_ = kNone;
+  std::vector<int64_t> left_;
+  std::vector<uint32_t> touched_;  // a shape can be there twice
+  int64_t all_ = 0;
+};
+
 // Of several objects of which all is known up to the end of the trace.
 struct LifeSums {
   // Died after 0, 1, 2 to 3, 4 to 7, 8 to 15, and 16 or more collections that they survived.
@@ -158,7 +200,7 @@ class Lifetimes : public Rebuild {
   void Object(uint64_t word, uint32_t shape, trace::How how) override {
     born_.Add(shape);
     if (by_share_ && in_window_) chosen_.Object(word, shape, how);
-    if (how == trace::How::kOutside) outside_.push_back(word);
+    if (how == trace::How::kOutside) Outside(word, shape);
     Rebuild::Object(word, shape, how);
   }
   void Skipped(uint64_t word, uint64_t words) override {
@@ -173,7 +215,11 @@ class Lifetimes : public Rebuild {
   }
   uint32_t Slide(uint64_t from, uint64_t to) override {
     const uint32_t words = Rebuild::Slide(from, to);
-    if (from != to) Copied(words);
+    if (from != to) {
+      Copied(words);
+    } else if (taken() != nullptr) {
+      newborns_.Taken(*taken());
+    }
     return words;
   }
   void Filler(uint64_t word, uint32_t shape) override;
@@ -202,7 +248,7 @@ class Lifetimes : public Rebuild {
   CountByShape& chosen() { return chosen_; }
 
  protected:
-  void BeforeDrop(uint64_t bottom, uint64_t top, trace::Generation generation) override;
+  void BeforeDrop(std::span<const DeadRange> ranges) override;
   void BeforeClear() override;
 
  private:
@@ -227,7 +273,7 @@ class Lifetimes : public Rebuild {
     HeapTotals born() const;
     HeapTotals died() const;  // or lost
   };
-  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 12;
+  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 32;
 
   Account& AccountOf(uint32_t shape, uint32_t provenance) { return AccountOf(shape, InWindow(provenance)); }
   Account& AccountOf(uint32_t shape, bool in_window) {
@@ -249,19 +295,33 @@ class Lifetimes : public Rebuild {
   HeapTotals Times(uint32_t shape, uint64_t objects) const {
     return {objects, objects * definitions().shapes().words(shape)};
   }
+  void Outside(uint64_t word, uint32_t shape) {
+    outside_.push_back(word);
+    outside_shapes_.Add(shape);
+  }
   void TakeBorn();
   void Copied(uint32_t words);
   void TakeCopied();
-  void Died(uint32_t provenance, trace::Generation generation);
+  void TakeNewbornsCopied();
+  auto Deaths(uint32_t provenance, trace::Generation generation);
+  void NewbornsDied(std::span<const DeadRange> ranges, uint64_t in_pages);
+  bool OnlyNewborns(const Page& page) const {
+    return page.one_provenance() && page.provenance_of_index(0) == newborns_.provenance();
+  }
   uint64_t Survived(uint32_t provenance) const;
   void FindBornOld(const std::vector<Space>& spaces, uint64_t Space::*reach);
   bool Missing() const { return state() == HeapState::kLost || state() == HeapState::kUnknown; }
   // Calls take(provenance) each time when neighbours_ has objects of that provenance, which it has to take: all
   // that start there and were not taken by the current collection.
+  template <class Visit, class Skips>
+  void ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take, Skips&& skips);
   template <class Visit>
-  void ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take);
-  void CountHeap();
-  void CountRange(uint64_t bottom, uint64_t top, trace::Generation generation);
+  void ForEachProvenance(uint64_t bottom, uint64_t top, Visit&& take) {
+    ForEachProvenance(bottom, top, take, [](const Page&) { return false; });
+  }
+  // Calls also(shape, provenance, objects) for all that it counts.
+  template <class Also>
+  void CountHeap(Also&& also);
   void CountPromoted(Account* account) const;
   void Check(Account* account, const Imbalance& where);
   void CheckSite(const Account& account, LifeSums* sums);
@@ -274,9 +334,12 @@ class Lifetimes : public Rebuild {
   std::vector<uint32_t> accounts_of_shapes_[2];  // those of the window are the second
   std::unordered_map<uint32_t, uint32_t> accounts_of_site_classes_[2];
   BornTally born_;         // in ALLOC segments since it was taken
-  ShapeTally copied_[2];   // in the collection, in the window and traced; the second: out of young spaces
+  // In the collection, of those in the window that are traced; the second: out of young spaces. Newborns apart.
+  ShapeTally copied_[2], newborns_copied_[2];
   ShapeTally neighbours_;  // of one provenance, while the heap is walked
+  Newborns newborns_;              // allocated in TLABs since the last collection
   std::vector<uint64_t> outside_;  // words of objects since the last collection
+  ShapeTally outside_shapes_;      // of these
   uint64_t now_ = 0;               // of the collection or sync point
   Place place_ = kTlab;
   bool by_share_ = false;  // of the stretches of the ALLOC segment only a share was read

@@ -205,17 +205,33 @@ void Rebuild::GcEnd(const GcEvent& event) {
   gcs_.push_back(gc_);
 }
 
+void Rebuild::DropAll(std::vector<DeadRange> ranges) {
+  // The spaces at the begin of a collection and those at its end could overlap in a damaged trace.
+  std::sort(ranges.begin(), ranges.end(),
+            [](const DeadRange& a, const DeadRange& b) { return a.bottom < b.bottom; });
+  uint64_t end = 0;
+  for (DeadRange& range : ranges) {
+    range.bottom = std::max(range.bottom, end);
+    range.top = std::max(range.top, range.bottom);
+    end = range.top;
+  }
+  BeforeDrop(ranges);
+  for (const DeadRange& range : ranges) gc_.died.Add(heap_->Drop(range.bottom, range.top));
+}
+
 void Rebuild::DropYoung() {
+  std::vector<DeadRange> ranges;
   for (const Space& space : collected_) {
-    if (space.collected != Collected::kYes) continue;
-    BeforeDrop(space.bottom, space.top, trace::GenerationOf(space.kind));
-    gc_.died.Add(heap_->Drop(space.bottom, space.top));
+    if (space.collected == Collected::kYes)
+      ranges.push_back({space.bottom, space.top, trace::GenerationOf(space.kind)});
   }
   for (const Space& space : spaces_) {
-    if (space.collected != Collected::kOptional) continue;
-    BeforeDrop(space.bottom, space.end, trace::Generation::kOld);
-    gc_.died.Add(heap_->Drop(space.bottom, space.end));
-    if (check_) check_->Freed(space.bottom, space.end);
+    if (space.collected == Collected::kOptional)
+      ranges.push_back({space.bottom, space.end, trace::Generation::kOld});
+  }
+  DropAll(std::move(ranges));
+  for (const Space& space : spaces_) {
+    if (space.collected == Collected::kOptional && check_) check_->Freed(space.bottom, space.end);
   }
   for (const HeapObject& object : self_forwarded_) {
     if (heap_->Insert(object.word, object.shape, object.provenance) != InsertResult::kOk) {
@@ -232,10 +248,10 @@ bool Rebuild::Walk(uint64_t objects) {
 }
 
 void Rebuild::SwapFull() {
-  for (const Space& space : collected_) {
-    BeforeDrop(space.bottom, space.top, trace::GenerationOf(space.kind));
-    gc_.died.Add(heap_->Drop(space.bottom, space.top));
-  }
+  std::vector<DeadRange> ranges;
+  for (const Space& space : collected_)
+    ranges.push_back({space.bottom, space.top, trace::GenerationOf(space.kind)});
+  DropAll(std::move(ranges));
   // What is left lies in spaces that were not collected.
   if (!MayWalk()) return;
   heap_->ForEach([&](const HeapObject& object, bool taken) {
@@ -367,7 +383,8 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
     for (const SyncCheck::Range& dead : check_->Dead()) {
-      BeforeDrop(dead.first, dead.end, trace::Generation::kOld);
+      const DeadRange range = {dead.first, dead.end, trace::Generation::kOld};
+      BeforeDrop({&range, 1});
       heap_->Drop(dead.first, dead.end);
       counts_ = false;  // of a collection that has begun
     }

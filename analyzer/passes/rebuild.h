@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -149,8 +150,13 @@ class Rebuild : public SinkBase {
 
   // For a pass that follows each object from its allocation to its death.
   //
-  // Called before objects are dropped: those that start in [bottom, top) and were not taken are dead.
-  virtual void BeforeDrop(uint64_t /*bottom*/, uint64_t /*top*/, trace::Generation) {}
+  struct DeadRange {
+    uint64_t bottom, top;  // words; top is not in it
+    trace::Generation generation;
+  };
+  // Called before objects are dropped, once for all that a collection drops: those that start in the ranges,
+  // which do not overlap, and were not taken are dead.
+  virtual void BeforeDrop(std::span<const DeadRange> /*ranges*/) {}
   // Called before a sync point replaces the heap: what became of the objects in it is not known.
   virtual void BeforeClear() {}
   // What the last Move or Slide took from its place; nullptr if nothing, or for the second time.
@@ -160,6 +166,7 @@ class Rebuild : public SinkBase {
   // The current collection, or the last one.
   const GcRecord& gc() const { return gc_; }
   // Sets the provenance of what is allocated from here on.
+  uint32_t provenance() const { return provenance_; }
   void set_provenance(uint64_t thread) { provenance_ = provenance_table_.Intern(thread, epoch()); }
   // Sets that of the object that starts at the word, which was allocated since the last collection.
   void ChangeProvenance(uint64_t word, uint64_t thread) {
@@ -185,6 +192,7 @@ class Rebuild : public SinkBase {
   }
   bool InYoung(size_t space) const { return trace::IsYoung(collected_[space].kind); }
   void CheckCollected(uint64_t from);
+  void DropAll(std::vector<DeadRange> ranges);
   void DropYoung();
   void SwapFull();
   void CheckSpaces(const std::string& when);
