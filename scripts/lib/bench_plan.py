@@ -46,6 +46,7 @@ class Study:
     pairs: int = bench_stats.FEWEST
     page: str = "benchmarks"  # in docs/
     quick: tuple = ()  # workloads of --quick where none is named; empty: all
+    iterations: int = 0  # measured ones in each JVM, where fewer than usual do; 0: as usual
     once: tuple = ()  # workloads that take long: a run is one iteration without warm-up
     most_times: int = 12  # what takes longer than so many times the base is stopped
     probe: bool = False  # a run is one of bench_probes, and the workloads are cases of it
@@ -155,7 +156,7 @@ CONFIGURATIONS |= {
     )
     for collector in ("Parallel", "Serial")
 }
-SCHEMES = ("off", "mark", "ash", "hash")  # of -XX:AntTracksSites, the dearest last
+SCHEMES = ("off", "mark", "ash", "hash-eliminate", "hash")  # of -XX:AntTracksSites, the dearest last
 CONFIGURATIONS |= {
     name: Configuration(
         f"the patched JDK with `-XX:AntTracksSites={name}`, no agent",
@@ -184,7 +185,7 @@ CONFIGURATIONS |= {
 }
 # Some that keep what they make, some whose objects die young.
 PRETENURED = ("longlived", "h2", "javac", "serial")
-IN_TURN = ("off", "mark", "stock", "ash", "hash")
+IN_TURN = ("off", "mark", "stock", "ash", "hash-eliminate", "hash")
 WORST = ("identity-hash", "identity-hash-1m")
 SITES_PAGE = "benchmarks-sites"
 HEAVY = ("javac", "xml.validation", "jython", "allocate", "longlived")
@@ -253,11 +254,11 @@ STUDIES = {
         "stock",
         IN_TURN,
         tuple(workloads.WORKLOADS),
-        pairs=10,
         page=SITES_PAGE,
         quick=("serial", "identity-hash-1m", "identity-maps"),
+        iterations=3,
         once=("identity-hash",),
-        most_times=60,
+        most_times=30,
     ),
     "strategies": Study(
         "the stock JDK's ways to make identity hashes, on the worst case",
@@ -266,8 +267,9 @@ STUDIES = {
         WORST,
         page=SITES_PAGE,
         quick=("identity-hash-1m",),
+        iterations=3,
         once=("identity-hash",),
-        most_times=60,
+        most_times=30,
     ),
     "collisions": Study(
         "how many objects have the same identity hash",
