@@ -6,16 +6,12 @@ import bench_rotation
 import bench_tables
 import capabilities
 import workloads
-from bench_plan import CONFIGURATIONS, SITES_PAGE, STUDIES, settings_of
+from bench_plan import CONFIGURATIONS, STUDIES, settings_of
 from bench_tables import runs_of
 
-# They have a page of their own.
-BY_SITES = {
-    name
-    for study in STUDIES.values()
-    if study.page == SITES_PAGE and not study.probe
-    for name in study.configurations
-} - {"stock"}
+PAGE = "benchmarks"
+# Other studies have pages of their own.
+CONFIGURATIONS_HERE = {name for s in STUDIES.values() if s.page == PAGE for name in s.configurations}
 
 
 def study_head(data, name):
@@ -62,7 +58,7 @@ def head(data):
         'Java Applications": other benchmarks, another machine, another JVM; only ratios compare.',
         "",
         *bench_tables.meanings(
-            [name for name, c in CONFIGURATIONS.items() if c.collector == "Parallel" and name not in BY_SITES]
+            [name for name in CONFIGURATIONS if name in CONFIGURATIONS_HERE]
         ),
         "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median "
         "of the pairs' ratios with its 95 % interval, "
