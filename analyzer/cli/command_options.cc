@@ -183,8 +183,9 @@ void AddLifetimes(CLI::App& app, Session& session, Arguments& arguments) {
   AddWhere(app, &lifetimes.selection.where, Threads::kNotTold);
   AddGcWindow(app, &lifetimes.selection);
   AddTop(app, session, kTopText);
-  auto* list = app.add_flag("--pretenure-list", lifetimes.pretenure_list,
-                            "The sites whose objects are promoted anyway, as a file for -XX:AntTracksPretenure");
+  auto* list =
+      app.add_flag("--pretenure-list", lifetimes.pretenure_list,
+                   "The sites whose objects are promoted anyway, as a file for -XX:AntTracksPretenure");
   for (const char* const other : {"--json", "--csv", "--group-by", "--by", "--where", "--top"})
     list->excludes(other);
 }

@@ -111,8 +111,8 @@ class Heap {
   void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit) const {
     ForEachRun(bottom, top, visit, [](const Page&) { return false; });
   }
-  // The same without the pages for which skips(const Page&) is true; it is asked of those that lie wholly in the
-  // range.
+  // The same without the pages for which skips(const Page&) is true; it is asked of those that lie wholly in
+  // the range.
   template <class Visit, class Skips>
   void ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit, Skips&& skips) const;
 

@@ -81,7 +81,8 @@ void* PageMemory::Take(size_t bytes) {
   if (Block* const block = first; block != nullptr) {
     first = block->next;
     // It was used last when the eden before died.
-    for (size_t i = 0; first != nullptr && i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<char*>(first) + i, 1);
+    const auto* const next = reinterpret_cast<const char*>(first);
+    for (size_t i = 0; next != nullptr && i < bytes; i += kCacheLine) __builtin_prefetch(next + i, 1);
     SlabOf(block)->used++;
     return block;
   }

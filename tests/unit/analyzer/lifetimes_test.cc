@@ -232,7 +232,8 @@ std::string DyingEden(const Eden& eden) {
 }
 
 TEST_CASE("what dies in eden is known of each class, whatever else lies there or was allocated elsewhere") {
-  for (const Eden& eden : {Eden{}, Eden{.array = true}, Eden{.old_nodes = 1}, Eden{.array = true, .old_nodes = 3}}) {
+  for (const Eden& eden :
+       {Eden{}, Eden{.array = true}, Eden{.old_nodes = 1}, Eden{.array = true, .old_nodes = 3}}) {
     CAPTURE(eden.array);
     CAPTURE(eden.old_nodes);
     const Json report = Report(DyingEden(eden));
