@@ -411,10 +411,8 @@ Report ReportOf(const Definitions& definitions, Lifetimes& lifetimes, const Life
   if (!lifetimes.ledger().balances()) report.notes.push_back("the ledger does not balance");
   std::vector<size_t> order = Order(rows);
   const size_t count = rows.size();
-  report.rows =
-      ReportRows(count, [rows = std::move(rows), order = std::move(order), fields, basis, any_lost](size_t i) {
-        return CellsOf(rows[order[i]], fields, basis, any_lost);
-      });
+  report.rows = ReportRows(count, [rows = std::move(rows), order = std::move(order), fields, basis, any_lost](
+                                      size_t i) { return CellsOf(rows[order[i]], fields, basis, any_lost); });
   report.text_order = {"objects",
                        "bytes",
                        "died_young.objects",

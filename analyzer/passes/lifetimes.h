@@ -333,10 +333,10 @@ class Lifetimes : public Rebuild {
   std::deque<Account> accounts_;
   std::vector<uint32_t> accounts_of_shapes_[2];  // those of the window are the second
   std::unordered_map<uint32_t, uint32_t> accounts_of_site_classes_[2];
-  BornTally born_;         // in ALLOC segments since it was taken
+  BornTally born_;  // in ALLOC segments since it was taken
   // In the collection, of those in the window that are traced; the second: out of young spaces. Newborns apart.
   ShapeTally copied_[2], newborns_copied_[2];
-  ShapeTally neighbours_;  // of one provenance, while the heap is walked
+  ShapeTally neighbours_;          // of one provenance, while the heap is walked
   Newborns newborns_;              // allocated in TLABs since the last collection
   std::vector<uint64_t> outside_;  // words of objects since the last collection
   ShapeTally outside_shapes_;      // of these
