@@ -20,13 +20,13 @@
 // What was promoted between the last count and a loss is not told.
 //
 // Most objects die at the first collection after their allocation, in eden. They are not walked: what died of
-// each shape is what was allocated since the collection before less what was moved. It is known that none of
-// them stays elsewhere if as many are left as the pages of nothing else in the young spaces hold, which pages
-// tell without their objects. Otherwise these pages are walked, too.
+// each shape is what was allocated since the collection before, less what was moved. This holds if none of them
+// stays elsewhere. So the pages of the young spaces that hold nothing else say how many objects they have that
+// were not moved; if that is not the number that is left, they are walked, too.
 //
 // Thread safety: none. Ownership: as Rebuild. Units: words of 8 bytes, ns since the start of the trace.
 // Memory: that of Rebuild, 8 bytes per object that was allocated outside TLABs since the last collection, about
-// 400 bytes per site-class pair, and 40 per shape.
+// 400 bytes per site-class pair, and 80 per shape.
 #pragma once
 
 #include <array>

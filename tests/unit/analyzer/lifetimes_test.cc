@@ -190,8 +190,6 @@ TEST_CASE("pretenuring is not advised for objects that are still young") {
   CHECK(young["pretenuring"]["sites"] == 0);
 }
 
-// Outside TLABs: an int[10] in the old space, and an Object in eden. A full collection finds both dead; before
-// it the Object is promoted.
 // Nodes and Objects in turn fill six pages of eden; every seventh of them is promoted, the last one stays where
 // it is, the others die. In pages of their own, or beside an array that was allocated outside a TLAB, or while
 // another Node was allocated in a TLAB of the old space.
@@ -251,6 +249,8 @@ TEST_CASE("what dies in eden is known of each class, whatever else lies there or
   }
 }
 
+// Outside TLABs: an int[10] in the old space, and an Object in eden. A full collection finds both dead; before
+// it the Object is promoted.
 TEST_CASE("what was allocated in an old space was not promoted") {
   TraceBuilder b = SmallStart();
   b.Segment(SegmentKind::kAlloc, 1,
@@ -534,6 +534,7 @@ TEST_CASE("Sites whose objects are promoted anyway are listed for the JVM by the
     const CommandResult both = Anttracks(Tenured(4), {"lifetimes", "--pretenure-list", other});
     CHECK(both.code == 2);
     CHECK(both.err.find(other.substr(0, other.find('='))) != std::string::npos);
+    CHECK(both.err.find("excludes") != std::string::npos);
   }
 }
 
