@@ -25,6 +25,7 @@ constexpr char kBetween = '\n';
 // One of the two traces.
 struct Trace {
   const char* name;  // A or B
+  Names& names;
   std::ostringstream err = {};
   Session session;
   std::unique_ptr<Content> content = nullptr;
@@ -33,8 +34,10 @@ struct Trace {
   Side all = {};
   std::map<Place, MainApplicationSite> applications = {};  // of rows that are sites
 
-  Trace(const char* which, const Session& parent, const std::string& file)
-      : name(which), session{.out = parent.out, .err = err, .show_progress = parent.show_progress} {
+  Trace(const char* which, const Session& parent, const std::string& file, Names& shared_names)
+      : name(which),
+        names(shared_names),
+        session{.out = parent.out, .err = err, .show_progress = parent.show_progress} {
     session.files = {file};
   }
 
@@ -46,30 +49,30 @@ struct Trace {
   }
 };
 
-Place PlaceOf(const Definitions& definitions, const PortionKey& key, DiffBy by) {
+Place PlaceOf(const Definitions& definitions, const PortionKey& key, DiffBy by, Names& names) {
   const SiteClass& pair = definitions.site_class(key.site_class);
   Place place;
   if (by == DiffBy::kThread) {
     const ThreadInfo& thread = definitions.thread(key.thread);
-    place.method = thread.defined ? thread.name : FieldText(definitions, Field::kThread, key);
+    place.method = names.Of(thread.defined ? thread.name : FieldText(definitions, Field::kThread, key));
     return place;
   }
-  place.class_name = StableName(ClassLabel(definitions, pair.class_id));
+  place.class_name = names.Of(StableName(ClassLabel(definitions, pair.class_id)));
   if (by == DiffBy::kClass) return place;
   const SiteInfo& site = definitions.site(pair.site);
   const MethodInfo& method = definitions.method(site.method);
   if (!site.defined || !method.defined) {
-    place.method = SiteLabel(definitions, pair.site);
+    place.method = names.Of(SiteLabel(definitions, pair.site));
     return place;
   }
-  place.method = StableName(method.class_name) + "." + method.name;
-  place.file = site.bci < 0 ? "Native Method" : method.source_file;
+  place.method = names.Of(StableName(method.class_name) + "." + method.name);
+  place.file = site.bci < 0 ? "Native Method" : names.Of(method.source_file);
   place.line = site.bci < 0 ? -1 : site.line;
   return place;
 }
 
 std::string PlaceText(const Place& place) {
-  if (place.file.empty()) return place.method;
+  if (place.file.empty()) return std::string(place.method);
   return fmt::format("{}({}{})", place.method, place.file,
                      place.line < 0 ? "" : fmt::format(":{}", place.line));
 }
@@ -83,7 +86,7 @@ void AddSides(Trace* trace, const DiffArguments& arguments) {
     if (!chosen(portion.key)) continue;
     Side side{portion.allocated, portion.live, {}};
     if (FieldText(content.definitions, Field::kTier, portion.key) == "C2") side.optimized = portion.allocated;
-    const Place place = PlaceOf(content.definitions, portion.key, arguments.by);
+    const Place place = PlaceOf(content.definitions, portion.key, arguments.by, trace->names);
     trace->sides[place].Add(side);
     trace->all.Add(side);
     if (arguments.by == DiffBy::kSite) {
@@ -93,11 +96,10 @@ void AddSides(Trace* trace, const DiffArguments& arguments) {
                                      allocated != 0 ? allocated : side.live.bytes().value);
       continue;
     }
-    Place site = PlaceOf(content.definitions, portion.key, DiffBy::kSite);
-    if (arguments.by == DiffBy::kThread) {
-      site.method = PlaceOf(content.definitions, portion.key, DiffBy::kThread).method + kBetween + site.method;
-    }
-    trace->sites[std::move(site)].Add(side);
+    Place site = PlaceOf(content.definitions, portion.key, DiffBy::kSite, trace->names);
+    if (arguments.by == DiffBy::kThread)
+      site.method = trace->names.Of(std::string(place.method) + kBetween + std::string(site.method));
+    trace->sites[site].Add(side);
   }
 }
 
@@ -267,14 +269,14 @@ const MainApplicationSite& ApplicationOf(const DiffRow& row, const Comparison& c
 Row CellsOf(const DiffRow& row, const Comparison& comparison) {
   Row cells;
   const DiffBy by = comparison.arguments.by;
-  if (by == DiffBy::kThread) cells.emplace_back(row.place.method);
+  if (by == DiffBy::kThread) cells.emplace_back(std::string(row.place.method));
   if (by == DiffBy::kSite) {
     cells.push_back(Cell(PlaceText(row.place), Printable(SiteText(row))));
     const bool has_line = row.in_a && row.line_in_a >= 0;
     cells.push_back(has_line ? Cell(static_cast<uint64_t>(row.line_in_a)) : Cell(nullptr));
     AddApplicationCells(&cells, ApplicationOf(row, comparison), PlaceText(row.place));
   }
-  if (by != DiffBy::kThread) cells.emplace_back(row.place.class_name);
+  if (by != DiffBy::kThread) cells.emplace_back(std::string(row.place.class_name));
   cells.emplace_back(std::string(NameOf<Difference>(kDifferences, Judge(row, comparison.rule))));
   if (comparison.allocated()) {
     AddNumbers(&cells, row.a.allocated.objects(), row.b.allocated.objects(), comparison.Allocated());
@@ -340,8 +342,9 @@ std::string OptimizedText(const std::vector<DiffRow>& rows, const Comparison& co
   for (const DiffRow& row : rows) {
     if (Judge(row, comparison.rule) != Difference::kOptimized || count++ >= kShown) continue;
     const auto bytes = static_cast<uint64_t>(std::llround(std::abs(row.Allocated())));
-    text += fmt::format("  {}{}  {}  {}\n", row.Allocated() < 0 ? "-" : "+", Bytes(bytes), row.place.class_name,
-                        comparison.arguments.by == DiffBy::kSite ? SiteText(row) : row.place.method);
+    text +=
+        fmt::format("  {}{}  {}  {}\n", row.Allocated() < 0 ? "-" : "+", Bytes(bytes), row.place.class_name,
+                    comparison.arguments.by == DiffBy::kSite ? SiteText(row) : std::string(row.place.method));
   }
   if (count == 0) return "";
   const std::string more = count > kShown ? fmt::format("  ... and {} more\n", count - kShown) : "";
@@ -418,7 +421,8 @@ std::string WhyNot(const Trace& a, const Trace& b, DiffBy by) {
 }  // namespace
 
 int RunDiff(Session& session, const DiffArguments& arguments) {
-  Trace a("A", session, arguments.a), b("B", session, arguments.b);
+  Names names;
+  Trace a("A", session, arguments.a, names), b("B", session, arguments.b, names);
   int exit = kExitFine;
   if (const auto wrong = CheckWindow(session, arguments.selection, false)) return *wrong;
   for (Trace* trace : {&a, &b}) {

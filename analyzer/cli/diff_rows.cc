@@ -173,7 +173,7 @@ void AddShifts(std::vector<DiffRow>* rows) {
     double to_c2() const { return std::min(more_by_c2, less_by_others); }
     double to_others() const { return std::min(less_by_c2, more_by_others); }
   };
-  std::map<std::string, Sums> classes;
+  std::map<std::string_view, Sums> classes;
   double later = 0;
   std::vector<Change> changes;
   for (const DiffRow& row : *rows) {
@@ -201,7 +201,7 @@ void AddMadeUp(std::vector<DiffRow>* rows) {
     double more = 0, less = 0;
     double both() const { return std::min(more, less); }
   };
-  std::map<std::string, Sums> classes;
+  std::map<std::string_view, Sums> classes;
   for (const DiffRow& row : *rows) {
     Sums& sums = classes[row.place.class_name];
     sums.more += std::max(0.0, row.Allocated());

@@ -14,16 +14,28 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analyzer/cli/amount.h"
 
 namespace anttracks::analyzer {
 
-// What a row stands for; parts that the rows do not have are empty.
+// Keeps one copy of each name, as many rows have the same; none is given back before all are.
+class Names {
+ public:
+  std::string_view Of(std::string name) { return *names_.insert(std::move(name)).first; }
+
+ private:
+  std::unordered_set<std::string> names_;
+};
+
+// What a row stands for; parts that the rows do not have are empty. Borrows its names.
 struct Place {
-  std::string method, file;  // "app.List.add", "List.java"; or a thread's name, "<vm>"
-  std::string class_name;
+  std::string_view method, file;  // "app.List.add", "List.java"; or a thread's name, "<vm>"
+  std::string_view class_name;
   int line = -1;  // last, so that the lines of a method are neighbours
   auto operator<=>(const Place&) const = default;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using namespace analyzer;
 
-Place At(int line, const std::string& class_name = "app.Node") {
+Place At(int line, const char* class_name = "app.Node") {
   return {"app.List.add", "List.java", class_name, line};
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("what C2 allocates less and other code of the class more is noise, wha
     return text;
   };
   const Sides before{{At(10), Allocating(36000, 36000)}, {At(20), Allocating(400)}};
-  const auto after = [](const std::string& class_name, uint64_t other, uint64_t other_by_c2 = 0) {
+  const auto after = [](const char* class_name, uint64_t other, uint64_t other_by_c2 = 0) {
     return Sides{{At(10), Allocating(34000, 34000)}, {At(20, class_name), Allocating(other, other_by_c2)}};
   };
   CHECK(judged(before, after("app.Node", 2400)) == "--");
