@@ -150,7 +150,7 @@ int RunThreads(Session& session, const ThreadsArguments& arguments) {
   if (!arguments.selection.all()) return RunSelected(session, arguments.selection);
   Problems problems;
   Definitions definitions(problems);
-  CountByThread counts(definitions);
+  CountByThread counts;
   const PassSummary summary = session.Run(definitions, problems, counts);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   Print(session, ReportOf(definitions, counts));

@@ -64,12 +64,46 @@ bool Heap::IsFree(uint64_t word, uint64_t end) const {
   return EndBefore(word) <= word;
 }
 
+size_t Heap::InsertRun(uint64_t word, std::span<const uint32_t> shapes, std::span<const uint32_t> words,
+                       uint32_t provenance) {
+  constexpr size_t kWorthOpening = 8;
+  size_t done = 0;
+  while (done < shapes.size()) {
+    size_t count = 0;
+    if (Page* const page = FindPage(word)) {
+      const uint32_t in_page = InPage(word);
+      const bool has_no_room = page->full() || (page->count() == 0 && shapes.size() - done >= kWorthOpening);
+      if (has_no_room && in_page >= page->end()) Open(Index(word), page);
+      const auto limit = static_cast<uint32_t>(std::min<uint64_t>(kPageWords, in_page + (end_ - word)));
+      count = page->AppendRun(in_page, shapes.subspan(done), words.subspan(done), limit, provenance);
+      if (count != 0) {
+        const uint32_t added = page->end() - in_page;
+        objects_ += count;
+        words_ += added;
+        word += added;
+      }
+    }
+    if (count == 0) {
+      if (Insert(word, shapes[done], provenance) != InsertResult::kOk) return done;
+      word += words[done];
+      count = 1;
+    }
+    done += count;
+  }
+  return done;
+}
+
 InsertResult Heap::InsertSlow(uint64_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
   if (word < start_ || word >= end_ || words > end_ - word) return InsertResult::kOutsideHeap;
   const uint64_t end = word + words;
-  if (!IsFree(word, end)) return InsertResult::kOverlap;
-  Page* page = pages_.FindOrAdd(Index(word));
+  const uint64_t first = Index(word), last = Index(end - 1);
   const uint32_t in_page = InPage(word);
+  Page* page = pages_.Find(first);
+  // Behind the last object, into a page that is not there yet: nothing has to be looked for.
+  const bool is_free =
+      page != nullptr && in_page >= page->end() && last == first + 1 && pages_.Find(last) == nullptr;
+  if (!is_free && !IsFree(word, end)) return InsertResult::kOverlap;
+  if (page == nullptr) page = pages_.FindOrAdd(first);
   if (in_page >= page->end()) {
     page->Append(in_page, words, shape, provenance);
   } else {

@@ -66,6 +66,11 @@ class Heap {
     return InsertSlow(word, words, shape, provenance);
   }
 
+  // Inserts neighbours, the first one at the word; words has their sizes. Returns how many: all, or those
+  // before the first one that cannot be inserted, for which Insert says why.
+  size_t InsertRun(uint64_t word, std::span<const uint32_t> shapes, std::span<const uint32_t> words,
+                   uint32_t provenance);
+
   // Finds the object that starts at the word, and marks it as moved away. Sets *out unless there is none.
   MoveResult Take(uint64_t word, HeapObject* out) {
     Page* page = FindPage(word);

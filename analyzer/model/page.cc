@@ -110,7 +110,8 @@ void Page::Resize(uint32_t capacity) {
 }
 
 void Page::Close() {
-  const uint32_t enough = (count_ + kCapacityUnit - 1) / kCapacityUnit * kCapacityUnit;
+  const uint32_t units = (count_ + kCapacityUnit - 1) / kCapacityUnit;
+  const uint32_t enough = std::max<uint32_t>(units, 1) * kCapacityUnit;
   if (enough < capacity()) Resize(enough);
 }
 

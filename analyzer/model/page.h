@@ -13,10 +13,12 @@
 // first covered() words, which belong to an object that starts in an earlier page.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "analyzer/model/page_memory.h"
 
@@ -98,6 +100,31 @@ class Page {
       AddAt(word, count_, shape, provenance);
     }
     end_ = static_cast<uint16_t>(words < kPageWords - word ? word + words : kPageWords);
+  }
+  // Adds neighbours, the first one at the word, as long as they end at or before the limit and need no more
+  // room than there is, no list and no palette. Returns how many; end() is behind the last one.
+  size_t AppendRun(uint32_t word, std::span<const uint32_t> shapes, std::span<const uint32_t> words,
+                   uint32_t limit, uint32_t provenance) {
+    if (count_ == 0 && !has_palette_) first_provenance_ = provenance;
+    if (word < end_ || has_palette_ || provenance != first_provenance_) return 0;
+    const size_t most = std::min<size_t>(shapes.size(), capacity() - count_);
+    uint16_t* const codes = codes_ + count_;
+    uint32_t at = word, last = word / 64;
+    uint64_t bits = starts_[last];  // of starts_[last]; behind it there are none
+    size_t count = 0;
+    for (; count < most; count++) {
+      if (words[count] > limit - at || shapes[count] >= kFirstListed) break;
+      codes[count] = static_cast<uint16_t>(shapes[count]);
+      bits = (at / 64 == last ? bits : 0) | uint64_t{1} << (at % 64);
+      last = at / 64;
+      starts_[last] = bits;
+      at += words[count];
+    }
+    if (count == 0) return 0;
+    count_ += static_cast<uint16_t>(count);
+    words_ += at - word;
+    end_ = static_cast<uint16_t>(at);
+    return count;
   }
   // Adds an object before others. The caller must have checked that it overlaps none.
   void Insert(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {

@@ -55,10 +55,15 @@ class Biography : public Rebuild {
     follows_ = thread == subject_.provenance.thread && epoch() == subject_.provenance.birth;
     Rebuild::AllocBegin(thread, time, share);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    Rebuild::Object(word, shape, how);
-    if (follows_ && shape == subject_.shape)
-      Begin(word, {.kind = LifeEvent::Kind::kAllocated, .time_ns = time_});
+  void Objects(const Neighbours& objects) override {
+    Rebuild::Objects(objects);
+    if (!follows_) return;
+    uint64_t word = objects.word;
+    for (size_t i = 0; i < objects.shapes.size(); i++) {
+      if (objects.shapes[i] == subject_.shape)
+        Begin(word, {.kind = LifeEvent::Kind::kAllocated, .time_ns = time_});
+      word += objects.words[i];
+    }
   }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
   uint32_t Move(uint64_t from, uint64_t to) override {

@@ -34,11 +34,13 @@ class BlockLives : public Rebuild {
     time_ = time;
     Rebuild::AllocBegin(thread, time, share);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    Counts& counts = At(shape);
-    counts.born++;
-    counts.lived -= time_;
-    Rebuild::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    for (const uint32_t shape : objects.shapes) {
+      Counts& counts = At(shape);
+      counts.born++;
+      counts.lived -= time_;
+    }
+    Rebuild::Objects(objects);
   }
   void GcBegin(const GcEvent& event) override {
     now_ = event.time;

@@ -47,19 +47,21 @@ class CountByShape : public SinkBase {
     chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
     chosen_ ? estimator_.Begin(share_) : estimator_.End();
   }
-  void Object(uint64_t, uint32_t shape, trace::How) override {
-    if (shape >= objects_.size()) Grow(shape);
-    objects_[shape]++;
-    if (chosen_) {
-      estimator_.Object(GroupOf(shape), definitions_->shapes().words(shape));
-    } else {
-      exact_[shape]++;
+  void Objects(const Neighbours& objects) override {
+    std::vector<uint64_t>& counts = chosen_ ? chosen_objects_ : exact_;
+    for (const uint32_t shape : objects.shapes) {
+      if (shape >= counts.size()) [[unlikely]]
+        Grow(shape);
+      counts[shape]++;
     }
+    if (!chosen_) return;
+    for (size_t i = 0; i < objects.shapes.size(); i++)
+      estimator_.Object(GroupOf(objects.shapes[i]), objects.words[i]);
   }
   void Skipped(uint64_t, uint64_t words) override { estimator_.Skipped(words); }
   bool Found(uint64_t, uint64_t, uint32_t shape) override {
-    if (shape >= objects_.size()) Grow(shape);
-    objects_[shape]++;
+    if (shape >= exact_.size()) Grow(shape);
+    chosen_objects_[shape]++;
     estimator_.Found(GroupOf(shape), definitions_->shapes().words(shape));
     return true;
   }
@@ -74,8 +76,8 @@ class CountByShape : public SinkBase {
 
  private:
   void Grow(uint32_t shape) {
-    objects_.resize(shape + size_t{1});
     exact_.resize(shape + size_t{1});
+    chosen_objects_.resize(shape + size_t{1});
   }
   ShareEstimator::Group GroupOf(uint32_t shape) {
     static constexpr auto kNone = UINT32_MAX;
@@ -88,8 +90,9 @@ class CountByShape : public SinkBase {
 
   const Definitions* definitions_;
   uint32_t share_ = trace::kWholeShare;
-  bool chosen_ = false;                    // the current run is of a stretch that was chosen at random
-  std::vector<uint64_t> objects_, exact_;  // by shape: all known objects; those that do not stand for others
+  bool chosen_ = false;  // the current run is of a stretch that was chosen at random
+  // Known objects by shape: those that do not stand for others; those that do, or were found.
+  std::vector<uint64_t> exact_, chosen_objects_;
   std::vector<ShareEstimator::Group> groups_;  // by shape
   std::unordered_map<uint32_t, ShareEstimator::Group> group_of_site_class_;
   ShareEstimator estimator_;
@@ -99,13 +102,13 @@ inline std::map<uint32_t, Allocated> CountByShape::BySiteClass() {
   estimator_.End();
   std::map<uint32_t, Allocated> by_site_class;
   const ObjectShapes& shapes = definitions_->shapes();
-  for (uint32_t shape = 0; shape < objects_.size(); shape++) {
-    if (objects_[shape] == 0) continue;
+  for (uint32_t shape = 0; shape < exact_.size(); shape++) {
+    const uint64_t objects = exact_[shape] + chosen_objects_[shape];
+    if (objects == 0) continue;
     const auto words = static_cast<double>(exact_[shape] * shapes.words(shape)),
                exact = static_cast<double>(exact_[shape]);
-    by_site_class[shapes[shape].site_class].Add({{objects_[shape], objects_[shape] * shapes.words(shape)},
-                                                 {exact, exact, exact},
-                                                 {words, words, words}});
+    by_site_class[shapes[shape].site_class].Add(
+        {{objects, objects * shapes.words(shape)}, {exact, exact, exact}, {words, words, words}});
   }
   for (auto& [site_class, allocated] : by_site_class) {
     const auto group = group_of_site_class_.find(site_class);
@@ -134,8 +137,6 @@ class CountByThread : public SinkBase {
     }
   };
 
-  explicit CountByThread(const Definitions& definitions) : definitions_(&definitions) {}
-
   void AllocBegin(uint64_t thread, uint64_t, uint32_t share) override {
     EndRun();
     row_ = &rows_[thread];
@@ -145,14 +146,11 @@ class CountByThread : public SinkBase {
     chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
     chosen_ ? row_->chosen.Begin(share_) : row_->chosen.End();
   }
-  void Object(uint64_t, uint32_t shape, trace::How how) override {
-    const uint32_t words = definitions_->shapes().words(shape);
-    (how == trace::How::kOutside ? row_->outside : row_->tlab).Add({1, words});
-    if (chosen_) {
-      row_->chosen.Object(0, words);
-    } else {
-      row_->exact.Add({1, words});
-    }
+  void Objects(const Neighbours& objects) override {
+    const HeapTotals all{objects.shapes.size(), objects.end - objects.word};
+    (objects.how == trace::How::kOutside ? row_->outside : row_->tlab).Add(all);
+    if (!chosen_) return row_->exact.Add(all);
+    for (const uint32_t words : objects.words) row_->chosen.Object(0, words);
   }
   void Skipped(uint64_t, uint64_t words) override {
     row_->chosen.Skipped(words);
@@ -170,7 +168,6 @@ class CountByThread : public SinkBase {
     if (row_ != nullptr) row_->chosen.End();
   }
 
-  const Definitions* definitions_;
   std::map<uint64_t, Row> rows_;
   Row* row_ = nullptr;
   uint32_t share_ = trace::kWholeShare;
@@ -210,8 +207,9 @@ class Overview : public SinkBase {
     Count(&found_, shape);
     return true;
   }
-  void Object(uint64_t, uint32_t shape, trace::How how) override {
-    Count(how == trace::How::kOutside ? &outside_ : &tlab_, shape);
+  void Objects(const Neighbours& objects) override {
+    (objects.how == trace::How::kOutside ? outside_ : tlab_)
+        .Add({objects.shapes.size(), objects.end - objects.word});
   }
   void SyncObject(uint64_t, uint64_t, uint32_t shape) override {
     Count(&sync_, shape);

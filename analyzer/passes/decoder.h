@@ -3,7 +3,7 @@
 // the bytes; the decoder checks which segment may follow which, and what may be where in the heap.
 //
 // A sink derives from SinkBase and overrides the functions that it needs. It is a template parameter, and every
-// call names its class (sink_->Sink::Object), so that no call is virtual, and those for objects are inlined.
+// call names its class (sink_->Sink::Objects), so that no call is virtual.
 //
 // Whatever is wrong is reported as a problem, and decoding goes on with what can still be trusted: if the place
 // of the next object is not known the rest of the segment is skipped.
@@ -36,6 +36,15 @@
 
 namespace anttracks::analyzer {
 
+// Some objects of a run: they fill [word, end), each beginning where the one before ends.
+struct Neighbours {
+  static constexpr size_t kMost = 256;
+
+  uint64_t word = 0, end = 0;
+  std::span<const uint32_t> shapes, words;  // of each; as many
+  trace::How how = trace::How::kTlab;
+};
+
 struct SinkBase {
   virtual ~SinkBase() = default;
 
@@ -45,9 +54,10 @@ struct SinkBase {
   virtual void FileBegin(uint32_t /*file*/) {}
   // An ALLOC segment begins. share: of the TLAB stretches that were read, in parts of kWholeShare.
   virtual void AllocBegin(uint64_t /*thread*/, uint64_t /*time*/, uint32_t /*share*/) {}
-  // A run of an ALLOC segment begins; its objects follow.
+  // A run of an ALLOC segment begins. Its objects follow, at most Neighbours::kMost in a call; none if it is
+  // damaged.
   virtual void RunBegin(trace::How /*how*/) {}
-  virtual void Object(uint64_t /*word*/, uint32_t /*shape*/, trace::How /*how*/) {}
+  virtual void Objects(const Neighbours&) {}
   virtual void Skipped(uint64_t /*word*/, uint64_t /*words*/) {}
   // Both return the size of the object at from; 0: there is none, which ends the segment.
   virtual uint32_t Move(uint64_t /*from*/, uint64_t /*to*/) { return 0; }
@@ -94,7 +104,7 @@ inline constexpr bool kNeedsHeap =
 template <class Sink>
 inline constexpr bool kNeedsObjects =
     kOverrides<&SinkBase::AllocBegin, &Sink::AllocBegin> || kOverrides<&SinkBase::RunBegin, &Sink::RunBegin> ||
-    kOverrides<&SinkBase::Object, &Sink::Object> || kOverrides<&SinkBase::Skipped, &Sink::Skipped> ||
+    kOverrides<&SinkBase::Objects, &Sink::Objects> || kOverrides<&SinkBase::Skipped, &Sink::Skipped> ||
     kOverrides<&SinkBase::Found, &Sink::Found> || kOverrides<&SinkBase::Filler, &Sink::Filler> ||
     kOverrides<&SinkBase::SyncObject, &Sink::SyncObject>;
 
@@ -138,8 +148,12 @@ class Decoder {
   void Runs(trace::WireReader& in, Begin begin, Emit emit);
   template <class Emit>
   bool Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit);
+  // The size of an object in words; 0: there can be no such object there.
+  uint32_t WordsOf(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape);
+  // Reports why there can be no such object.
+  void Impossible(uint64_t word, uint64_t site_class, uint64_t length);
+  // Both.
   uint32_t One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape);
-  uint32_t OneSlow(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape);
   template <class Reader, class Take>
   void Records(trace::WireReader in, Reader reader, std::string_view what, Take take);
   void Moves(const trace::Segment& segment);

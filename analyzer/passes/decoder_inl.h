@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace anttracks::analyzer {
@@ -93,9 +94,8 @@ void Decoder<Sink>::CheckFirstEvent(const trace::Segment& segment) {
   Gap();
 }
 
-// Its size in words; 0: there can be no such object there.
 template <class Sink>
-uint32_t Decoder<Sink>::One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
+uint32_t Decoder<Sink>::WordsOf(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
   if (length == 0) [[likely]] {
     const Definitions::PlainShape plain = definitions_->Plain(site_class);
     if (plain.words != 0 && word >= heap_start_ && word < heap_end_ && plain.words <= heap_end_ - word)
@@ -104,40 +104,43 @@ uint32_t Decoder<Sink>::One(uint64_t word, uint64_t site_class, uint64_t length,
       return plain.words;
     }
   }
-  return OneSlow(word, site_class, length, shape);
+  if (definitions_->FindShape(site_class, length, shape) != ShapeError::kNone) return 0;
+  const uint32_t words = definitions_->shapes().words(*shape);
+  return word < heap_start_ || word >= heap_end_ || words > heap_end_ - word ? 0 : words;
 }
 
 template <class Sink>
-uint32_t Decoder<Sink>::OneSlow(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
-  const ShapeError error = definitions_->FindShape(site_class, length, shape);
-  switch (error) {
+void Decoder<Sink>::Impossible(uint64_t word, uint64_t site_class, uint64_t length) {
+  uint32_t shape = 0;
+  switch (definitions_->FindShape(site_class, length, &shape)) {
     case ShapeError::kNone:
-      break;
+      return problems_->Add(ProblemKind::kOutsideHeap, position_,
+                            "object at {:#x} with {} words is outside the heap", InBytes(word),
+                            definitions_->shapes().words(shape));
     case ShapeError::kUndefinedSiteClass:
       problems_->Add(ProblemKind::kUndefined, position_, "object of site-class pair {}, which is not defined",
                      site_class);
-      return 0;
+      return;
     case ShapeError::kUnloadedClass:
       problems_->Add(ProblemKind::kUnloaded, position_,
                      "new object of site-class pair {}, whose class was unloaded", site_class);
-      return 0;
+      return;
     case ShapeError::kBadLength:
     case ShapeError::kBadSize:
       problems_->Add(ProblemKind::kSize, position_,
                      "object of site-class pair {} ({}) cannot have the length {}", site_class,
                      definitions_->class_info(definitions_->site_class(site_class).class_id).name, length);
-      return 0;
   }
-  const uint32_t words = definitions_->shapes().words(*shape);
-  if (word < heap_start_ || word >= heap_end_ || words > heap_end_ - word) {
-    problems_->Add(ProblemKind::kOutsideHeap, position_, "object at {:#x} with {} words is outside the heap",
-                   InBytes(word), words);
-    return 0;
-  }
+}
+
+template <class Sink>
+uint32_t Decoder<Sink>::One(uint64_t word, uint64_t site_class, uint64_t length, uint32_t* shape) {
+  const uint32_t words = WordsOf(word, site_class, length, shape);
+  if (words == 0) Impossible(word, site_class, length);
   return words;
 }
 
-// begin(head, word) says whether the run's objects follow; emit(word, shape, how).
+// begin(head, word) says whether the run's objects follow; emit(neighbours).
 template <class Sink>
 template <class Begin, class Emit>
 void Decoder<Sink>::Runs(trace::WireReader& in, Begin begin, Emit emit) {
@@ -168,17 +171,32 @@ template <class Emit>
 bool Decoder<Sink>::Run(const trace::RunHead& head, const uint8_t* columns, uint64_t* word, Emit emit) {
   trace::RunReader run(head, columns);
   trace::RunReader::Object object;
-  uint32_t shape = 0;
+  std::array<uint32_t, Neighbours::kMost> shapes, words;
   uint64_t at = *word;
+  const auto malformed = [this] {
+    return Malformed("ids and lengths of a run of objects do not fit together");
+  };
   while (!run.AtEnd()) {
-    if (!run.Next(&object)) return Malformed("ids and lengths of a run of objects do not fit together");
-    const uint32_t words = One(at, object.site_class, object.length, &shape);
-    if (words == 0) return false;
-    emit(at, shape, head.how);
-    at += words;
+    const uint64_t first = at;
+    size_t count = 0;
+    bool fits = true, possible = true;
+    for (; count < words.size() && !run.AtEnd(); count++) {
+      fits = run.Next(&object);
+      if (!fits) break;
+      words[count] = WordsOf(at, object.site_class, object.length, &shapes[count]);
+      possible = words[count] != 0;
+      if (!possible) break;
+      at += words[count];
+    }
+    if (count != 0) emit(Neighbours{first, at, {shapes.data(), count}, {words.data(), count}, head.how});
+    if (!fits) return malformed();
+    if (!possible) {
+      Impossible(at, object.site_class, object.length);
+      return false;
+    }
   }
   *word = at;
-  return run.whole() || Malformed("ids and lengths of a run of objects do not fit together");
+  return run.whole() || malformed();
 }
 
 template <class Sink>
@@ -205,8 +223,7 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
     sink_->Sink::Skipped(word, head.lengths);
     return true;
   };
-  Runs(in, begin,
-       [this](uint64_t word, uint32_t shape, trace::How how) { sink_->Sink::Object(word, shape, how); });
+  Runs(in, begin, [this](const Neighbours& objects) { sink_->Sink::Objects(objects); });
 }
 
 template <class Sink>
@@ -218,8 +235,12 @@ void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");
   };
-  Runs(in, begin, [&](uint64_t word, uint32_t shape, trace::How) {
-    sink_->Sink::SyncObject(segment.stream, word, shape);
+  Runs(in, begin, [&](const Neighbours& objects) {
+    uint64_t word = objects.word;
+    for (size_t i = 0; i < objects.shapes.size(); i++) {
+      sink_->Sink::SyncObject(segment.stream, word, objects.shapes[i]);
+      word += objects.words[i];
+    }
   });
 }
 

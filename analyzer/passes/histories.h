@@ -104,10 +104,10 @@ class Histories : public LiveAndAllocated {
   Histories(Definitions& definitions, Problems& problems, const Wanted& wanted)
       : LiveAndAllocated(definitions, problems, wanted.window), wanted_(wanted) {}
 
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    allocated_words_ += definitions().shapes().words(shape);
-    events_++;
-    LiveAndAllocated::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    allocated_words_ += objects.end - objects.word;
+    events_ += objects.shapes.size();
+    LiveAndAllocated::Objects(objects);
   }
   uint32_t Move(uint64_t from, uint64_t to) override {
     events_++;

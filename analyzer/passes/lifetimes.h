@@ -197,11 +197,11 @@ class Lifetimes : public Rebuild {
 
   void AllocBegin(uint64_t, uint64_t time, uint32_t share) override;
   void RunBegin(trace::How how) override;
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    born_.Add(shape);
-    if (by_share_ && in_window_) chosen_.Object(word, shape, how);
-    if (how == trace::How::kOutside) Outside(word, shape);
-    Rebuild::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    for (const uint32_t shape : objects.shapes) born_.Add(shape);
+    if (by_share_ && in_window_) chosen_.Objects(objects);
+    if (objects.how == trace::How::kOutside) Outside(objects);
+    Rebuild::Objects(objects);
   }
   void Skipped(uint64_t word, uint64_t words) override {
     if (in_window_) chosen_.Skipped(word, words);
@@ -295,9 +295,13 @@ class Lifetimes : public Rebuild {
   HeapTotals Times(uint32_t shape, uint64_t objects) const {
     return {objects, objects * definitions().shapes().words(shape)};
   }
-  void Outside(uint64_t word, uint32_t shape) {
-    outside_.push_back(word);
-    outside_shapes_.Add(shape);
+  void Outside(const Neighbours& objects) {
+    uint64_t word = objects.word;
+    for (size_t i = 0; i < objects.shapes.size(); i++) {
+      outside_.push_back(word);
+      outside_shapes_.Add(objects.shapes[i]);
+      word += objects.words[i];
+    }
   }
   void TakeBorn();
   void Copied(uint32_t words);

@@ -52,9 +52,9 @@ class LiveAndAllocated : public Rebuild {
     if (in_window_) allocated_.Found(from, to, shape);
     return Rebuild::Found(from, to, shape);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    if (in_window_) allocated_.Object(word, shape, how);
-    Rebuild::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    if (in_window_) allocated_.Objects(objects);
+    Rebuild::Objects(objects);
   }
   void GcEnd(const GcEvent& event) override {
     Rebuild::GcEnd(event);

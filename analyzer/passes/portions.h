@@ -50,13 +50,14 @@ class CountPortions : public SinkBase {
     chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
     chosen_ ? part_->estimator.Begin(share_) : part_->estimator.End();
   }
-  void Object(uint64_t, uint32_t shape, trace::How) override {
-    Counts& counts = At(shape);
-    if (chosen_) {
-      part_->estimator.Object(GroupOf(part_, shape), definitions_->shapes().words(shape));
-    } else {
-      counts.exact++;
+  void Objects(const Neighbours& objects) override {
+    for (const uint32_t shape : objects.shapes) {
+      Counts& counts = At(shape);
+      if (!chosen_) counts.exact++;
     }
+    if (!chosen_) return;
+    for (size_t i = 0; i < objects.shapes.size(); i++)
+      part_->estimator.Object(GroupOf(part_, objects.shapes[i]), objects.words[i]);
   }
   void Skipped(uint64_t, uint64_t words) override {
     part_->estimator.Skipped(words);
@@ -167,9 +168,9 @@ class PortionsAndHeap : public HeapAt {
     counts_.Found(from, to, shape);
     return HeapAt::Found(from, to, shape);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    counts_.Object(word, shape, how);
-    HeapAt::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    counts_.Objects(objects);
+    HeapAt::Objects(objects);
   }
   void Stack(const StackEvent& event) override { counts_.Stack(event); }
   void GcEnd(const GcEvent& event) override {

@@ -36,6 +36,20 @@ const std::string& Rebuild::ClassName(uint32_t shape) const {
   return definitions_->class_info(definitions_->site_class_of_shape(shape).class_id).name;
 }
 
+void Rebuild::Objects(const Neighbours& objects) {
+  records_ += objects.shapes.size();
+  uint64_t word = objects.word;
+  for (size_t done = 0; done < objects.shapes.size();) {
+    const size_t count =
+        heap_->InsertRun(word, objects.shapes.subspan(done), objects.words.subspan(done), provenance_);
+    done += count;
+    if (done == objects.shapes.size()) return;
+    for (const uint32_t words : objects.words.subspan(done - count, count)) word += words;
+    Refused(word, objects.shapes[done]);
+    word += objects.words[done++];
+  }
+}
+
 void Rebuild::Refused(uint64_t word, uint32_t shape, ProblemKind overlap) {
   counts_ = false;
   const uint32_t words = definitions_->shapes().words(shape);

@@ -90,10 +90,7 @@ class Rebuild : public SinkBase {
   void AllocBegin(uint64_t thread, uint64_t, uint32_t) override {
     provenance_ = provenance_table_.Intern(thread, epoch());
   }
-  void Object(uint64_t word, uint32_t shape, trace::How) override {
-    records_++;
-    if (heap_->Insert(word, shape, provenance_) != InsertResult::kOk) Refused(word, shape);
-  }
+  void Objects(const Neighbours& objects) override;
   void Skipped(uint64_t word, uint64_t words) override { skipped_.Add({word, word + words, provenance_}); }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
   uint32_t Move(uint64_t from, uint64_t to) override;

@@ -47,10 +47,11 @@ class Timeline : public SinkBase {
       : definitions_(&definitions), wanted_(std::move(wanted)) {}
 
   void AllocBegin(uint64_t, uint64_t time, uint32_t) override { current_ = At(time); }
-  void Object(uint64_t, uint32_t shape, trace::How) override {
-    if (wanted_ && !Wanted(shape)) return;
-    current_->read.objects++;
-    current_->read.words += definitions_->shapes().words(shape);
+  void Objects(const Neighbours& objects) override {
+    if (!wanted_) return current_->read.Add({objects.shapes.size(), objects.end - objects.word});
+    for (size_t i = 0; i < objects.shapes.size(); i++) {
+      if (Wanted(objects.shapes[i])) current_->read.Add({1, objects.words[i]});
+    }
   }
   void Skipped(uint64_t, uint64_t words) override { current_->skipped_words += words; }
   void GcBegin(const GcEvent& event) override;

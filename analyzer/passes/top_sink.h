@@ -26,9 +26,9 @@ class TopSink : public HeapAt {
     time_ = std::max(time_, time);
     HeapAt::AllocBegin(thread, time, share);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    Count(shape);
-    HeapAt::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    for (const uint32_t shape : objects.shapes) Count(shape);
+    HeapAt::Objects(objects);
   }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override {
     Count(shape);

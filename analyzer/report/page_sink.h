@@ -39,9 +39,9 @@ class PageSink : public Histories {
     time_ = time;
     Histories::AllocBegin(thread, time, share);
   }
-  void Object(uint64_t word, uint32_t shape, trace::How how) override {
-    words_ += definitions().shapes().words(shape);
-    Histories::Object(word, shape, how);
+  void Objects(const Neighbours& objects) override {
+    words_ += objects.end - objects.word;
+    Histories::Objects(objects);
   }
   void Skipped(uint64_t word, uint64_t words) override {
     words_ += words;

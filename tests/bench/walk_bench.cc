@@ -39,12 +39,15 @@ class Collect : public analyzer::SinkBase {
   Collect(const analyzer::Definitions& definitions, uint64_t thread, size_t most)
       : definitions_(definitions), thread_(thread), most_(most) {}
   void AllocBegin(uint64_t thread, uint64_t, uint32_t) override { current_ = thread; }
-  void Object(uint64_t, uint32_t shape_id, trace::How) override {
-    by_thread[current_]++;
+  void Objects(const analyzer::Neighbours& run) override {
+    by_thread[current_] += run.shapes.size();
     if (current_ != thread_) return;
-    const analyzer::ObjectShape& shape = definitions_.shapes()[shape_id];
-    const analyzer::SiteClass& site_class = definitions_.site_class(shape.site_class);
-    objects.push_back({site_class.site, site_class.class_id, shape.length, shape.words});
+    for (const uint32_t id : run.shapes) {
+      if (done()) return;
+      const analyzer::ObjectShape& shape = definitions_.shapes()[id];
+      const analyzer::SiteClass& site_class = definitions_.site_class(shape.site_class);
+      objects.push_back({site_class.site, site_class.class_id, shape.length, shape.words});
+    }
   }
   bool done() const override { return objects.size() >= most_; }
 

@@ -103,6 +103,64 @@ TEST_CASE("the heap agrees with a plain map") {
   }
 }
 
+// Inserts the run as Rebuild does; the words of those that were refused.
+std::vector<uint64_t> InsertAll(Heap& heap, uint64_t word, std::span<const uint32_t> shapes,
+                                std::span<const uint32_t> words, uint32_t provenance) {
+  std::vector<uint64_t> refused;
+  while (!shapes.empty()) {
+    const size_t count = heap.InsertRun(word, shapes, words, provenance);
+    for (const uint32_t one : words.first(count)) word += one;
+    if (count == shapes.size()) break;
+    refused.push_back(word);
+    word += words[count];
+    shapes = shapes.subspan(count + 1);
+    words = words.subspan(count + 1);
+  }
+  return refused;
+}
+
+TEST_CASE("a run is inserted as its objects are one by one") {
+  constexpr uint32_t kShapes = 0xFF00 + 200;  // some do not fit into a page's array
+  ObjectShapes shapes;
+  for (uint32_t i = 0; i < kShapes; i++) shapes.Add({i, 0, i % 97 == 5 ? 400 + i % 1500 : 2 + i % 9});
+  std::mt19937 random(7);
+  uint64_t in_all = 0, refused_in_all = 0;
+  for (int round = 0; round < 60; round++) {
+    Heap by_runs(shapes, kStart, kEnd), one_by_one(shapes, kStart, kEnd);
+    uint64_t next = kStart;
+    for (int i = 0; i < 60; i++) {
+      const bool anywhere = random() % 4 == 0;
+      uint64_t word = anywhere ? kStart - 20 + random() % (kEnd - kStart + 20) : next + random() % 2 * 3;
+      std::vector<uint32_t> run, words;
+      for (uint32_t count = random() % 300 + 1; count > 0; count--) {
+        run.push_back(random() % 50 != 0 ? random() % 90 : random() % kShapes);
+        words.push_back(shapes.words(run.back()));
+      }
+      const uint32_t provenance = random() % 3;
+      const std::vector<uint64_t> refused = InsertAll(by_runs, word, run, words, provenance);
+      std::vector<uint64_t> expected;
+      for (const uint32_t shape : run) {
+        if (one_by_one.Insert(word, shape, provenance) != InsertResult::kOk) expected.push_back(word);
+        word += shapes.words(shape);
+      }
+      REQUIRE(refused == expected);
+      in_all += run.size();
+      refused_in_all += refused.size();
+      next = word < kEnd ? word : kStart;
+      if (random() % 8 != 0) continue;
+      const uint64_t bottom = kStart + random() % (kEnd - kStart), top = bottom + random() % (kEnd - bottom);
+      const HeapTotals dropped = by_runs.Drop(bottom, top), expected_dropped = one_by_one.Drop(bottom, top);
+      REQUIRE(dropped.objects == expected_dropped.objects);
+      REQUIRE(dropped.words == expected_dropped.words);
+    }
+    Reference reference;
+    one_by_one.ForEach([&](const HeapObject& object, bool) { reference.objects[object.word] = object; });
+    CheckSame(by_runs, reference, shapes);
+  }
+  CHECK(refused_in_all > 1000);
+  CHECK(refused_in_all < in_all - 100000);
+}
+
 TEST_CASE("the heap refuses an object within a large one") {
   ObjectShapes shapes;
   const uint32_t large = shapes.Add({1, 1, 5 * kPageWords});

@@ -142,6 +142,28 @@ TEST_CASE("verify finds an object of a site-class pair that is not defined") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)), "undefined kind, site, class or method");
 }
 
+TEST_CASE("what is wrong with objects of a run is told in their order") {
+  const std::string out =
+      Anttracks(WithAlloc(Objects().Head(1).Tlab(kEden + 1).Fixed(6).Fixed(77)).Flush().file(), {"verify"}).out;
+  const size_t overlap = out.find("overlaps another object"),
+               undefined = out.find("pair 77, which is not defined");
+  INFO(out);
+  REQUIRE(overlap != std::string::npos);
+  REQUIRE(undefined != std::string::npos);
+  CHECK(overlap < undefined);
+}
+
+TEST_CASE("what is wrong behind the 256th object of a run is told, and what precedes it is there") {
+  Objects objects = Objects().Head(1).Tlab(kEden + 512);
+  for (int i = 0; i < 300; i++) objects.Fixed(1);
+  objects.Fixed(77);
+  const std::string trace = WithAlloc(objects).Flush().file();
+  CheckOnly(WithAlloc(objects), "undefined kind, site, class or method");
+  const auto with = nlohmann::json::parse(Anttracks(trace, {"info", "--json"}).out);
+  const auto without = nlohmann::json::parse(Anttracks(WithAllocs().Flush().file(), {"info", "--json"}).out);
+  CHECK(with["in_tlabs"]["objects"].get<int>() == without["in_tlabs"]["objects"].get<int>() + 300);
+}
+
 TEST_CASE("verify finds an object whose site-class pair is number 0") {
   CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(0)), "undefined kind, site, class or method");
 }
