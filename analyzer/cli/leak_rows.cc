@@ -121,10 +121,8 @@ std::string WhyUnknown(const Evidence& evidence) {
 HeapTotals LiveAt(const HistoryPoint& point, const std::vector<uint32_t>& site_classes) {
   HeapTotals totals;
   for (const uint32_t site_class : site_classes) {
-    const auto level = std::lower_bound(point.levels.begin(), point.levels.end(), site_class,
-                                        [](const Level& a, uint32_t id) { return a.site_class < id; });
-    if (level != point.levels.end() && level->site_class == site_class)
-      totals.Add({level->objects, level->words});
+    const Level level = point.levels.Find(site_class);
+    totals.Add({level.objects, level.words});
   }
   return totals;
 }

@@ -23,7 +23,7 @@ void Censuses::Census(const CensusEvent& event) {
   point.old_space = event.old_space;
   for (const trace::CensusRow& row : event.rows) {
     if (definitions_->site_class(row.site_class).site == kSiteFiller) continue;
-    point.levels.push_back({static_cast<uint32_t>(row.site_class), row.objects, row.words, 0});
+    point.levels.Add({static_cast<uint32_t>(row.site_class), row.objects, row.words, 0});
     point.live.Add({row.objects, row.words});
   }
   if (event.old_space) {

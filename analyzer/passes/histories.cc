@@ -2,9 +2,12 @@
 #include "analyzer/passes/histories.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "analyzer/passes/shape_tally.h"
 
 namespace anttracks::analyzer {
 
@@ -35,6 +38,7 @@ OldSpaceCollections::Is OldSpaceCollections::Next(GcKind kind) {
 }
 
 void ThinnedPoints::Add(HistoryPoint point) {
+  point.levels.ShrinkToFit();
   points_.push_back(std::move(point));
   ordinals_.push_back(next_++);
   if (points_.size() > most_) Thin();
@@ -148,9 +152,23 @@ void Histories::Finish() {
   if (last != gcs().rend()) AddOther(PointOf(static_cast<uint32_t>(gcs().rend() - last)));
 }
 
+// Levels by site_class, those of one pair made one.
+void Histories::AddLevels(const std::vector<Level>& levels, HistoryPoint* point) {
+  for (size_t i = 0; i < levels.size();) {
+    Level sum{.site_class = levels[i].site_class};
+    for (; i < levels.size() && levels[i].site_class == sum.site_class; i++) {
+      sum.objects += levels[i].objects;
+      sum.words += levels[i].words;
+      sum.survived += levels[i].survived;
+    }
+    point->levels.Add(sum);
+    point->live.Add({sum.objects, sum.words});
+  }
+}
+
 // What was allocated since the collection is left out.
 void Histories::CountLevels(HistoryPoint* point) {
-  std::unordered_map<uint32_t, Level> levels;
+  std::vector<Level> of_shapes;
   const std::vector<uint64_t> by_shape = LiveByShape(*this, [&](uint32_t provenance) {
     const bool older = provenance == ProvenanceTable::kBeforeTrace || provenance == ProvenanceTable::kFiller;
     const int64_t birth = older ? -1 : provenance_table()[provenance].birth;
@@ -159,56 +177,51 @@ void Histories::CountLevels(HistoryPoint* point) {
   for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
     const uint64_t objects = by_shape[shape];
     if (objects == 0 || definitions().site_class_of_shape(shape).site == kSiteFiller) continue;
-    Level& level = levels[definitions().shapes()[shape].site_class];
-    level.objects += objects;
-    level.words += objects * definitions().shapes().words(shape);
+    of_shapes.push_back(
+        {definitions().shapes()[shape].site_class, objects, objects * definitions().shapes().words(shape), 0});
   }
-  for (const auto& [site_class, level] : levels) {
-    point->levels.push_back({site_class, level.objects, level.words, 0});
-    point->live.Add({level.objects, level.words});
-  }
-  std::sort(point->levels.begin(), point->levels.end(),
+  std::sort(of_shapes.begin(), of_shapes.end(),
             [](const Level& a, const Level& b) { return a.site_class < b.site_class; });
+  AddLevels(of_shapes, point);
 }
 
 void Histories::CountCohorts(HistoryPoint* point) {
   // What is older than the trace has birth 0 here, all else its epoch plus 1.
   std::unordered_map<uint64_t, HeapTotals> totals;
-  HeapTotals* last = nullptr;
-  uint64_t last_key = 0;
-  heap().ForEach([&](const HeapObject& object, bool) {
-    if (object.provenance == ProvenanceTable::kFiller) return;
+  ShapeTally neighbours;  // of one birth
+  uint64_t birth = 0;
+  const auto take = [&] {
+    neighbours.Take([&](uint32_t shape, uint64_t objects) {
+      const uint64_t site_class = definitions().shapes()[shape].site_class;
+      totals[site_class << 32 | birth].Add({objects, objects * definitions().shapes().words(shape)});
+    });
+  };
+  heap().ForEachRun(heap().start(), heap().end(), [&](std::span<const uint32_t> shapes, uint32_t provenance) {
+    if (provenance == ProvenanceTable::kFiller) return;
     const int64_t epoch =
-        object.provenance == ProvenanceTable::kBeforeTrace ? -1 : provenance_table()[object.provenance].birth;
-    const uint64_t birth = epoch < known_from_ ? 0 : static_cast<uint64_t>(epoch) + 1;
-    const uint64_t key = uint64_t{definitions().shapes()[object.shape].site_class} << 32 | birth;
-    if (last == nullptr || key != last_key) {
-      last = &totals[key];
-      last_key = key;
-    }
-    last->objects++;
-    last->words += definitions().shapes().words(object.shape);
+        provenance == ProvenanceTable::kBeforeTrace ? -1 : provenance_table()[provenance].birth;
+    const uint64_t of_these = epoch < known_from_ ? 0 : static_cast<uint64_t>(epoch) + 1;
+    if (of_these != birth) take();
+    birth = of_these;
+    for (const uint32_t shape : shapes) neighbours.Add(shape);
   });
+  take();
   cohorts_.clear();
   for (const auto& [key, total] : totals) {
-    const auto birth = static_cast<uint32_t>(key);
+    const auto born = static_cast<uint32_t>(key);
     cohorts_.push_back(
-        {static_cast<uint32_t>(key >> 32), birth == 0 ? 0 : birth - 1, total.objects, total.words, birth == 0});
+        {static_cast<uint32_t>(key >> 32), born == 0 ? 0 : born - 1, total.objects, total.words, born == 0});
   }
   std::sort(cohorts_.begin(), cohorts_.end(), [](const Cohort& a, const Cohort& b) {
     return std::tuple(a.site_class, !a.before, a.epoch) < std::tuple(b.site_class, !b.before, b.epoch);
   });
   point->epoch_before = old_space_.points().empty() ? 0 : old_space_.points().back().epoch;
+  std::vector<Level> levels;
   for (const Cohort& cohort : cohorts_) {
-    point->live.Add({cohort.objects, cohort.words});
-    if (point->levels.empty() || point->levels.back().site_class != cohort.site_class) {
-      point->levels.push_back({cohort.site_class, 0, 0, 0});
-    }
-    Level& level = point->levels.back();
-    level.objects += cohort.objects;
-    level.words += cohort.words;
-    if (cohort.before || cohort.epoch < point->epoch_before) level.survived += cohort.objects;
+    const bool survived = cohort.before || cohort.epoch < point->epoch_before;
+    levels.push_back({cohort.site_class, cohort.objects, cohort.words, survived ? cohort.objects : 0});
   }
+  AddLevels(levels, point);
 }
 
 }  // namespace anttracks::analyzer

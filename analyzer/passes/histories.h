@@ -12,9 +12,9 @@
 // After other collections a large heap is looked at only when kEventsPerCounted events have come for each of
 // its objects, unless every one is asked for; and always after the last one, in Finish.
 //
-// Memory: live pairs times kept points, plus the pairs of site-class pair and birth after the last old-space
-// collection. The newest points are all kept, of the older ones every second, fourth, ... one; of other
-// collections only the last one unless every one is asked for.
+// Memory: live pairs times kept points (some 7 bytes each), plus the pairs of site-class pair and birth after
+// the last old-space collection. The newest points are all kept, of the older ones every second, fourth, ...
+// one; of other collections only the last one unless every one is asked for.
 //
 // What precedes a loss is forgotten: after it nobody knows what is the same object.
 //
@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/passes/levels.h"
 #include "analyzer/passes/live.h"
 #include "analyzer/passes/portions.h"
 
@@ -44,13 +45,6 @@ class OldSpaceCollections {
   Cycle cycle_ = Cycle::kNone;
 };
 
-// What is live of one pair at one moment.
-struct Level {
-  uint32_t site_class = 0;
-  uint64_t objects = 0, words = 0;
-  uint64_t survived = 0;  // objects that are older than epoch_before
-};
-
 // The heap after one collection.
 struct HistoryPoint {
   uint64_t gc = 0;  // its id
@@ -61,7 +55,7 @@ struct HistoryPoint {
   bool old_space = false;        // the old space was looked into
   uint32_t epoch_before = 0;     // then: epoch of the old-space collection before; 0: none
   HeapTotals live;               // without fillers
-  std::vector<Level> levels;     // by site_class; none that is empty
+  Levels levels;                 // none that is empty
 };
 
 // Points in the order of time, of which old ones are left out as there are more.
@@ -151,6 +145,7 @@ class Histories : public LiveAndAllocated {
   // The collection is the last one of so many.
   HistoryPoint PointOf(uint32_t epoch) const;
   void AddOther(HistoryPoint point);
+  static void AddLevels(const std::vector<Level>& levels, HistoryPoint* point);
   void CountLevels(HistoryPoint* point);
   void CountCohorts(HistoryPoint* point);
 

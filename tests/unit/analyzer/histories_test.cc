@@ -15,6 +15,8 @@ using analyzer::ApplicationFrames;
 using analyzer::Definitions;
 using analyzer::GcKind;
 using analyzer::HistoryPoint;
+using analyzer::Level;
+using analyzer::Levels;
 using analyzer::OldSpaceCollections;
 using analyzer::Problems;
 using analyzer::ThinnedPoints;
@@ -73,6 +75,37 @@ TEST_CASE("a long history keeps its newest points and thins out the older ones e
     last = point.gc;
   }
   CHECK(history.points().size() > 8);
+}
+
+TEST_CASE("packed levels are what was added, in order and one by one") {
+  std::vector<Level> added;
+  Levels levels;
+  for (uint32_t i = 0; i < 1000; i++) {
+    const uint32_t id = i == 999 ? UINT32_MAX : 3 * i + i % 2;
+    added.push_back({id, i + uint64_t{1}, uint64_t{1} << i % 64, i == 7 ? UINT64_MAX : i % 5});
+    levels.Add(added.back());
+  }
+  levels.ShrinkToFit();
+  REQUIRE(levels.size() == added.size());
+  size_t i = 0;
+  for (const Level& level : levels) {
+    CHECK(level.site_class == added[i].site_class);
+    CHECK(level.objects == added[i].objects);
+    CHECK(level.words == added[i].words);
+    CHECK(level.survived == added[i].survived);
+    i++;
+  }
+  CHECK(i == added.size());
+  for (const Level& level : added) CHECK(levels.Find(level.site_class).objects == level.objects);
+  for (const uint32_t none : {1u, 95u, 2997u, UINT32_MAX - 1}) CHECK(levels.Find(none).objects == 0);
+}
+
+TEST_CASE("no levels are found among none") {
+  const Levels none;
+  CHECK(none.empty());
+  CHECK(none.begin() == none.end());
+  CHECK(none.Find(0).objects == 0);
+  CHECK(none.Find(7).objects == 0);
 }
 
 TEST_CASE("the histories of the small trace have what lived after each collection") {

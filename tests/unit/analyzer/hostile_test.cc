@@ -253,6 +253,24 @@ TEST_CASE("collections of a few bytes each cannot ask for the whole heap over an
   CHECK(cost.seconds() < 20 * kSlower);
 }
 
+TEST_CASE("the history of a pair with the last id costs no table of all ids") {
+  constexpr uint64_t kLast = PagedTable<int>::kMaxId;
+  TraceBuilder b = Vast();
+  b.Segment(SegmentKind::kDefinitions, 0, DefinitionsBuilder().SiteClass(kLast, 1, 1).bytes());
+  b.SyncBegin(0, 0, {{2, 0, 0, 3'000'000, 3'000'000}});
+  b.Segment(SegmentKind::kSyncObjects, 0, Objects().Tlab(0).Fixed(kLast));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
+  for (uint64_t i = 0; i < 1000; i++) {
+    b.Gc(SegmentKind::kGcBegin, i, 0, "", i, {}).Gc(SegmentKind::kGcEnd, i, 0, "", i, {});
+  }
+  const std::string trace = b.Flush().file();
+  const Cost cost;
+  const CommandResult leaks = Anttracks(trace, {"leaks", "--history"});
+  CHECK(leaks.code == 0);
+  CHECK(cost.peak() < 32 * kMegabyte);
+  CHECK(cost.seconds() < 2 * kSlower);
+}
+
 TEST_CASE("JSON in a trace may be nested a little") {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   TraceBuilder b = Vast();
