@@ -139,7 +139,7 @@ class Histories : public LiveAndAllocated {
   bool reached_last() const { return reached_last_; }
 
  private:
-  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 4;
+  static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 32;
 
   void Forget();
   // The collection is the last one of so many.

@@ -4,25 +4,6 @@
 #include <span>
 
 namespace anttracks::analyzer {
-namespace {
-
-// What a shape tells of all its objects.
-struct ShapeFacts {
-  bool filler = false, with_class = false, with_size = false, with_site = false;
-};
-
-std::vector<ShapeFacts> FactsOfShapes(const Definitions& definitions) {
-  std::vector<ShapeFacts> facts(definitions.shapes().size());
-  for (uint32_t shape = 0; shape < facts.size(); shape++) {
-    const SiteClass& site_class = definitions.site_class_of_shape(shape);
-    facts[shape] = {site_class.site == kSiteFiller, definitions.class_info(site_class.class_id).defined,
-                    definitions.shapes().words(shape) != 0,
-                    site_class.site != kSiteUnknown && site_class.site != kSiteOverflow};
-  }
-  return facts;
-}
-
-}  // namespace
 
 void Quality::SyncEnd(uint64_t objects, uint64_t bytes) {
   const uint64_t taken = syncs().taken;
@@ -46,25 +27,33 @@ void Quality::GcEnd(const GcEvent& event) {
 void Quality::Measure(QualityRow row) {
   row.known = exact() && MayWalk();
   if (row.known) {
-    const std::vector<ShapeFacts> facts = FactsOfShapes(definitions());
     const auto count = [&](std::span<const uint32_t> shapes, uint32_t provenance) {
       const bool born = provenance != ProvenanceTable::kBeforeTrace;
       const bool thread = born && provenance_table()[provenance].thread != 0;
-      for (const uint32_t shape : shapes) {
-        const ShapeFacts& fact = facts[shape];
-        if (fact.filler) continue;
-        row.objects++;
-        row.with_class += fact.with_class;
-        row.with_size += fact.with_size;
-        row.with_site += fact.with_site;
-        row.with_thread += thread;
-        row.with_time += born;
-        row.complete += fact.with_class && fact.with_size && fact.with_site && thread && born;
-      }
+      ShapeTally& tally = tallies_[thread ? kThreadAndTime : born ? kTime : kNeither];
+      for (const uint32_t shape : shapes) tally.Add(shape);
     };
     heap().ForEachRun(heap().start(), heap().end(), count);
+    for (const BirthFacts birth : {kNeither, kTime, kThreadAndTime})
+      tallies_[birth].Take([&](uint32_t shape, uint64_t objects) { Add(&row, shape, objects, birth); });
   }
   rows_.push_back(row);
+}
+
+void Quality::Add(QualityRow* row, uint32_t shape, uint64_t objects, BirthFacts birth) const {
+  const SiteClass& site_class = definitions().site_class_of_shape(shape);
+  if (site_class.site == kSiteFiller) return;
+  const bool with_class = definitions().class_info(site_class.class_id).defined;
+  const bool with_size = definitions().shapes().words(shape) != 0;
+  const bool with_site = site_class.site != kSiteUnknown && site_class.site != kSiteOverflow;
+  row->objects += objects;
+  row->with_class += with_class ? objects : 0;
+  row->with_size += with_size ? objects : 0;
+  row->with_site += with_site ? objects : 0;
+  row->with_thread += birth == kThreadAndTime ? objects : 0;
+  row->with_time += birth != kNeither ? objects : 0;
+  const bool complete = with_class && with_size && with_site && birth == kThreadAndTime;
+  row->complete += complete ? objects : 0;
 }
 
 }  // namespace anttracks::analyzer

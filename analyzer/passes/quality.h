@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/passes/rebuild.h"
+#include "analyzer/passes/shape_tally.h"
 
 namespace anttracks::analyzer {
 
@@ -43,9 +44,14 @@ class Quality : public Rebuild {
   const std::vector<QualityRow>& rows() const { return rows_; }
 
  private:
+  // What an object's provenance tells.
+  enum BirthFacts { kNeither, kTime, kThreadAndTime };
+
   void Measure(QualityRow row);
+  void Add(QualityRow* row, uint32_t shape, uint64_t objects, BirthFacts birth) const;
 
   uint64_t sync_time_ = 0;
+  ShapeTally tallies_[3];  // by BirthFacts, while the heap is walked
   std::vector<QualityRow> rows_;
 };
 
