@@ -1,25 +1,45 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fetches the source of Debian's openjdk-17 into a folder and prints the tarball's path.
+"""Fetches the source of Debian's openjdk-17, -21 or -25 into a folder and prints the tarball's path.
 
-    jdk_source.py DESTINATION [--fresh]
+    jdk_source.py DESTINATION [--release 17|21|25] [--fresh]
 
 Uses apt with a private configuration: the source entries are made from the system's own binary
-entries for Debian archives, whose files stay untouched. Only the upstream tarball is kept; Debian's
-own patches are not. The index may name versions whose files are gone, so versions are tried newest
-first until one downloads. A tarball that is there already is used without any network access.
+entries for Debian archives, whose files stay untouched; for releases that Debian 12 does not have,
+with the suites that do. Only the upstream tarball is kept; Debian's own patches are not. The index
+may name versions whose files are gone, so versions are tried newest first until one downloads. If
+none does, versions of which the archive kept the files are fetched by name and checked by their
+SHA-256. A tarball that is there already is used without any network access.
 """
 
+import argparse
 import functools
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
-PACKAGE = "openjdk-17"
-TARBALL = re.compile(r"openjdk-17_(17[0-9.+]*)\.orig\.tar\.xz$")
+# Files that were there when the index named newer ones only; newest first.
+KEPT = {
+    "17": [("17.0.19+10", "7a61915b168dfb9b45413140d78e38dc5b5250d99d1d99fef7136bf9fd45a07c")],
+    "21": [("21.0.12.1+1", "ec270145b9c8870e6f0263597efefc6e2c90d99dbe41135b3d8fb8b887499aa5")],
+    "25": [("25.0.4+7", "9deeff6ea42325d38391e5293f1ddce11a451ac383f9dd3bb197616541e9a960")],
+}
+# Suites beside the system's own that have the release, by what the URI of their archive ends in.
+SUITES = {"debian": "trixie sid", "debian-security": "trixie-security"}
+
+
+def package_of(release):
+    return "openjdk-" + release
+
+
+def tarball_of(release):
+    return re.compile(rf"openjdk-{release}_({release}[0-9.+]*)\.orig\.tar\.xz$")
 
 
 def say(text):
@@ -114,20 +134,34 @@ def system_source_files():
     return [f for f in files if os.path.isfile(f)]
 
 
-def write_private_sources(folder):
+def write_private_sources(folder, release):
+    """Returns the URIs of the archives."""
     os.makedirs(folder)
-    found = 0
+    uris = []
     for number, path in enumerate(system_source_files()):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
         deb822 = path.endswith(".sources")
         entries = deb822_sources(text) if deb822 else one_line_sources(text)
         if entries:
-            found += len(entries)
             name = f"{number:02}.{'sources' if deb822 else 'list'}"
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(("\n\n" if deb822 else "\n").join(entries) + "\n")
-    return found
+            uris += [uri.rstrip("/") for entry in entries for uri in re.findall(r"\w+://[^\s\]]+", entry)]
+    uris = sorted(set(uris))
+    if release != "17":
+        with open(os.path.join(folder, "newer.list"), "w", encoding="utf-8") as file:
+            file.write("".join(newer_entries(uris)))
+    return uris
+
+
+def newer_entries(uris):
+    """deb-src lines for the suites that have newer releases, in archives whose content they are part of."""
+    lines = []
+    for uri in uris:
+        for suite in SUITES.get(uri.rsplit("/", 1)[-1], "").split():
+            lines.append(f"deb-src {uri} {suite} main\n")
+    return lines
 
 
 def newest_first(versions):
@@ -137,16 +171,43 @@ def newest_first(versions):
     return sorted(set(versions), key=functools.cmp_to_key(compare))
 
 
-def cached(destination):
-    names = [n for n in os.listdir(destination) if TARBALL.match(n)]
-    versions = newest_first([TARBALL.match(n).group(1) for n in names])
-    return os.path.join(destination, f"{PACKAGE}_{versions[0]}.orig.tar.xz") if versions else None
+def cached(destination, release):
+    tarball = tarball_of(release)
+    names = [n for n in os.listdir(destination) if tarball.match(n)]
+    versions = newest_first([tarball.match(n).group(1) for n in names])
+    return os.path.join(destination, f"{package_of(release)}_{versions[0]}.orig.tar.xz") if versions else None
 
 
-def download(destination):
+def fetch_kept(uris, release, scratch, destination):
+    """A tarball that the index no longer names, from the archive's pool."""
+    package = package_of(release)
+    for version, sha256 in KEPT[release]:
+        name = f"{package}_{version}.orig.tar.xz"
+        for uri in uris:
+            part = "pool/updates/main" if uri.endswith("-security") else "pool/main"
+            url = f"{uri}/{part}/o/{package}/{name}"
+            path = os.path.join(scratch, name)
+            try:
+                with urllib.request.urlopen(url, timeout=60) as source, open(path, "wb") as file:
+                    shutil.copyfileobj(source, file)
+            except (urllib.error.URLError, OSError, ValueError):
+                continue
+            with open(path, "rb") as file:
+                if hashlib.sha256(file.read()).hexdigest() != sha256:
+                    say(f"{name} is not the file that it was: not used")
+                    continue
+            say(f"{package} {version}, which the index no longer names, is still in the archive")
+            target = os.path.join(destination, name)
+            os.replace(path, target)
+            return target
+    return None
+
+
+def download(destination, release):
     scratch = tempfile.mkdtemp(prefix=".apt-", dir=destination)
     try:
-        if not write_private_sources(os.path.join(scratch, "parts")):
+        uris = write_private_sources(os.path.join(scratch, "parts"), release)
+        if not uris:
             say("apt names no Debian archive (component main) that source packages could come from")
             return None
         os.makedirs(os.path.join(scratch, "lists", "partial"))
@@ -163,49 +224,61 @@ def download(destination):
         ]
         if os.geteuid() == 0:
             options += ["-o", "APT::Sandbox::User=root"]
-        return download_with(options, scratch, destination)
+        tarball = download_with(options, scratch, destination, release)
+        tarball = tarball or fetch_kept(uris, release, scratch, destination)
+        if not tarball:
+            say("no version could be downloaded; give a tarball or tree in ANTTRACKS_JDK_SOURCE")
+        return tarball
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def download_with(options, scratch, destination):
+def download_with(options, scratch, destination, release):
+    package, tarball = package_of(release), tarball_of(release)
+
     def run(*command):
         return subprocess.run(command, cwd=scratch, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     say("reading the index of source packages")
     update = run("apt-get", *options, "update")
-    listed = run("apt-cache", *options, "showsrc", PACKAGE)
+    listed = run("apt-cache", *options, "showsrc", package)
     versions = newest_first(re.findall(r"^Version: (\S+)$", listed.stdout, re.M))
     if not versions:
-        say(f"no source package {PACKAGE} found\n" + update.stdout[-500:] + update.stderr[-1500:])
+        say(f"no source package {package} found\n" + update.stdout[-500:] + update.stderr[-1500:])
         return None
     for version in versions:
-        say(f"downloading {PACKAGE} {version}")
-        got = run("apt-get", *options, "source", "--download-only", f"{PACKAGE}={version}")
+        say(f"downloading {package} {version}")
+        got = run("apt-get", *options, "source", "--download-only", f"{package}={version}")
         if got.returncode == 0:
             for name in os.listdir(scratch):
-                if TARBALL.match(name):
+                if tarball.match(name):
                     target = os.path.join(destination, name)
                     os.replace(os.path.join(scratch, name), target)
                     return target
         reasons = [line for line in got.stderr.splitlines() if line.startswith("E:")]
         detail = re.sub(r"\S+://\S+/", "", reasons[0][2:].strip()) if reasons else "no tarball"
         say(f"{version} is listed but cannot be downloaded ({detail})")
-    say("no version that apt lists could be downloaded; give a tarball or tree in ANTTRACKS_JDK_SOURCE")
     return None
 
 
 def main(arguments):
-    destination = arguments[0]
+    parser = argparse.ArgumentParser(
+        prog="jdk_source.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("destination")
+    parser.add_argument("--release", choices=list(KEPT), default="17")
+    parser.add_argument("--fresh", action="store_true", help="whatever is there already")
+    options = parser.parse_args(arguments)
+    destination, release = options.destination, options.release
     os.makedirs(destination, exist_ok=True)
-    tarball = None if "--fresh" in arguments[1:] else cached(destination)
+    tarball = None if options.fresh else cached(destination, release)
     if not tarball and os.environ.get("ANTTRACKS_NO_INSTALL"):
         say(
             "the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: "
             "run scripts/setup-jdk --until download"
         )
         return 1
-    tarball = tarball or download(destination)
+    tarball = tarball or download(destination, release)
     if not tarball:
         return 1
     print(tarball)

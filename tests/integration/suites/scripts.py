@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The set-up scripts, as far as they can be tested without building a JDK."""
 
+import hashlib
 import os
 
 import jdk_source
@@ -72,6 +73,41 @@ def versions(t):
         ["17.0.9+9-1", "17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"]
     )
     expect(found == ["17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"], found)
+
+
+@test("A source that the index no longer names is fetched by name, and checked")
+def kept(t):
+    archive = f"file://{t.path('debian')}"
+    name = f"openjdk-21_{jdk_source.KEPT['21'][0][0]}.orig.tar.xz"
+    pool = os.path.join(t.path("debian"), "pool", "main", "o", "openjdk-21")
+    scratch, destination = t.path("scratch"), t.path("destination")
+    for folder in (pool, scratch, destination):
+        os.makedirs(folder)
+    arguments = ([f"file://{t.path('none')}", archive], "21", scratch, destination)
+    expect(jdk_source.fetch_kept(*arguments) is None, "found where nothing is")
+    with open(os.path.join(pool, name), "w", encoding="utf-8") as file:
+        file.write("something else")
+    expect(jdk_source.fetch_kept(*arguments) is None and os.listdir(destination) == [], "a wrong file was used")
+    before = jdk_source.KEPT["21"]
+    jdk_source.KEPT["21"] = [(before[0][0], hashlib.sha256(b"something else").hexdigest())]
+    try:
+        expect(jdk_source.fetch_kept(*arguments) == os.path.join(destination, name), os.listdir(destination))
+    finally:
+        jdk_source.KEPT["21"] = before
+
+
+@test("Newer suites are looked at in Debian's archives that have them")
+def newer(t):
+    found = jdk_source.newer_entries(["http://example.org/debian", "http://example.org/debian-security", "x/y"])
+    expect(
+        found
+        == [
+            "deb-src http://example.org/debian trixie main\n",
+            "deb-src http://example.org/debian sid main\n",
+            "deb-src http://example.org/debian-security trixie-security main\n",
+        ],
+        found,
+    )
 
 
 SCRIPTS = (
