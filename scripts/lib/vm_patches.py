@@ -99,9 +99,9 @@ def parts(path):
     return result
 
 
-def series(root):
-    """All parts of the series, in the order in which setup-jdk applies them."""
-    folder = os.path.join(root, "vmpatch", "patches")
+def series(root, release="17"):
+    """All parts of a release's series, in the order in which setup-jdk applies them."""
+    folder = os.path.join(root, "vmpatch", release)
     with open(os.path.join(folder, "series"), encoding="utf-8") as file:
         names = [line.strip() for line in file if line.strip() and not line.startswith("#")]
     return [part for name in names for part in parts(os.path.join(folder, name))]

@@ -130,8 +130,9 @@ typedef struct AntTracksSlide {
   uint64_t from, to, words;
 } AntTracksSlide;
 
-/* Dead space that the collector made parsable with one object (an int[] or a java.lang.Object, outside
- * eden). It counts in the JVM's own histograms and dumps. Its header is already written. */
+/* Dead space that the collector made parsable with one object (an int[] or a java.lang.Object, from JDK 21 on a
+ * jdk.internal.vm.FillerElement[] or a jdk.internal.vm.FillerObject; outside eden). It counts in the JVM's own histograms
+ * and dumps. Its header is already written. */
 typedef struct AntTracksFiller {
   uint64_t address, words;
 } AntTracksFiller;
@@ -162,7 +163,7 @@ typedef struct AntTracksCallbacks {
   /* NULL: of a census. Only gc_begin, class_unload and gc_end are called, the others may be NULL, too: the agent reads the
    * heap when it wants to.
    * thread allocated the objects that lie one behind the other in [start, top). Runs in the thread itself,
-   * or in the VM thread with at_safepoint set. A TLAB may be reported in several stretches. */
+   * or in the VM thread or a GC worker, one at a time, with at_safepoint set. A TLAB may be reported in several stretches. */
   void (*tlab)(void* context, void* thread, void** slot, uint64_t start, uint64_t top, int32_t at_safepoint);
   /* thread allocated one object outside its TLAB. Runs in the thread itself, header and length are set. */
   void (*object)(void* context, void* thread, void** slot, uint64_t address);
@@ -198,9 +199,9 @@ typedef struct AntTracksCallbacks {
 typedef struct AntTracksClass {
   uint32_t size;
   uint32_t is_array;
-  uint32_t is_mirror;       /* java.lang.Class: every instance has its own size, see object_bytes */
+  uint32_t is_mirror;       /* every instance has its own size, see object_bytes: java.lang.Class, jdk.internal.vm.StackChunk */
   uint32_t is_hidden;
-  uint64_t instance_bytes;  /* of one instance; 0 for arrays and mirrors */
+  uint64_t instance_bytes;  /* of one instance; 0 for arrays and if is_mirror */
   uint32_t array_header_bytes, array_log2_element_bytes; /* bytes = align(header + (length << log2)) */
   uint64_t super_klass;     /* 0: none */
   uint64_t loader;          /* identity of the class loader's data, 0: the boot loader */

@@ -138,7 +138,7 @@ def unknown_options(t):
 def hunk(t):
     for folder in (
         "scripts/lib",
-        "vmpatch/patches",
+        "vmpatch/17",
         "vmpatch/abi",
         "vmpatch/src/hotspot/share/anttracks",
         "tree/src",
@@ -150,10 +150,10 @@ def hunk(t):
     files = {
         "tree/configure": "exit 1\n",
         "tree/src/a.txt": "one\ntwo\nthree\n",
-        "vmpatch/patches/series": "# comment\nfits.patch\nfails.patch\n",
-        "vmpatch/patches/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n"
+        "vmpatch/17/series": "# comment\nfits.patch\nfails.patch\n",
+        "vmpatch/17/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n"
         " three\n",
-        "vmpatch/patches/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n"
+        "vmpatch/17/fails.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n"
         " three\n",
     }
     for name, content in files.items():

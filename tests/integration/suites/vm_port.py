@@ -39,14 +39,14 @@ INCLUDE = (
 def doctored(t, files, page=PAGE):
     """A checkout with a series of two patches, and a tree with these files; returns (the script, the tree)."""
     series = {
-        "vmpatch/patches/series": "0001-one.patch\n0002-two.patch\n",
+        "vmpatch/17/series": "0001-one.patch\n0002-two.patch\n",
         "docs/vm-patch.md": page,
-        "vmpatch/patches/0001-one.patch": "Why\n\n"
+        "vmpatch/17/0001-one.patch": "Why\n\n"
         + part("fits.cpp")
         + INCLUDE
         + part("differs.cpp", "g")
         + part("gone.cpp"),
-        "vmpatch/patches/0002-two.patch": part("old/moved.cpp", "h"),
+        "vmpatch/17/0002-two.patch": part("old/moved.cpp", "h"),
     }
     for folder, content in (("", series), ("tree", files)):
         for name, text in content.items():
@@ -118,7 +118,7 @@ def fitting_source(t):
         f"{done.returncode}\n{done.stdout}{done.stderr}",
     )
     expect("fits.cpp, hunk 1 (line 1, f): applies" in done.stdout, done.stdout)
-    run(["sh", "-c", f"cd {tree} && patch -p1 <{t.path('vmpatch/patches/0001-one.patch')}"])
+    run(["sh", "-c", f"cd {tree} && patch -p1 <{t.path('vmpatch/17/0001-one.patch')}"])
     done = run([script, tree])
     expect(
         done.returncode == 1 and "applied already" in done.stdout, f"of a patched source it says\n{done.stdout}"

@@ -15,6 +15,7 @@
 #include "anttracks/antTracksSpaces.hpp"
 #include "anttracks/antTracksStacks.hpp"
 #include "anttracks/antTracksThread.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcId.hpp"
@@ -24,14 +25,18 @@
 #include "oops/instanceKlass.hpp"
 #include "oops/oop.inline.hpp"
 #include "prims/jvmtiExport.hpp"
+#include "runtime/os.inline.hpp"
 #include "runtime/safepoint.hpp"
-#include "runtime/thread.hpp"
+#include ANTTRACKS_THREAD_HPP
 #include "runtime/threadSMR.hpp"
 
 bool AntTracks::_gc_active = false;
 AntTracksWorker* AntTracks::_workers = NULL;
 
+static ANTTRACKS_MUTEX* retire_lock = NULL;  // made before the first start
+
 void AntTracks::make_workers() {
+  if (retire_lock == NULL) retire_lock = new ANTTRACKS_MUTEX();
   if (!UseParallelGC && _workers == NULL) _workers = new AntTracksWorker[UseG1GC ? ParallelGCThreads : 1];
 }
 
@@ -81,7 +86,7 @@ int32_t AntTracks::stop() {
 }
 
 void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
-  AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
+  AntTracksThreadState* const state = ANTTRACKS_JAVA_THREAD(thread)->anttracks();
   HeapWord* const from = state->_reported != NULL ? state->_reported : start;
   state->_reported = top;
   if (from < top) {
@@ -92,10 +97,14 @@ void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   }
 }
 
+// From 21 on several of G1's workers retire TLABs at once. The agent gets one at a time.
 void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
   if (!AntTracksRecording::active()) return;
+  const bool by_worker = ANTTRACKS_JDK >= 21 && Thread::current()->is_Worker_thread();
+  if (by_worker) retire_lock->lock();
   report_tlab(thread, start, top);
-  thread->as_Java_thread()->anttracks()->_reported = NULL;
+  if (by_worker) retire_lock->unlock();
+  ANTTRACKS_JAVA_THREAD(thread)->anttracks()->_reported = NULL;
 }
 
 bool AntTracks::in_stretches() {
@@ -110,7 +119,7 @@ void AntTracks::limit_tlab(Thread* thread) {
   const size_t stretch = AntTracksRecording::callbacks().stretch_bytes / HeapWordSize;
   size_t limit = stretch != 0 ? stretch : SIZE_MAX;
   if (AntTracksStacks::wanted()) {
-    limit = MIN2(limit, AntTracksStacks::words_to_point(thread->as_Java_thread()));
+    limit = MIN2(limit, AntTracksStacks::words_to_point(ANTTRACKS_JAVA_THREAD(thread)));
   }
   tlab.limit_to(limit);
 }
@@ -129,10 +138,10 @@ HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
 void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
   if (!AntTracksRecording::active()) return;
   limit_tlab(thread);
-  AntTracksThreadState* const state = thread->as_Java_thread()->anttracks();
+  AntTracksThreadState* const state = ANTTRACKS_JAVA_THREAD(thread)->anttracks();
   const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
   callbacks.object(callbacks.context, thread, &state->_agent_slot, cast_from_oop<uint64_t>(obj));
-  if (AntTracksStacks::wanted()) AntTracksStacks::allocated_outside(thread->as_Java_thread(), obj->size());
+  if (AntTracksStacks::wanted()) AntTracksStacks::allocated_outside(ANTTRACKS_JAVA_THREAD(thread), obj->size());
 }
 
 void AntTracks::thread_exit(JavaThread* thread) {

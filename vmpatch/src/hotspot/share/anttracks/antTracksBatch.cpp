@@ -11,16 +11,17 @@
 #include "anttracks/antTracksBatch.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "oops/oop.inline.hpp"
 #include "runtime/os.inline.hpp"
 
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
 
-static os::PlatformMutex* filler_lock = NULL;  // made with the first batch, before any collection
+static ANTTRACKS_MUTEX* filler_lock = NULL;  // made with the first batch, before any collection
 
 AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
-  if (filler_lock == NULL) filler_lock = new os::PlatformMutex();
+  if (filler_lock == NULL) filler_lock = new ANTTRACKS_MUTEX();
   _all = this;
 }
 

@@ -13,6 +13,7 @@
 #include "anttracks/antTracksOwnHash.hpp"
 #include "anttracks/antTracksPretenure.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #ifdef COMPILER1
 #include "c1/c1_IR.hpp"
 #include "ci/ciStreams.hpp"
@@ -79,8 +80,9 @@ static Node* random_of(PhaseGVN* phase, Node* obj, Node* control) {
 
 static bool is_eliminated(AllocateNode* allocation, PhaseGVN* phase) {
   const TypeKlassPtr* const type = phase->type(allocation->in(AllocateNode::KlassNode))->isa_klassptr();
-  const bool known = type != NULL && type->klass_is_exact() && type->klass()->is_instance_klass();
-  return known && AntTracksOwnHash::eliminates((Klass*)type->klass()->constant_encoding());
+  ciKlass* const klass = type != NULL && type->klass_is_exact() ? ANTTRACKS_EXACT_KLASS(type) : NULL;
+  const bool known = klass != NULL && klass->is_instance_klass();
+  return known && AntTracksOwnHash::eliminates((Klass*)klass->constant_encoding());
 }
 
 Node* AntTracksCompilers::c2_mark(AllocateNode* allocation, PhaseGVN* phase, Node* obj, Node* control) {

@@ -11,6 +11,7 @@
 #define SHARE_ANTTRACKS_ANTTRACKSFORWARDING_INLINE_HPP
 
 #include "anttracks/antTracksForwarding.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "oops/oop.inline.hpp"
 
 inline void AntTracksForwarding::forward(oop obj, HeapWord* to) {
@@ -20,7 +21,7 @@ inline void AntTracksForwarding::forward(oop obj, HeapWord* to) {
 
 inline oop AntTracksForwarding::forwardee(oop obj) {
   markWord mark = obj->mark();
-  if (UseBiasedLocking && mark.has_bias_pattern()) return NULL;
+  if (ANTTRACKS_IS_BIASED(mark)) return NULL;
   if (_flag != 0 && !mark.is_marked()) return NULL;  // a neutral mark has its hash where a distance would be
   const uintptr_t distance = mark.clear_lock_bits().value() & ~_site_bits;
   return distance == 0 ? (oop)NULL : cast_to_oop(_before + (distance << _right));
@@ -33,7 +34,7 @@ inline markWord AntTracksForwarding::without_site(markWord mark) {
 }
 
 inline void AntTracksForwarding::unmark(oop obj) {
-  if (UseBiasedLocking) {
+  if (ANTTRACKS_BIASED_LOCKING) {
     obj->init_mark();
   } else {
     obj->set_mark(neutral(obj->mark()));

@@ -9,11 +9,13 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracksG1.hpp"
+#include "anttracks/antTracksG1Regions.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1ConcurrentMarkBitMap.inline.hpp"
 #include "gc/g1/heapRegion.inline.hpp"
 #include "oops/oop.inline.hpp"
-#include "runtime/nonJavaThread.hpp"
+#include ANTTRACKS_WORKER_HPP
 
 uint32_t AntTracksG1::_young_kind = ANTTRACKS_GC_YOUNG;
 
@@ -38,7 +40,13 @@ void AntTracksG1::remark_end() {
 
 uint AntTracksG1::worker() {
   Thread* const thread = Thread::current();
-  return thread->is_Worker_thread() ? WorkerThread::cast(thread)->id() : 0;
+  return thread->is_Worker_thread() ? ANTTRACKS_WORKER_ID(thread) : 0;
+}
+
+void AntTracksG1::stayed(oop obj, size_t words, uint worker) {
+  if (!AntTracksRecording::listened_to()) return;
+  AntTracksG1Regions::failed_at(obj);
+  AntTracks::stayed(obj, words, worker);
 }
 
 namespace {

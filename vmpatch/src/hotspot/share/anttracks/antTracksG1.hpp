@@ -29,6 +29,9 @@ class AntTracksG1 : AllStatic {
   // Reports the marked objects of a region that is not compacted.
   static void stayed_in(HeapRegion* region, G1CMBitMap* marked);
 
+  // In a young collection: the worker has found no room for the object, which stays where it is.
+  static void stayed(oop obj, size_t words, uint worker);
+
   // The number of the current thread among the workers.
   static uint worker();
 };

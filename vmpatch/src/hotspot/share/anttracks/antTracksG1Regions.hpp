@@ -12,13 +12,16 @@
 
 #include "anttracks/antTracksSpaces.hpp"
 #include "memory/allStatic.hpp"
+#include "oops/oopsHierarchy.hpp"
 
 class HeapRegion;
 
 // G1's regions as spaces. Which of them a pause collects is known only when it ends: optional regions of a mixed pause
 // and humongous objects may be collected in it, and old regions in which marking found nothing alive go in its remark pause.
 class AntTracksG1Regions : AllStatic {
-  static bool* _optional;  // by region: what the agent was told when the pause began
+  // By region, since the pause began.
+  static bool* _optional;  // what the agent was told then
+  static bool* _failed;    // there was no room to copy one of its objects to; G1 of 21 has forgotten it when the pause ends
 
   static bool may_be_collected(HeapRegion* region, uint32_t gc_kind);
 
@@ -26,6 +29,8 @@ class AntTracksG1Regions : AllStatic {
 
  public:
   static void describe(AntTracksSpaces* out, AntTracksSpaces::Moment moment, uint32_t gc_kind);
+  // An object stays in a young collection. By any worker.
+  static void failed_at(oop obj);
   // AntTracksVM::next_objects. HotSpot itself must tell what is an object: others may have lost their class.
   static uint64_t next_objects(uint64_t* from, uint64_t top);
 };

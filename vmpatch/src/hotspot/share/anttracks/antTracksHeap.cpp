@@ -11,6 +11,7 @@
 #include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksMark.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1Policy.hpp"
 #include "gc/g1/g1VMOperations.hpp"
@@ -20,7 +21,7 @@
 #include "gc/parallel/psYoungGen.hpp"
 #include "gc/serial/defNewGeneration.hpp"
 #include "gc/serial/serialHeap.hpp"
-#include "gc/serial/tenuredGeneration.hpp"
+#include "gc/serial/tenuredGeneration.inline.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "memory/iterator.hpp"
 #include "oops/oop.inline.hpp"
@@ -139,7 +140,7 @@ bool AntTracksHeap::collect_young() {
     full_collections = Universe::heap()->total_full_collections();
   }
   if (UseG1GC) {
-    VM_G1CollectForAllocation op(0, collections, cause, G1CollectedHeap::heap()->policy()->max_pause_time_ms());
+    ANTTRACKS_G1_COLLECT(op, collections, cause);
     VMThread::execute(&op);
     return op.gc_succeeded();
   }

@@ -9,6 +9,7 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracksIds.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "memory/allocation.inline.hpp"
 #include "runtime/atomic.hpp"
@@ -40,7 +41,7 @@ class Ids : public CHeapObj<mtServiceability> {
     uint32_t _prefix, _node, _used;
   };
 
-  os::PlatformMutex _lock;
+  ANTTRACKS_MUTEX _lock;
   Slot _root[children];
   Slot* _chunks[chunks];
   Slot* volatile _newest[pages];

@@ -16,6 +16,7 @@
 #include "anttracks/antTracksRecording.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksText.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "classfile/classLoaderData.inline.hpp"
 #include "classfile/javaClasses.inline.hpp"
 #include "memory/resourceArea.hpp"
@@ -32,7 +33,7 @@
 #include "runtime/osThread.hpp"
 #include "runtime/safefetch.hpp"
 #include "runtime/synchronizer.hpp"
-#include "runtime/thread.inline.hpp"
+#include ANTTRACKS_THREAD_INLINE_HPP
 #include "runtime/vmOperations.hpp"
 #include "runtime/vmThread.hpp"
 
@@ -81,7 +82,7 @@ int32_t collect() {
 // must not; it looks several times instead: to mislead it, the owner would have to alternate between two objects in
 // step with it.
 bool is_stable(const Thread* thread, markWord mark) {
-  if (thread->is_Java_thread()) return thread->as_Java_thread()->is_lock_owned((address)mark.locker());
+  if (thread->is_Java_thread()) return ANTTRACKS_JAVA_THREAD(thread)->is_lock_owned((address)mark.locker());
   return SafepointSynchronize::is_at_safepoint();
 }
 
@@ -106,16 +107,17 @@ uint32_t object_site(uint64_t address) {
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
     if (mark.is_neutral()) return AntTracksMark::site_of(mark);
+    if (ANTTRACKS_IS_FAST_LOCKED(mark)) return AntTracksMark::site_of(mark.set_unlocked());
     if (mark.is_marked()) {
       // Tested before has_monitor(), which is true of such a mark, although the rest of it is no address.
       if (thread == NULL) break;
     } else if (mark.has_monitor()) {
       const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracksMark::site_of(header);
-    } else if (mark.has_locker() && mark != markWord::INFLATING()) {
+    } else if (ANTTRACKS_IS_STACK_LOCKED(mark) && mark != markWord::INFLATING()) {
       if (thread == NULL) break;
       if (is_stable(thread, mark)) return AntTracksMark::site_of(mark.displaced_mark_helper());
-      if (thread->is_Java_thread() && thread->as_Java_thread()->thread_state() == _thread_in_vm) {
+      if (thread->is_Java_thread() && ANTTRACKS_JAVA_THREAD(thread)->thread_state() == _thread_in_vm) {
         ObjectSynchronizer::inflate(thread, obj, ObjectSynchronizer::inflate_cause_vm_internal);
         continue;
       }
@@ -137,7 +139,7 @@ uint64_t object_bytes(uint64_t address) {
 void describe_layout(Klass* k, AntTracksClass* out) {
   const jint lh = k->layout_helper();
   out->is_array = k->is_array_klass();
-  out->is_mirror = k->is_instance_klass() && InstanceKlass::cast(k)->is_mirror_instance_klass();
+  out->is_mirror = k->is_instance_klass() && ANTTRACKS_IS_VARIABLE_SIZE(InstanceKlass::cast(k));
   out->is_hidden = k->is_hidden();
   out->instance_bytes = 0;
   out->array_header_bytes = out->array_log2_element_bytes = 0;
@@ -181,14 +183,14 @@ int32_t describe_fields(uint64_t klass, void* context, void (*visit)(void*, cons
 }
 
 int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t text_bytes) {
-  JavaThread* const t = ((Thread*)thread)->as_Java_thread();
+  JavaThread* const t = ANTTRACKS_JAVA_THREAD((Thread*)thread);
   const oop java_thread = t->threadObj();
   out->is_java = !t->is_hidden_from_external_view();
   out->java_id = java_thread == NULL ? 0 : (uint64_t)java_lang_Thread::thread_id(java_thread);
   out->os_id = t->osthread() == NULL ? 0 : (uint64_t)t->osthread()->thread_id();
   ResourceMark rm;
   AntTracksText strings(text, text_bytes);
-  out->name = strings.add(t->get_thread_name());
+  out->name = strings.add(ANTTRACKS_THREAD_NAME(t));
   return strings.result();
 }
 
@@ -196,7 +198,7 @@ const char* unsupported() {
   if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
-  if (UseBiasedLocking) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
+  if (ANTTRACKS_BIASED_LOCKING) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
   if (AntTracksMark::scheme() == ANTTRACKS_SITES_OFF) {
     return "-XX:AntTracksSites=off leaves objects without their allocation site: say mark, hash or ash, or leave it out";

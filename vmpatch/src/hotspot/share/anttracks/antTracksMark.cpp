@@ -11,11 +11,12 @@
 #include "anttracks/antTracksIds.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "jni.h"
+#include "jvm_io.h"
 #include "utilities/debug.hpp"
 #include "utilities/defaultStream.hpp"
 
 STATIC_ASSERT(AntTracksHash::shift == markWord::hash_shift);
-STATIC_ASSERT(AntTracksHash::holds_site == (uintptr_t)1 << markWord::unused_gap_shift);
+STATIC_ASSERT(AntTracksHash::holds_site == (uintptr_t)1 << (markWord::age_shift + markWord::age_bits));
 STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)AntTracksHash::filled_hash << markWord::hash_shift);
 STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + markWord::hash_bits - 1));
 

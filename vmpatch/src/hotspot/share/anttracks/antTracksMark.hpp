@@ -11,6 +11,7 @@
 #define SHARE_ANTTRACKS_ANTTRACKSMARK_HPP
 
 #include "anttracks/antTracksHash.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/shared/tlab_globals.hpp"
@@ -52,7 +53,7 @@ class AntTracksMark : AllStatic {
   // every mark is the stock VM's.
   static bool has_sites() {
     const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= _max_forwarding_heap;
-    return (UseParallelGC || forwarded) && !UseBiasedLocking && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
+    return (UseParallelGC || forwarded) && !ANTTRACKS_BIASED_LOCKING && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }
   static uint32_t site_of(markWord mark) {
     return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT);

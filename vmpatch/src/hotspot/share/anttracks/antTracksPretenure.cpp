@@ -10,17 +10,18 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracksPretenure.hpp"
 #include "anttracks/antTracksSites.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "gc/parallel/parallelScavengeHeap.inline.hpp"
 #include "gc/parallel/psOldGen.hpp"
 #include "gc/shared/gcLocker.hpp"
 #include "gc/shared/genCollectedHeap.hpp"
 #include "gc/shared/generation.hpp"
 #include "runtime/mutexLocker.hpp"
-#include "runtime/thread.hpp"
+#include ANTTRACKS_THREAD_HPP
 
 HeapWord* AntTracksPretenure::allocate_old(Thread* thread, size_t words) {
   if (!thread->is_Java_thread() || !AntTracksMark::has_sites()) return NULL;
-  if (!AntTracksSiteList::has(AntTracksSites::of_next_object(thread->as_Java_thread()))) return NULL;
+  if (!AntTracksSiteList::has(AntTracksSites::of_next_object(ANTTRACKS_JAVA_THREAD(thread)))) return NULL;
   HeapWord* mem = NULL;
   if (UseParallelGC) {
     MutexLocker locked(Heap_lock);

@@ -17,15 +17,15 @@
 // Forwarding in a copying collection of Serial or G1, which forwards an object to itself when there is no room to copy
 // it to. A mark that is overwritten by that must be preserved elsewhere, just when memory is short; and almost every
 // mark has a site. So an unlocked object keeps its mark, except that the lowest bits are all set: 111, which a
-// pointer's mark never has.
+// pointer's mark never has. Not so in Parallel, which preserves all marks.
 class AntTracksSelfForwarding : AllStatic {
-  static const uintptr_t bits = markWord::biased_lock_mask_in_place;
+  static const uintptr_t bits = ((uintptr_t)1 << markWord::age_shift) - 1;
   static bool is_self_forwarded(markWord mark) { return (mark.value() & bits) == bits; }
 
  public:
   // The mark that forwards obj to to. old: the object's mark until now.
   static markWord forwarding_mark(const oopDesc* obj, oop to, markWord old) {
-    const bool keeps = cast_from_oop<const oopDesc*>(to) == obj && old.is_neutral() && AntTracksMark::has_sites();
+    const bool keeps = cast_from_oop<const oopDesc*>(to) == obj && old.is_neutral() && AntTracksMark::has_sites() && !UseParallelGC;
     return keeps ? markWord(old.value() | bits) : markWord::encode_pointer_as_mark(cast_from_oop<void*>(to));
   }
   // mark: of the object, which is forwarded.

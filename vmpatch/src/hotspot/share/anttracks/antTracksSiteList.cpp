@@ -9,6 +9,7 @@
 
 #include "precompiled.hpp"
 #include "anttracks/antTracksSiteList.hpp"
+#include "jvm_io.h"
 #include "memory/allocation.hpp"
 #include "oops/symbol.hpp"
 #include "runtime/atomic.hpp"

@@ -13,6 +13,7 @@
 #include "anttracks/antTracksSiteList.hpp"
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksText.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/instanceKlass.hpp"
@@ -47,13 +48,12 @@ unsigned hash(const Site& s) {
   return (s._method * 31 + (unsigned)s._bci) * 0x9E3779B1u ^ s._caller * 0x85EBCA77u ^ s._tier_and_flags;
 }
 
-typedef ResourceHashtable<Site, uint32_t, &hash, &equal, 65521, ResourceObj::C_HEAP, mtServiceability> SiteTable;
-typedef ResourceHashtable<Method*, uint32_t, primitive_hash<Method*>, primitive_equals<Method*>, 16381,
-                          ResourceObj::C_HEAP, mtServiceability> MethodTable;
+typedef ANTTRACKS_HASHTABLE(Site, uint32_t, 65521, &hash, &equal) SiteTable;
+typedef ANTTRACKS_HASHTABLE(Method*, uint32_t, 16381, primitive_hash<Method*>, primitive_equals<Method*>) MethodTable;
 
 // All state, guarded by _lock.
 struct Tables : public CHeapObj<mtServiceability> {
-  os::PlatformMutex _lock;
+  ANTTRACKS_MUTEX _lock;
   SiteTable _site_ids;
   GrowableArrayCHeap<Site, mtServiceability> _sites;
   GrowableArrayCHeap<int, mtServiceability> _lines;

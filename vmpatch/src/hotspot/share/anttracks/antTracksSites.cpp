@@ -15,6 +15,7 @@
 #include "anttracks/antTracksSiteTable.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksThread.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "code/codeCache.hpp"
 #include "code/debugInfoRec.hpp"
 #include "code/nmethod.hpp"
@@ -27,7 +28,7 @@
 #include "runtime/frame.inline.hpp"
 #include "runtime/registerMap.hpp"
 #include "runtime/stubRoutines.hpp"
-#include "runtime/thread.hpp"
+#include ANTTRACKS_THREAD_HPP
 
 volatile uint AntTracksSites::_epoch = 0;
 
@@ -115,7 +116,7 @@ uint32_t site_and_last_frame(frame* fr, RegisterMap* map, uint32_t flags, Native
 // The general way, for any stack.
 uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) {
   caller->_code = NULL;
-  RegisterMap map(thread, false);
+  ANTTRACKS_REGISTER_MAP(map, thread);
   frame fr = thread->last_frame();
   return find_java_frame(&fr, &map) ? site_and_last_frame(&fr, &map, flags, caller) : ANTTRACKS_SITE_VM;
 }
@@ -204,7 +205,7 @@ uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
   if (thread->has_last_Java_frame()) {
     uint32_t flags = thread->anttracks()->_rematerializing ? ANTTRACKS_SITE_REMATERIALIZED : 0;
     NativeCaller caller;
-    RegisterMap map(thread, false);
+    ANTTRACKS_REGISTER_MAP(map, thread);
     for (frame fr = thread->last_frame(); find_java_frame(&fr, &map); fr = fr.sender(&map)) {
       if (count == ANTTRACKS_MOST_FRAMES) {
         sites[count++] = ANTTRACKS_SITE_NONE;
@@ -228,7 +229,7 @@ markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem, const Klass
   if (!thread->is_Java_thread()) {
     return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem, false) : markWord::prototype();
   }
-  JavaThread* const jt = thread->as_Java_thread();
+  JavaThread* const jt = ANTTRACKS_JAVA_THREAD(thread);
   if (!jt->anttracks()->_has_sites) return markWord::prototype();
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.

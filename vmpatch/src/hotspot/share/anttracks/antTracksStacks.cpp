@@ -11,9 +11,10 @@
 #include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksStacks.hpp"
 #include "anttracks/antTracksThread.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "gc/shared/threadLocalAllocBuffer.inline.hpp"
 #include "runtime/os.hpp"
-#include "runtime/thread.hpp"
+#include ANTTRACKS_THREAD_HPP
 
 #include <math.h>
 

@@ -10,8 +10,9 @@
 #include "precompiled.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksThread.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "memory/allocation.inline.hpp"
-#include "runtime/thread.hpp"
+#include ANTTRACKS_THREAD_HPP
 
 AntTracksCallers::~AntTracksCallers() {
   FREE_C_HEAP_ARRAY(Native, _natives);

@@ -1,0 +1,88 @@
+/*
+ * This code is part of the AntTracks patch for HotSpot. It is free software; you
+ * can redistribute it and/or modify it under the terms of the GNU General Public
+ * License version 2 only, as published by the Free Software Foundation, with the
+ * "Classpath" exception as provided in the LICENSE file that accompanied this code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+
+#ifndef SHARE_ANTTRACKS_ANTTRACKSVERSION_HPP
+#define SHARE_ANTTRACKS_ANTTRACKSVERSION_HPP
+
+// The JDK whose HotSpot these files are compiled in, found by headers that only some have, and what has another name
+// there. What differs in more than that asks for ANTTRACKS_JDK.
+#if __has_include("gc/shared/fullGCForwarding.hpp")
+#error "AntTracks has not been ported to this JDK"
+#elif __has_include("runtime/javaThread.hpp")
+#define ANTTRACKS_JDK 21
+#else
+#define ANTTRACKS_JDK 17
+#endif
+
+#if ANTTRACKS_JDK >= 21
+
+// Headers that have JavaThread, and WorkerThread.
+#define ANTTRACKS_THREAD_HPP        "runtime/javaThread.hpp"
+#define ANTTRACKS_THREAD_INLINE_HPP "runtime/javaThread.inline.hpp"
+#define ANTTRACKS_WORKER_HPP        "gc/shared/workerThread.hpp"
+#define ANTTRACKS_JAVA_THREAD(thread) JavaThread::cast(thread)
+#define ANTTRACKS_THREAD_NAME(java_thread) (java_thread)->name()
+// The number of the current thread, which is such a worker.
+#define ANTTRACKS_WORKER_ID(worker_thread) WorkerThread::worker_id()
+#define ANTTRACKS_MUTEX PlatformMutex
+// A map that is not updated, of frames that lie on the thread's stack.
+#define ANTTRACKS_REGISTER_MAP(name, thread) \
+  RegisterMap name(thread, RegisterMap::UpdateMap::skip, RegisterMap::ProcessFrames::include, \
+                   RegisterMap::WalkContinuation::skip)
+#define ANTTRACKS_HASHTABLE(K, V, size, hash, equals) \
+  ResourceHashtable<K, V, size, AnyObj::C_HEAP, mtServiceability, hash, equals>
+
+// Locking. A mark has the header of the locked object itself, or the address of the owner's copy.
+#define ANTTRACKS_BIASED_LOCKING false
+#define ANTTRACKS_IS_BIASED(mark) false
+#define ANTTRACKS_IS_FAST_LOCKED(mark) (LockingMode == LM_LIGHTWEIGHT && (mark).is_fast_locked())
+#define ANTTRACKS_IS_STACK_LOCKED(mark) (LockingMode == LM_LEGACY && (mark).has_locker())
+
+// Instances have different sizes.
+#define ANTTRACKS_IS_VARIABLE_SIZE(instance_klass) \
+  ((instance_klass)->is_mirror_instance_klass() || (instance_klass)->is_stack_chunk_instance_klass())
+// Of an exact TypeKlassPtr; may be NULL.
+#define ANTTRACKS_EXACT_KLASS(type) (type)->exact_klass(true)
+
+// G1. Archived objects lie in old regions.
+#define ANTTRACKS_IS_ARCHIVE(region) false
+#define ANTTRACKS_IS_CLOSED_ARCHIVE(region) false
+#define ANTTRACKS_IS_HUMONGOUS_CANDIDATE(attr) (attr).is_humongous_candidate()
+#define ANTTRACKS_G1_COLLECT(name, collections, cause) VM_G1CollectForAllocation name(0, collections, cause)
+
+#else
+
+#define ANTTRACKS_THREAD_HPP        "runtime/thread.hpp"
+#define ANTTRACKS_THREAD_INLINE_HPP "runtime/thread.inline.hpp"
+#define ANTTRACKS_WORKER_HPP        "runtime/nonJavaThread.hpp"
+#define ANTTRACKS_JAVA_THREAD(thread) (thread)->as_Java_thread()
+#define ANTTRACKS_THREAD_NAME(java_thread) (java_thread)->get_thread_name()
+#define ANTTRACKS_WORKER_ID(worker_thread) WorkerThread::cast(worker_thread)->id()
+#define ANTTRACKS_MUTEX os::PlatformMutex
+#define ANTTRACKS_REGISTER_MAP(name, thread) RegisterMap name(thread, false)
+#define ANTTRACKS_HASHTABLE(K, V, size, hash, equals) \
+  ResourceHashtable<K, V, hash, equals, size, ResourceObj::C_HEAP, mtServiceability>
+
+#define ANTTRACKS_BIASED_LOCKING UseBiasedLocking
+#define ANTTRACKS_IS_BIASED(mark) (UseBiasedLocking && (mark).has_bias_pattern())
+#define ANTTRACKS_IS_FAST_LOCKED(mark) false
+#define ANTTRACKS_IS_STACK_LOCKED(mark) (mark).has_locker()
+
+#define ANTTRACKS_IS_VARIABLE_SIZE(instance_klass) (instance_klass)->is_mirror_instance_klass()
+#define ANTTRACKS_EXACT_KLASS(type) (type)->klass()
+
+#define ANTTRACKS_IS_ARCHIVE(region) (region)->is_archive()
+#define ANTTRACKS_IS_CLOSED_ARCHIVE(region) (region)->is_closed_archive()
+#define ANTTRACKS_IS_HUMONGOUS_CANDIDATE(attr) (attr).is_humongous()
+#define ANTTRACKS_G1_COLLECT(name, collections, cause) \
+  VM_G1CollectForAllocation name(0, collections, cause, G1CollectedHeap::heap()->policy()->max_pause_time_ms())
+
+#endif // ANTTRACKS_JDK
+
+#endif // SHARE_ANTTRACKS_ANTTRACKSVERSION_HPP
