@@ -92,6 +92,7 @@ const HistoryPoint* Histories::last() const {
 void Histories::Forget() {
   old_space_.Clear();
   others_.Clear();
+  live_.Forget();
   not_counted_ = false;
   cohorts_.clear();
   old_space_count_ = 0;
@@ -110,11 +111,31 @@ HistoryPoint Histories::PointOf(uint32_t epoch) const {
 }
 
 void Histories::AddOther(HistoryPoint point) {
-  CountLevels(&point);
+  CountShapes(&point);
   if (!wanted_.every) others_.Clear();
   others_.Add(std::move(point));
   not_counted_ = false;
   events_ = 0;
+}
+
+bool Histories::Found(uint64_t from, uint64_t to, uint32_t shape) {
+  const uint64_t before = gc().found.objects;
+  const bool goes_on = LiveAndAllocated::Found(from, to, shape);
+  if (gc().found.objects != before && live_.known()) live_.Add(shape);
+  return goes_on;
+}
+
+void Histories::Filler(uint64_t word, uint32_t shape) {
+  const uint64_t before = gc().fillers.objects;
+  LiveAndAllocated::Filler(word, shape);
+  if (gc().fillers.objects != before && live_.known()) live_.Add(shape);
+}
+
+void Histories::BeforeDrop(std::span<const DeadRange> ranges) {
+  if (!live_.known()) return;
+  // After a full collection the heap is walked anyway, for the births.
+  if (gc().kind == GcKind::kFull) return live_.Forget();
+  live_.Drop(heap(), provenance_table(), ranges);
 }
 
 void Histories::GcEnd(const GcEvent& event) {
@@ -127,6 +148,7 @@ void Histories::GcEnd(const GcEvent& event) {
   if (!exact()) return Forget();
   // A remark leaves what was allocated since the collection before where it is.
   if (event.kind == GcKind::kRemark) return;
+  if (live_.known()) live_.End(heap().totals(), definitions().shapes(), epoch());
   const uint64_t objects = heap().totals().objects;
   not_counted_ =
       is == Is::kNo && !wanted_.every && objects > kAlwaysCounted && objects > events_ / kEventsPerCounted;
@@ -166,23 +188,31 @@ void Histories::AddLevels(const std::vector<Level>& levels, HistoryPoint* point)
   }
 }
 
-// What was allocated since the collection is left out.
-void Histories::CountLevels(HistoryPoint* point) {
+template <class Counts>
+void Histories::AddShapes(const Counts& objects, HistoryPoint* point) const {
   std::vector<Level> of_shapes;
-  const std::vector<uint64_t> by_shape = LiveByShape(*this, [&](uint32_t provenance) {
-    const bool older = provenance == ProvenanceTable::kBeforeTrace || provenance == ProvenanceTable::kFiller;
-    const int64_t birth = older ? -1 : provenance_table()[provenance].birth;
-    return birth < point->epoch && (wanted_.every || window().Has(birth));
-  });
-  for (uint32_t shape = 0; shape < by_shape.size(); shape++) {
-    const uint64_t objects = by_shape[shape];
-    if (objects == 0 || definitions().site_class_of_shape(shape).site == kSiteFiller) continue;
+  for (uint32_t shape = 0; shape < objects.size(); shape++) {
+    const auto count = static_cast<uint64_t>(objects[shape]);
+    if (count == 0 || definitions().site_class_of_shape(shape).site == kSiteFiller) continue;
     of_shapes.push_back(
-        {definitions().shapes()[shape].site_class, objects, objects * definitions().shapes().words(shape), 0});
+        {definitions().shapes()[shape].site_class, count, count * definitions().shapes().words(shape), 0});
   }
   std::sort(of_shapes.begin(), of_shapes.end(),
             [](const Level& a, const Level& b) { return a.site_class < b.site_class; });
   AddLevels(of_shapes, point);
+}
+
+// What was allocated since the collection is left out.
+void Histories::CountShapes(HistoryPoint* point) {
+  if (live_.known()) return AddShapes(live_.live(), point);
+  walks_++;
+  const std::vector<uint64_t> objects = LiveByShape(*this, [&](uint32_t provenance) {
+    const bool older = provenance == ProvenanceTable::kBeforeTrace || provenance == ProvenanceTable::kFiller;
+    const int64_t birth = older ? -1 : provenance_table()[provenance].birth;
+    return birth < point->epoch && (wanted_.every || window().Has(birth));
+  });
+  if (wanted_.every) live_.Begin(objects, epoch());
+  AddShapes(objects, point);
 }
 
 void Histories::CountCohorts(HistoryPoint* point) {
@@ -190,14 +220,19 @@ void Histories::CountCohorts(HistoryPoint* point) {
   std::unordered_map<uint64_t, HeapTotals> totals;
   ShapeTally neighbours;  // of one birth
   uint64_t birth = 0;
+  std::vector<uint64_t> live(definitions().shapes().size());  // by shape
   const auto take = [&] {
     neighbours.Take([&](uint32_t shape, uint64_t objects) {
+      live[shape] += objects;
       const uint64_t site_class = definitions().shapes()[shape].site_class;
       totals[site_class << 32 | birth].Add({objects, objects * definitions().shapes().words(shape)});
     });
   };
   heap().ForEachRun(heap().start(), heap().end(), [&](std::span<const uint32_t> shapes, uint32_t provenance) {
-    if (provenance == ProvenanceTable::kFiller) return;
+    if (provenance == ProvenanceTable::kFiller) {
+      for (const uint32_t shape : shapes) live[shape]++;
+      return;
+    }
     const int64_t epoch =
         provenance == ProvenanceTable::kBeforeTrace ? -1 : provenance_table()[provenance].birth;
     const uint64_t of_these = epoch < known_from_ ? 0 : static_cast<uint64_t>(epoch) + 1;
@@ -206,6 +241,7 @@ void Histories::CountCohorts(HistoryPoint* point) {
     for (const uint32_t shape : shapes) neighbours.Add(shape);
   });
   take();
+  if (wanted_.every) live_.Begin(live, epoch());
   cohorts_.clear();
   for (const auto& [key, total] : totals) {
     const auto born = static_cast<uint32_t>(key);

@@ -10,7 +10,9 @@
 // objects that are live after the last one were allocated (cohorts).
 //
 // After other collections a large heap is looked at only when kEventsPerCounted events have come for each of
-// its objects, unless every one is asked for; and always after the last one, in Finish.
+// its objects, and always after the last one, in Finish. If every collection is asked for, what lives is
+// counted along (live_shapes.h); the heap is walked at old-space collections, and where that count does not add
+// up.
 //
 // Memory: live pairs times kept points (some 7 bytes each), plus the pairs of site-class pair and birth after
 // the last old-space collection. The newest points are all kept, of the older ones every second, fourth, ...
@@ -26,6 +28,7 @@
 
 #include "analyzer/passes/levels.h"
 #include "analyzer/passes/live.h"
+#include "analyzer/passes/live_shapes.h"
 #include "analyzer/passes/portions.h"
 
 namespace anttracks::analyzer {
@@ -101,12 +104,22 @@ class Histories : public LiveAndAllocated {
   void Objects(const Neighbours& objects) override {
     allocated_words_ += objects.end - objects.word;
     events_ += objects.shapes.size();
+    if (objects.how == trace::How::kOutside && live_.known()) live_.Outside(objects);
     LiveAndAllocated::Objects(objects);
   }
   uint32_t Move(uint64_t from, uint64_t to) override {
     events_++;
-    return LiveAndAllocated::Move(from, to);
+    const uint32_t words = LiveAndAllocated::Move(from, to);
+    Kept();
+    return words;
   }
+  uint32_t Slide(uint64_t from, uint64_t to) override {
+    const uint32_t words = LiveAndAllocated::Slide(from, to);
+    Kept();
+    return words;
+  }
+  bool Found(uint64_t from, uint64_t to, uint32_t shape) override;
+  void Filler(uint64_t word, uint32_t shape) override;
   void Skipped(uint64_t word, uint64_t words) override {
     allocated_words_ += words;
     LiveAndAllocated::Skipped(word, words);
@@ -137,6 +150,12 @@ class Histories : public LiveAndAllocated {
   // How many old-space collections there were since then; points are left out of longer histories.
   uint64_t old_space_collections() const { return old_space_count_; }
   bool reached_last() const { return reached_last_; }
+  // How often the heap was walked for a collection that is not of the old space.
+  uint64_t walks() const { return walks_; }
+
+ protected:
+  void BeforeDrop(std::span<const DeadRange> ranges) override;
+  void BeforeClear() override { live_.Forget(); }
 
  private:
   static constexpr uint64_t kAlwaysCounted = uint64_t{1} << 16, kEventsPerCounted = 32;
@@ -145,8 +164,16 @@ class Histories : public LiveAndAllocated {
   // The collection is the last one of so many.
   HistoryPoint PointOf(uint32_t epoch) const;
   void AddOther(HistoryPoint point);
+  // What the collection has taken is live; if it is a newborn, it was not counted.
+  void Kept() {
+    if (live_.known() && taken() != nullptr && live_.IsNewborn(provenance_table(), taken()->provenance))
+      live_.Add(taken()->shape);
+  }
   static void AddLevels(const std::vector<Level>& levels, HistoryPoint* point);
-  void CountLevels(HistoryPoint* point);
+  // objects: by shape.
+  template <class Counts>
+  void AddShapes(const Counts& objects, HistoryPoint* point) const;
+  void CountShapes(HistoryPoint* point);
   void CountCohorts(HistoryPoint* point);
 
   Wanted wanted_;
@@ -155,6 +182,8 @@ class Histories : public LiveAndAllocated {
   bool not_counted_ = false;  // the heap after the last collection
   uint64_t events_ = 0;       // objects that were allocated or moved since the heap was counted
   uint64_t allocated_words_ = 0;
+  uint64_t walks_ = 0;
+  LiveShapes live_;  // if every collection is asked for
   StackSamples stacks_;
   std::vector<uint64_t> allocated_at_;
   OldSpaceCollections old_space_collections_;

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "analyzer/model/frames.h"
 #include "tests/unit/analyzer/sampled_trace.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -137,6 +139,175 @@ TEST_CASE("the histories of the small trace have what lived after each collectio
   CHECK(histories.cohorts()[1].objects == 2);
   CHECK(histories.cohorts().back().before);  // the mirror, which the sync point found
   CHECK(histories.allocated_at() == std::vector<uint64_t>{23, 35});
+}
+
+// Objects of a program that allocates, keeps and drops at random: in TLABs in eden, outside them in an old
+// space or in a region of its own, kRegion, which a remark frees. Young collections copy, leave in place and
+// promote; full ones slide.
+class RandomTrace {
+ public:
+  explicit RandomTrace(unsigned seed) : random_(seed), b_(SmallStart()) {
+    live_ = {{kOld, 3, 14, 14}, {kOld + 14, 1, 3, 3}};
+    for (uint64_t gc = 0; gc < kGcs; gc++) {
+      Allocate(gc);
+      const unsigned kind = Chance(8) ? 1 : Chance(6) ? 3 : 0;
+      b_.Gc(SegmentKind::kGcBegin, gc, kind, "x", 10'000 * gc + 5000, SpacesOf(kind, false));
+      if (kind == 0) Young();
+      if (kind == 1) Full();
+      if (kind == 3) std::erase_if(live_, [](const Object& object) { return object.word >= kRegion; });
+      if (kind == 3) region_ = kRegion;
+      b_.Gc(SegmentKind::kGcEnd, gc, kind, "x", 10'000 * gc + 9000, SpacesOf(kind, true));
+      b_.Flush();
+    }
+    b_.End(10'000 * kGcs, "VM death", "{}");
+    b_.Flush();
+  }
+  std::string file() const { return b_.file(); }
+  static constexpr uint64_t kGcs = 40;
+
+ private:
+  static constexpr uint64_t kRegion = kOld + 400'000;
+  struct Object {
+    uint64_t word, kind, words, length;
+    bool InEden() const { return word < kFrom; }
+    bool InSurvivor() const { return word >= kFrom && word < kOld; }
+  };
+  bool Chance(unsigned one_in) { return random_() % one_in == 0; }
+  // kind: of the collection; at_end: of its end.
+  std::vector<TestSpace> SpacesOf(unsigned kind, bool at_end) const {
+    const unsigned young = kind != 3, full = kind == 1, region = kind == 3 ? 2 : full;
+    const uint64_t from = to_ == kTo ? survivor_ - kFrom : 0, to = to_ == kTo ? 0 : survivor_ - kTo;
+    return {{0, young, kEden, eden_, kFrom},
+            {1, young, kFrom, kFrom + from, kTo},
+            {1, young, kTo, kTo + to, kOld},
+            {2, full, kOld, old_, kRegion},
+            {2, at_end && kind != 3 ? 0 : region, kRegion, region_, kHeapEnd}};
+  }
+  void Put(Objects* objects, uint64_t* top) {
+    static constexpr uint64_t kKinds[] = {1, 5, 6, 2};
+    const uint64_t kind = kKinds[random_() % 4], length = kind == 2 ? random_() % 600 : 0;
+    const uint64_t words = kind == 6 ? 2 : kind == 2 ? 2 + (length + 1) / 2 : 3;
+    if (kind == 2) {
+      objects->WithLength(2, length);
+    } else {
+      objects->Fixed(kind);
+    }
+    live_.push_back({*top, kind, words, length});
+    *top += words;
+  }
+  void Allocate(uint64_t gc) {
+    Objects in_tlab;
+    in_tlab.Head(10'000 * gc + 2000).Tlab(static_cast<int64_t>(eden_));
+    for (unsigned count = random_() % 900; count != 0; count--) Put(&in_tlab, &eden_);
+    b_.Segment(SegmentKind::kAlloc, 1, in_tlab);
+    for (uint64_t* const top : {&old_, &region_, &eden_}) {
+      if (Chance(3)) continue;
+      Objects outside;
+      outside.Head(10'000 * gc + 3000).Outside(static_cast<int64_t>(*top));
+      for (unsigned count = 1 + random_() % 5; count != 0; count--) Put(&outside, top);
+      b_.Segment(SegmentKind::kAlloc, 2, outside);
+    }
+  }
+  void Young() {
+    uint64_t to = to_, eden = kEden;
+    std::vector<TestMove> moves;
+    std::vector<Object> kept;
+    for (Object object : live_) {
+      if (object.word >= kOld) {
+        kept.push_back(object);
+      } else if (object.InSurvivor() ? !Chance(2) : Chance(5)) {
+        if (object.word < kEden + 20'000 && Chance(20)) {
+          b_.Segment(SegmentKind::kSlides, 0, Slide(1, object.word, object.word));
+          eden = std::max(eden, object.word + object.words);
+        } else {
+          uint64_t* const top = Chance(4) ? &old_ : &to;
+          moves.push_back({object.word, *top, top == &old_, object.words});
+          object.word = *top;
+          *top += object.words;
+        }
+        kept.push_back(object);
+      }
+    }
+    b_.Segment(SegmentKind::kMoves, 0, Moves(moves));
+    if (Chance(2)) {
+      b_.Segment(SegmentKind::kFillers, 1, Filler(to, 4, 4));
+      to += 4;
+    }
+    live_ = kept;
+    eden_ = eden;
+    survivor_ = to;
+    to_ = to_ == kTo ? kFrom : kTo;
+  }
+  void Full() {
+    uint64_t top = kOld;
+    std::vector<Object> kept;
+    std::sort(live_.begin(), live_.end(), [](const Object& a, const Object& b) { return a.word < b.word; });
+    // The old space first: it slides into itself.
+    std::stable_partition(live_.begin(), live_.end(), [](const Object& object) { return object.word >= kOld; });
+    for (Object object : live_) {
+      if (Chance(2)) continue;
+      b_.Segment(SegmentKind::kSlides, 0, Slide(1, object.word, top));
+      object.word = top;
+      top += object.words;
+      kept.push_back(object);
+    }
+    live_ = kept;
+    eden_ = kEden;
+    old_ = top;
+    region_ = kRegion;
+    survivor_ = to_ == kTo ? kFrom : kTo;
+  }
+
+  std::mt19937 random_;
+  TraceBuilder b_;
+  std::vector<Object> live_;
+  // Tops; the survivor space that a young collection copies into.
+  uint64_t eden_ = kEden, old_ = kOld + 17, region_ = kRegion, survivor_ = kFrom, to_ = kTo;
+};
+
+std::vector<Level> LevelsOf(const HistoryPoint* point) {
+  std::vector<Level> levels;
+  for (const Level& level : point->levels) levels.push_back(level);
+  return levels;
+}
+
+TEST_CASE("what is counted along is what a walk finds after each collection") {
+  for (unsigned seed = 0; seed < 5; seed++) {
+    TempFile file(RandomTrace(seed).file());
+    std::ostringstream out, err;
+    const auto read = [&](const analyzer::Histories::Wanted& wanted, const auto& look) {
+      analyzer::Session session{.out = out, .err = err, .files = {file.path()}};
+      REQUIRE(session.Open());
+      Problems problems;
+      Definitions definitions(problems);
+      analyzer::Histories histories(definitions, problems, wanted);
+      session.Run(definitions, problems, histories);
+      CHECK(problems.total() == 0);
+      histories.Finish();
+      look(histories);
+    };
+    read({.every = true}, [&](const analyzer::Histories& every) {
+      CHECK(every.walks() <= 1);
+      std::vector<const HistoryPoint*> points;
+      for (const HistoryPoint& point : every.others()) points.push_back(&point);
+      for (const HistoryPoint& point : every.old_space()) points.push_back(&point);
+      REQUIRE(points.size() > RandomTrace::kGcs / 2);
+      for (const HistoryPoint* const point : points) {
+        read({.last = point->gc}, [&](const analyzer::Histories& one) {
+          REQUIRE(one.last() != nullptr);
+          REQUIRE(one.last()->gc == point->gc);
+          CHECK(one.last()->live.objects == point->live.objects);
+          const std::vector<Level> walked = LevelsOf(one.last()), counted = LevelsOf(point);
+          REQUIRE(walked.size() == counted.size());
+          for (size_t i = 0; i < walked.size(); i++) {
+            CHECK(walked[i].site_class == counted[i].site_class);
+            CHECK(walked[i].objects == counted[i].objects);
+            CHECK(walked[i].words == counted[i].words);
+          }
+        });
+      }
+    });
+  }
 }
 
 TEST_CASE("the first application frame is the site, or a caller that it was inlined into") {
