@@ -52,9 +52,15 @@ class Archive:
             for uri in uris:
                 for suite in SUITES.get(uri.rsplit("/", 1)[-1], ()):
                     file.write(f"deb {uri} {suite} main\n")
-        self.options = ["-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", f"Dir::Etc::SourceParts={scratch}/parts"]
-        self.options += ["-o", f"Dir::State::Lists={scratch}/lists", "-o", f"Dir::Cache={scratch}"]
-        self.options += ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
+        settings = {
+            "Dir::Etc::SourceList": "/dev/null",
+            "Dir::Etc::SourceParts": scratch + "/parts",
+            "Dir::State::Lists": scratch + "/lists",
+            "Dir::Cache": scratch,
+        }
+        if os.geteuid() == 0:
+            settings["APT::Sandbox::User"] = "root"
+        self.options = ["-q"] + [word for item in settings.items() for word in ("-o", "=".join(item))]
         self.update = run("apt-get", *self.options, "update")
 
     def versions(self, package):
@@ -159,8 +165,10 @@ def main(arguments):
     home = java_home(os.path.join(destination, options.release), options.release)
     if options.fresh or not runs(home):
         if os.environ.get("ANTTRACKS_NO_INSTALL"):
-            jdk_source.say("there is no JDK to build with, and ANTTRACKS_NO_INSTALL forbids to fetch one: "
-                           "give one in ANTTRACKS_BOOT_JDK")
+            jdk_source.say(
+                "there is no JDK to build with, and ANTTRACKS_NO_INSTALL forbids to fetch one: "
+                "give one in ANTTRACKS_BOOT_JDK"
+            )
             return 1
         home = make(destination, options.release)
     if not home:
