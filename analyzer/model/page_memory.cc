@@ -10,7 +10,7 @@
 namespace anttracks::analyzer {
 namespace {
 
-constexpr size_t kUnit = 16, kCacheLine = 64, kSlabBytes = 256 << 10;
+constexpr size_t kUnit = 16, kCacheLine = 64, kSlabBytes = 2 << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kFromSystem = true;
@@ -67,6 +67,9 @@ void AddSlab() {
   auto* const slab = reinterpret_cast<char*>(SlabOf(begin + kSlabBytes - 1));
   if (slab != begin) munmap(begin, static_cast<size_t>(slab - begin));
   munmap(slab + kSlabBytes, static_cast<size_t>(begin + kSlabBytes - slab));
+  // Objects are looked up all over the heap, and each look-up in a small page costs a walk over the page table. The
+  // first slab has small pages: a small heap takes no more than it needs.
+  if (store.slabs != nullptr) madvise(slab, kSlabBytes, MADV_HUGEPAGE);
   store.slabs = new (slab) Slab{store.slabs, &store, 0};
   store.fresh = slab + sizeof(Slab);
   store.left = kSlabBytes - sizeof(Slab);
