@@ -68,28 +68,25 @@ class HeldTime {
 };
 
 // How many objects of each shape were allocated, and when, until somebody takes the sums. Times are added up
-// relative to a base, so that 64 bits are enough.
+// relative to a base, so that 64 bits are enough. Objects of the same time are counted first: that is one small
+// number per shape.
 class BornTally {
  public:
   // Whether a time can be added; if not, all must be taken first.
-  bool Fits(uint64_t ns) const { return touched_.empty() || ns - base_ + kFarthest < 2 * kFarthest; }
+  bool Fits(uint64_t ns) const { return empty() || ns - base_ + kFarthest < 2 * kFarthest; }
   // For what is added from here on, until Take. It must fit.
   void SetTime(uint64_t ns) {
+    AddNow();
     if (touched_.empty()) base_ = ns;
     later_ = static_cast<int64_t>(ns - base_);
   }
-  // At most 2^32 objects of a shape between two Takes.
-  void Add(uint32_t shape) {
-    if (shape >= sums_.size()) [[unlikely]]
-      sums_.resize(shape + size_t{1} + shape / 2);
-    Sum& sum = sums_[shape];
-    sum.later += later_;
-    if (sum.objects++ == 0) touched_.push_back(shape);
-  }
+  // At most 2^32 - 1 objects of a shape between two calls of SetTime or Take.
+  void Add(uint32_t shape) { now_.Add(shape); }
   // Calls visit(shape, objects, base_ns, later_ns), which HeldTime::Begin takes, for each shape that was added;
   // then there is none.
   template <class Visit>
   void Take(Visit&& visit) {
+    AddNow();
     for (const uint32_t shape : touched_) {
       const Sum sum = std::exchange(sums_[shape], {});
       visit(shape, sum.objects, base_, sum.later);
@@ -103,6 +100,18 @@ class BornTally {
     uint64_t objects = 0;
     int64_t later = 0;
   };
+  bool empty() const { return touched_.empty() && now_.empty(); }
+  void AddNow() {
+    now_.Take([&](uint32_t shape, uint64_t objects) {
+      if (shape >= sums_.size()) sums_.resize(shape + size_t{1} + shape / 2);
+      Sum& sum = sums_[shape];
+      if (sum.objects == 0) touched_.push_back(shape);
+      sum.objects += objects;
+      sum.later += later_ * static_cast<int64_t>(objects);
+    });
+  }
+
+  ShapeTally now_;  // of the time that was set last
   std::vector<Sum> sums_;
   std::vector<uint32_t> touched_;
   uint64_t base_ = 0;
