@@ -67,8 +67,8 @@ void AddSlab() {
   auto* const slab = reinterpret_cast<char*>(SlabOf(begin + kSlabBytes - 1));
   if (slab != begin) munmap(begin, static_cast<size_t>(slab - begin));
   munmap(slab + kSlabBytes, static_cast<size_t>(begin + kSlabBytes - slab));
-  // Objects are looked up all over the heap, and each look-up in a small page costs a walk over the page table. The
-  // first slab has small pages: a small heap takes no more than it needs.
+  // Objects are looked up all over the heap; with small pages each look-up would walk the page table. The first
+  // slab has small ones: a small heap takes no more than it needs.
   if (store.slabs != nullptr) madvise(slab, kSlabBytes, MADV_HUGEPAGE);
   store.slabs = new (slab) Slab{store.slabs, &store, 0};
   store.fresh = slab + sizeof(Slab);

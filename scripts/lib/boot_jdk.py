@@ -40,6 +40,14 @@ def runs(home):
     return home and run(os.path.join(home, "bin", "javac"), "-version").returncode == 0
 
 
+def stable_first(listed):
+    """The versions that `apt-cache madison` lists: newest first, those of sid behind all others."""
+    stable, others = [], []
+    for version, suite in re.findall(r"^\s*\S+ \|\s+(\S+) \| \S+ (\S+)/main ", listed, re.M):
+        (others if suite == "sid" else stable).append(version)
+    return jdk_source.newest_first(stable) + jdk_source.newest_first(others)
+
+
 class Archive:
     """The suites that have newer releases, read by apt with a configuration of its own."""
 
@@ -64,12 +72,7 @@ class Archive:
         self.update = run("apt-get", *self.options, "update")
 
     def versions(self, package):
-        """Newest first, those of the stable suites before those of others."""
-        listed = run("apt-cache", *self.options, "madison", package).stdout
-        stable, others = [], []
-        for version, suite in re.findall(r"^\s*\S+ \|\s+(\S+) \| \S+ (\S+)/main ", listed, re.M):
-            (others if suite == "sid" else stable).append(version)
-        return jdk_source.newest_first(stable) + jdk_source.newest_first(others)
+        return stable_first(run("apt-cache", *self.options, "madison", package).stdout)
 
     def download(self, package, version):
         """The path of the .deb; None if the index names it, but it is gone."""

@@ -4,6 +4,7 @@
 import hashlib
 import os
 
+import boot_jdk
 import jdk_source
 import workloads
 from judge.world import ROOT, expect, run, test
@@ -108,6 +109,40 @@ def newer(t):
         ],
         found,
     )
+
+
+@test("Of the packages of a JDK to build with the newest of a stable suite comes first")
+def boot_versions(t):
+    listed = """
+ libgcc-s1 |   16.2.0-4 | http://example.org/debian sid/main amd64 Packages
+ libgcc-s1 |  14.2.0-19 | http://example.org/debian trixie/main amd64 Packages
+ libgcc-s1 |  14.2.0-20 | http://example.org/debian-security trixie-security/main amd64 Packages
+"""
+    found = boot_jdk.stable_first(listed)
+    expect(found == ["14.2.0-20", "14.2.0-19", "16.2.0-4"], found)
+
+
+@test("Links of an unpacked JDK lead into its own folder, not into the system's")
+def boot_links(t):
+    os.makedirs(t.path("jdk/etc/java"))
+    os.makedirs(t.path("jdk/usr/lib"))
+    with open(t.path("jdk/etc/java/a.cfg"), "w", encoding="utf-8") as file:
+        file.write("ours")
+    os.symlink("/etc/java/a.cfg", t.path("jdk/usr/lib/a.cfg"))
+    os.symlink("/etc/java", t.path("jdk/usr/lib/conf"))
+    os.symlink("/etc/none", t.path("jdk/usr/lib/elsewhere"))
+    boot_jdk.keep_links_inside(t.path("jdk"))
+    expect(os.readlink(t.path("jdk/usr/lib/a.cfg")) == "../../etc/java/a.cfg", "a file's link")
+    expect(os.path.exists(t.path("jdk/usr/lib/conf/a.cfg")), "a folder's link")
+    expect(os.readlink(t.path("jdk/usr/lib/elsewhere")) == "/etc/none", "a link out of the folder")
+
+
+@test("setup-jdk names the releases that there is a patch for")
+def releases(t):
+    for wrong in ("8", "src", "", "../17"):
+        done = run([os.path.join(ROOT, "scripts", "setup-jdk"), "--jdk", wrong, "--until", "download"])
+        said = f"no patch for JDK '{wrong}', only for 17, 21"
+        expect(done.returncode == 1 and said in done.stderr, f"{wrong}: {done.stderr}")
 
 
 SCRIPTS = (
