@@ -69,7 +69,7 @@ void AddSlab() {
   munmap(slab + kSlabBytes, static_cast<size_t>(begin + kSlabBytes - slab));
   // Objects are looked up all over the heap; with small pages each look-up would walk the page table. The first
   // slab has small ones: a small heap takes no more than it needs.
-  if (store.slabs != nullptr) madvise(slab, kSlabBytes, MADV_HUGEPAGE);
+  madvise(slab, kSlabBytes, store.slabs == nullptr ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   store.slabs = new (slab) Slab{store.slabs, &store, 0};
   store.fresh = slab + sizeof(Slab);
   store.left = kSlabBytes - sizeof(Slab);

@@ -80,7 +80,7 @@ class BornTally {
     if (touched_.empty()) base_ = ns;
     later_ = static_cast<int64_t>(ns - base_);
   }
-  // At most 2^32 - 1 objects of a shape between two calls of SetTime or Take.
+  // At most 2^32 - 1 objects of a shape between two Takes.
   void Add(uint32_t shape) { now_.Add(shape); }
   // Calls visit(shape, objects, base_ns, later_ns), which HeldTime::Begin takes, for each shape that was added;
   // then there is none.

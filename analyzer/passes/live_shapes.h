@@ -5,10 +5,10 @@
 // or leaves in place; most die in eden, and are never looked at.
 //
 // Whoever uses it compares its sums with the heap's after each collection, and counts the heap where they
-// differ: so they do after contradictions in a damaged trace.
+// differ, as they do after most contradictions in a damaged trace.
 //
 // Thread safety: none. Memory: 8 bytes per shape of the trace, 16 per object that was allocated outside TLABs
-// since the last collection. Units: words of 8 bytes.
+// since the last collection, at most 1 MiB. Units: words of 8 bytes.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,10 @@ class LiveShapes {
     if (shape >= live_.size()) live_.resize(shape + size_t{1} + shape / 2);
     live_[shape] += objects;
   }
-  // Newborns that were allocated outside TLABs: in a space that is not collected they stay.
+  // Newborns that were allocated outside TLABs: in a space that is not collected they stay. Of too many nothing
+  // is known.
   void Outside(const Neighbours& objects) {
+    if (outside_.size() > kMostOutside) return Forget();
     uint64_t word = objects.word;
     for (size_t i = 0; i < objects.shapes.size(); i++) {
       outside_.emplace_back(word, objects.shapes[i]);
@@ -71,6 +73,7 @@ class LiveShapes {
   const Counts& live() const { return live_; }
 
  private:
+  static constexpr size_t kMostOutside = size_t{1} << 16;
   bool known_ = false;
   Counts live_;
   uint32_t epoch_ = 0;

@@ -396,12 +396,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   }
   if (check_) {
     for (const std::string& missing : check_->Missing()) Report(ProblemKind::kSyncMismatch, "{}", missing);
-    for (const SyncCheck::Range& dead : check_->Dead()) {
-      const DeadRange range = {dead.first, dead.end, trace::Generation::kOld};
-      BeforeDrop({&range, 1});
-      heap_->Drop(dead.first, dead.end);
-      counts_ = false;  // of a collection that has begun
-    }
+    DropListedAsDead();
     check_.reset();
     syncs_.checked++;
   } else {
@@ -415,6 +410,20 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     syncs_.taken++;
   }
   SetSyncState(SyncState::kComplete);
+}
+
+// What a sync point leaves out of its list in spaces where it may.
+void Rebuild::DropListedAsDead() {
+  std::vector<DeadRange> ranges;
+  for (const SyncCheck::Range& dead : check_->Dead())
+    ranges.push_back({dead.first, dead.end, trace::Generation::kOld});
+  if (ranges.empty()) return;
+  // The trace need not name its spaces in order.
+  std::sort(ranges.begin(), ranges.end(),
+            [](const DeadRange& a, const DeadRange& b) { return a.bottom < b.bottom; });
+  BeforeDrop(ranges);
+  for (const DeadRange& range : ranges) heap_->Drop(range.bottom, range.top);
+  counts_ = false;  // of a collection that has begun
 }
 
 void Rebuild::SyncAbandoned(const std::string&) {

@@ -151,8 +151,8 @@ class Rebuild : public SinkBase {
     uint64_t bottom, top;  // words; top is not in it
     trace::Generation generation;
   };
-  // Called before objects are dropped, once for all that a collection drops: those that start in the ranges,
-  // which do not overlap, and were not taken are dead.
+  // Called before objects are dropped, once for all that a collection or a sync point drops: those that start
+  // in the ranges, which do not overlap, and were not taken are dead.
   virtual void BeforeDrop(std::span<const DeadRange> /*ranges*/) {}
   // Called before a sync point replaces the heap: what became of the objects in it is not known.
   virtual void BeforeClear() {}
@@ -191,6 +191,7 @@ class Rebuild : public SinkBase {
   void CheckCollected(uint64_t from);
   void DropAll(std::vector<DeadRange> ranges);
   void DropYoung();
+  void DropListedAsDead();
   void SwapFull();
   void CheckSpaces(const std::string& when);
   void CheckSkipped();

@@ -310,6 +310,36 @@ TEST_CASE("what is counted along is what a walk finds after each collection") {
   }
 }
 
+TEST_CASE("after very many objects outside TLABs the heap is walked") {
+  constexpr uint64_t kMany = 70'000;
+  TraceBuilder b = SmallStart();
+  const auto young = [&](uint64_t gc, uint64_t old) {
+    b.Gc(SegmentKind::kGcBegin, gc, 0, "x", 10'000 * gc + 5000, Spaces(0, 0, 0, old));
+    b.Gc(SegmentKind::kGcEnd, gc, 0, "x", 10'000 * gc + 9000, Spaces(0, 0, 0, old));
+  };
+  young(0, 17);
+  Objects objects;
+  objects.Head(12'000).Outside(kOld + 17);
+  for (uint64_t i = 0; i < kMany; i++) objects.Fixed(1);
+  b.Segment(SegmentKind::kAlloc, 1, objects);
+  young(1, 17 + 3 * kMany);
+  young(2, 17 + 3 * kMany);
+  b.End(30'000, "VM death", "{}");
+  TempFile file(b.Flush().file());
+  std::ostringstream out, err;
+  analyzer::Session session{.out = out, .err = err, .files = {file.path()}};
+  REQUIRE(session.Open());
+  Problems problems;
+  Definitions definitions(problems);
+  analyzer::Histories histories(definitions, problems, {.every = true});
+  session.Run(definitions, problems, histories);
+  CHECK(problems.total() == 0);
+  REQUIRE(histories.others().size() == 3);
+  CHECK(histories.others()[1].live.objects == kMany + 2);
+  CHECK(histories.others()[2].live.objects == kMany + 2);
+  CHECK(histories.walks() == 2);
+}
+
 TEST_CASE("the first application frame is the site, or a caller that it was inlined into") {
   Problems problems;
   Definitions definitions(problems);
