@@ -11,6 +11,7 @@ is used without any network access.
 """
 
 import argparse
+import fcntl
 import glob
 import os
 import re
@@ -104,9 +105,8 @@ def keep_links_inside(folder):
                 os.symlink(os.path.relpath(inside, path), link)
 
 
-def use_own_loader(folder, home):
-    """folder: where it stays. Raises CalledProcessError."""
-    libraries = os.path.join(folder, LIBRARY_FOLDER)
+def use_own_loader(home, libraries):
+    """libraries: their folder, where it will be. Raises CalledProcessError."""
     loader = os.path.join(libraries, "ld-linux-x86-64.so.2")
     for path, _, files in os.walk(home):
         for name in files:
@@ -127,7 +127,8 @@ def make(destination, release):
     folder = os.path.join(destination, release)
     if not shutil.which("patchelf"):
         setup = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "setup-packages")
-        subprocess.run([setup, "--only", "patchelf"], check=True, stdout=sys.stderr)
+        if subprocess.run([setup, "--only", "patchelf"], stdout=sys.stderr).returncode != 0:
+            return None
     scratch = tempfile.mkdtemp(prefix=".apt-", dir=destination)
     try:
         archive = Archive(scratch)
@@ -137,13 +138,14 @@ def make(destination, release):
             jdk_source.say(f"no packages of JDK {release} could be had; give a JDK in ANTTRACKS_BOOT_JDK")
             jdk_source.say(archive.update.stderr[-500:])
             return None
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+        fresh = os.path.join(scratch, "jdk")
         for deb in jdk + libraries:
-            run("dpkg-deb", "-x", deb, folder, check=True)
-        keep_links_inside(folder)
+            run("dpkg-deb", "-x", deb, fresh, check=True)
+        keep_links_inside(fresh)
+        use_own_loader(java_home(fresh, release), os.path.join(folder, LIBRARY_FOLDER))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(fresh, folder)
         home = java_home(folder, release)
-        use_own_loader(folder, home)
         if runs(home):
             return home
         jdk_source.say(f"the JDK in {folder} does not run; give one in ANTTRACKS_BOOT_JDK")
@@ -153,6 +155,19 @@ def make(destination, release):
         return None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def found_or_made(destination, options):
+    home = java_home(os.path.join(destination, options.release), options.release)
+    if options.fresh or not runs(home):
+        if os.environ.get("ANTTRACKS_NO_INSTALL"):
+            jdk_source.say(
+                "there is no JDK to build with, and ANTTRACKS_NO_INSTALL forbids to fetch one: "
+                "give one in ANTTRACKS_BOOT_JDK"
+            )
+            return None
+        home = make(destination, options.release)
+    return home
 
 
 def main(arguments):
@@ -165,15 +180,9 @@ def main(arguments):
     options = parser.parse_args(arguments)
     destination = os.path.realpath(options.destination)
     os.makedirs(destination, exist_ok=True)
-    home = java_home(os.path.join(destination, options.release), options.release)
-    if options.fresh or not runs(home):
-        if os.environ.get("ANTTRACKS_NO_INSTALL"):
-            jdk_source.say(
-                "there is no JDK to build with, and ANTTRACKS_NO_INSTALL forbids to fetch one: "
-                "give one in ANTTRACKS_BOOT_JDK"
-            )
-            return 1
-        home = make(destination, options.release)
+    with open(os.path.join(destination, f".{options.release}.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        home = found_or_made(destination, options)
     if not home:
         return 1
     print(home)

@@ -146,7 +146,7 @@ def releases(t):
 
 
 SCRIPTS = (
-    *("quickstart", "build", "test", "fuzz", "stress", "setup-packages", "setup-jdk"),
+    *("quickstart", "build", "test", "fuzz", "stress", "setup-packages", "setup-jdk", "package"),
     *("bench", "profile", "harness", "jtreg"),
 )
 
