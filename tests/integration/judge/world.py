@@ -34,6 +34,16 @@ TIMEOUT = int(os.environ.get("ANTTRACKS_TEST_TIMEOUT") or 300)  # seconds for a 
 TESTS = []
 
 
+def jdk_release():
+    """The release of the JDK that is tested, such as 17; 0: there is no JDK."""
+    path = os.path.join(JDK, "release")
+    if not os.path.exists(path):
+        return 0
+    with open(path, encoding="utf-8") as file:
+        found = re.search(r'^JAVA_VERSION="(\d+)', file.read(), re.M)
+    return int(found[1]) if found else 0
+
+
 class Failure(Exception):
     pass
 
