@@ -215,6 +215,7 @@ def killed(t):
     with Program(t, PARALLEL, agent=f"mode=census,every=gc,file={trace}") as program:
         program.tell("gc")
         until(lambda: program.status()["trace"]["counters"]["censuses"] >= 1, "no census")
+        until(lambda: os.path.getsize(trace) > 4096, "nothing was written")
         # Definitions are written before it.
         until(lambda: len(censuses(trace)) >= 1, "no census was written")
         program.process.kill()
