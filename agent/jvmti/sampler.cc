@@ -85,8 +85,8 @@ void JNICALL OnSample(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jc
   const InEvent guard;
   Guarded([&](Sampler& s) { s.Sample(jni, thread, object, type, bytes); });
 }
-void JNICALL OnThreadStart(jvmtiEnv*, JNIEnv*, jthread) {
-  Guarded([](Sampler& s) { s.ThreadBegins(); });
+void JNICALL OnThreadStart(jvmtiEnv*, JNIEnv* jni, jthread thread) {
+  Guarded([&](Sampler& s) { s.ThreadBegins(jni, thread); });
 }
 void JNICALL OnCollectionStart(jvmtiEnv*) {
   WithSampler([](Sampler& s) { s.session().exit_gate().CollectionBegins(); });
@@ -175,6 +175,7 @@ Status Sampler::Start(JNIEnv* jni) {
   thread_id_ = type == nullptr ? nullptr : jni->GetFieldID(type, "tid", "J");
   if (thread_id_ == nullptr) jni->ExceptionClear();
   if (type != nullptr) jni->DeleteLocalRef(type);
+  virtual_threads_.Begin(jni);
   current.store(this);
   return Enable(JVMTI_ENABLE);
 }
@@ -202,6 +203,7 @@ void Sampler::Stop(JNIEnv* jni) noexcept {
 }
 
 void Sampler::Release(JNIEnv* jni) {
+  virtual_threads_.End(jni);
   for (const auto& watched : living_.TakeAll()) jni->DeleteWeakGlobalRef(static_cast<jweak>(watched.reference));
 }
 
@@ -217,10 +219,11 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   for (jint i = 0; i < count; i++)
     stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
   const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
-  const Known known = Recall();
-  const Known next{known.id != 0 ? known.id : DefineThread(jni, thread),
-                   interval_.load()};  // which the JVM has just drawn
-  if (next != known) Remember(next);
+  const bool is_virtual = virtual_threads_.IsVirtual(jni, thread);
+  const Known known = is_virtual ? RecallCarrier() : Recall();
+  Known next{known.id, interval_.load()};  // which the JVM has just drawn
+  if (next.id == 0) next.id = is_virtual ? DefineCarrier(jni) : DefineThread(jni, thread);
+  if (next != known) is_virtual ? RememberCarrier(next) : Remember(next);
   const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
   living_.Look(kLookAtOnce, [&](const auto& watched) { return MarkIfDead(jni, watched); });
@@ -311,17 +314,45 @@ void Sampler::Remember(const Known& known) {
   (void)env_->SetThreadLocalStorage(nullptr, reinterpret_cast<void*>((known.interval + 1) << 32 | known.id));
 }
 
-uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread) {
+Sampler::Known Sampler::RecallCarrier() {
+  const std::lock_guard lock(carriers_mutex_);
+  const auto known = carriers_.find(gettid());
+  return known == carriers_.end() ? Known{0, first_interval_} : known->second;
+}
+
+void Sampler::RememberCarrier(const Known& known) {
+  const std::lock_guard lock(carriers_mutex_);
+  carriers_.insert_or_assign(gettid(), known);
+}
+
+void Sampler::ThreadBegins(JNIEnv* jni, jthread thread) {
+  if (Recall().id == 0) Remember({0, interval_.load()});
+  // The system may have given its number to another one before.
+  if (virtual_threads_.IsCarrier(jni, thread)) RememberCarrier({0, interval_.load()});
+}
+
+uint32_t Sampler::DefineThread(JNIEnv* jni, jthread thread, std::string_view what) {
   jvmtiThreadInfo info{};
   const bool known = env_->GetThreadInfo(thread, &info) == JVMTI_ERROR_NONE;
   const uint64_t java_id =
       thread_id_ == nullptr ? 0 : static_cast<uint64_t>(jni->GetLongField(thread, thread_id_));
-  const uint32_t id = session_.definitions().DefineThread(known && info.name != nullptr ? info.name : "",
-                                                          java_id, static_cast<uint64_t>(gettid()));
+  std::string name = known && info.name != nullptr ? info.name : "";
+  name += what;
+  const uint32_t id = session_.definitions().DefineThread(name, java_id, static_cast<uint64_t>(gettid()));
   env_->Deallocate(reinterpret_cast<unsigned char*>(info.name));
   for (const jobject reference : {info.thread_group, info.context_class_loader}) {
     if (reference != nullptr) jni->DeleteLocalRef(reference);
   }
+  return id;
+}
+
+// As the patched VM names it.
+uint32_t Sampler::DefineCarrier(JNIEnv* jni) {
+  const jthread carrier = virtual_threads_.Carrier(jni);
+  if (carrier == nullptr)
+    return session_.definitions().DefineThread("(carries virtual threads)", 0, static_cast<uint64_t>(gettid()));
+  const uint32_t id = DefineThread(jni, carrier, " (carries virtual threads)");
+  jni->DeleteLocalRef(carrier);
   return id;
 }
 

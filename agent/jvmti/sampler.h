@@ -9,18 +9,24 @@
 // begins and at each sample, so the next sample of a thread may still use the interval before: each sample is
 // recorded with its own interval.
 //
+// Virtual threads come by the million and share what their carrier has: its samples, and its name in the trace.
+//
 // Thread safety: as Source. Events arrive in threads that allocate and, for collections, in the VM thread
 // within a pause, where neither JNI nor JVM TI may be used. While the VM is asked, no lock is held that a pause
 // may need. Only one Sampler at a time may sample.
 #pragma once
 
 #include <jvmti.h>
+#include <sys/types.h>
 
 #include <atomic>
+#include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "agent/jvmti/source.h"
+#include "agent/jvmti/virtual_threads.h"
 #include "agent/sample/sample_session.h"
 #include "agent/sample/watch_list.h"
 
@@ -50,9 +56,7 @@ class Sampler final : public Source {
   void Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes);
   // Event: this thread begins. Enabled only after a change of the interval. A thread that attached itself to
   // the JVM may have had a sample before.
-  void ThreadBegins() {
-    if (Recall().id == 0) Remember({0, interval_.load()});
-  }
+  void ThreadBegins(JNIEnv* jni, jthread thread);
   // Event: a collection has ended.
   void CollectionEnd();
   core::SampleSession& session() { return session_; }
@@ -61,7 +65,7 @@ class Sampler final : public Source {
   static constexpr size_t kMostFrames = 256;
   static constexpr size_t kLookAtOnce = 256;
 
-  // What is stored with a thread, in JVM TI's thread-local storage.
+  // What is stored with a thread: in JVM TI's thread-local storage, or in carriers_.
   struct Known {
     uint32_t id = 0;        // 0: it has had no sample
     uint64_t interval = 0;  // of its next sample point
@@ -75,11 +79,16 @@ class Sampler final : public Source {
 
   Known Recall();
   void Remember(const Known& known);
+  // Those of the carrier that the calling virtual thread is mounted on.
+  Known RecallCarrier();
+  void RememberCarrier(const Known& known);
+  uint32_t DefineCarrier(JNIEnv* jni);
   void Watch(JNIEnv* jni, jobject object, uint64_t number);
   // Records the sample's death if its object is dead. True: it is.
   bool MarkIfDead(JNIEnv* jni, const core::WatchList::Watched& watched);
 
-  uint32_t DefineThread(JNIEnv* jni, jthread thread);
+  // what: told behind its name.
+  uint32_t DefineThread(JNIEnv* jni, jthread thread, std::string_view what = {});
   uint32_t Kind(JNIEnv* jni, std::span<const core::SampleFrame> stack, jclass type);
   void Describe(JNIEnv* jni, const core::SampleFrame& frame);
   int64_t Line(const core::SampleFrame& frame);
@@ -92,6 +101,9 @@ class Sampler final : public Source {
   std::atomic<uint64_t> interval_;
   core::WatchList living_;
   jfieldID thread_id_ = nullptr;  // Thread.tid
+  std::mutex carriers_mutex_;
+  std::unordered_map<pid_t, Known> carriers_;  // by the number that the system has for a thread
+  VirtualThreads virtual_threads_;
 };
 
 }  // namespace anttracks::jvmti
