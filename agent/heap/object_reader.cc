@@ -113,7 +113,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
   return header.words * trace::kWordBytes;
 }
 
-template <Headers kHeaders>
+template <SiteBits kSites>
 bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes],
                                      Scratch& scratch, Lookup lookup) {
   Columns out[kLanes];
@@ -126,7 +126,7 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
   const auto resolve = [this, &cache, lookup](uint64_t address, Columns* columns) {
     return ReadOdd(cache, address, columns, lookup);
   };
-  TlabWalker<kHeaders, decltype(resolve)> walker(definitions_.layouts(), resolve);
+  TlabWalker<kSites, decltype(resolve)> walker(definitions_.layouts(), resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
   for (unsigned i = 0; i < kLanes; i++) {
     scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());
@@ -135,19 +135,27 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
   return read;
 }
 
+template <SiteBits... kKnown>
+bool ObjectReader::ReadAsOneOf(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+                               Lookup lookup) {
+  bool read = false;
+  const auto read_if = [&]<SiteBits kSites>(std::integral_constant<SiteBits, kSites>) {
+    if (sites_ != kSites) return false;
+    read = ReadSomeStretches<kSites>(cache, stretches, scratch, lookup);
+    return true;
+  };
+  const bool known = PlainHeaders(vm_) && (read_if(std::integral_constant<SiteBits, kKnown>()) || ...);
+  return known ? read : ReadSomeStretches<kNeverPlain>(cache, stretches, scratch, lookup);
+}
+
 bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                                  Lookup lookup) {
-  switch (HeadersOf(vm_)) {
-    case Headers::kMark:
-      return ReadSomeStretches<Headers::kMark>(cache, stretches, scratch, lookup);
-    case Headers::kHash:
-      return ReadSomeStretches<Headers::kHash>(cache, stretches, scratch, lookup);
-    case Headers::kAsh:
-      return ReadSomeStretches<Headers::kAsh>(cache, stretches, scratch, lookup);
-    case Headers::kOdd:
-      break;
-  }
-  return ReadSomeStretches<Headers::kOdd>(cache, stretches, scratch, lookup);
+  constexpr uint32_t k25 = kAbiHashShift + 3;  // JDK 25's hash_shift
+  return ReadAsOneOf<SiteBitsOf(ANTTRACKS_SITES_MARK, kAbiHashShift),
+                     SiteBitsOf(ANTTRACKS_SITES_HASH, kAbiHashShift),
+                     SiteBitsOf(ANTTRACKS_SITES_ASH, kAbiHashShift), SiteBitsOf(ANTTRACKS_SITES_MARK, k25),
+                     SiteBitsOf(ANTTRACKS_SITES_HASH, k25), SiteBitsOf(ANTTRACKS_SITES_ASH, k25)>(
+      cache, stretches, scratch, lookup);
 }
 
 }  // namespace anttracks::core

@@ -51,7 +51,10 @@ enum class Lookup : bool { kTablesOnly, kAskVm };
 class ObjectReader {
  public:
   ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure)
-      : vm_(vm), sites_(SiteBitsOf(vm.site_scheme)), definitions_(definitions), failure_(failure) {}
+      : vm_(vm),
+        sites_(SiteBitsOf(vm.site_scheme, vm.hash_shift)),
+        definitions_(definitions),
+        failure_(failure) {}
 
   // False: the tables do not have it, with kTablesOnly; or tracing has failed.
   bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
@@ -67,9 +70,12 @@ class ObjectReader {
  private:
   void CountWide(SiteClassCache& cache, uint32_t site, uint64_t klass, Lookup lookup);
   uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
-  template <Headers kHeaders>
+  // Code that is compiled for the place where sites are. The second: kSites is sites_, if that is known.
+  template <SiteBits kSites>
   bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
                          Lookup lookup);
+  template <SiteBits... kKnown>
+  bool ReadAsOneOf(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, Lookup lookup);
 
   const AntTracksVM& vm_;
   const SiteBits sites_;

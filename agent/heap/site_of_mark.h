@@ -17,6 +17,7 @@ namespace anttracks::core {
 inline constexpr uint64_t kLockBits = 3;
 inline constexpr uint64_t kNeutral = 1;
 inline constexpr uint64_t kInflated = 2;
+inline constexpr uint32_t kAbiHashShift = 8;
 
 struct SiteBits {
   uint64_t mask, plain;  // a mark is plain if mask selects these bits of it
@@ -25,18 +26,24 @@ struct SiteBits {
   constexpr bool IsPlain(uint64_t mark) const { return (mark & mask) == plain; }
   // Of a mark that is not plain: any number.
   constexpr uint64_t SiteOf(uint64_t mark) const { return mark >> shift; }
+  friend constexpr bool operator==(const SiteBits&, const SiteBits&) = default;
 };
 
-// scheme: ANTTRACKS_SITES_*.
-constexpr SiteBits SiteBitsOf(uint32_t scheme) {
+// No mark is plain.
+inline constexpr SiteBits kNeverPlain = {0, 1, 0};
+
+// scheme: ANTTRACKS_SITES_*. hash_shift: where the VM's identity hashes begin; the ABI's places are those of 8.
+constexpr SiteBits SiteBitsOf(uint32_t scheme, uint32_t hash_shift) {
   constexpr uint64_t kWithSite = ANTTRACKS_SITE_IN_HASH | kNeutral;
+  const unsigned moved = hash_shift - kAbiHashShift;
   switch (scheme) {
     case ANTTRACKS_SITES_HASH:
-      return {kLockBits | ANTTRACKS_SITE_IN_HASH, kWithSite, ANTTRACKS_HASH_SITE_SHIFT};
+      return {kLockBits | ANTTRACKS_SITE_IN_HASH, kWithSite, ANTTRACKS_HASH_SITE_SHIFT + moved};
     case ANTTRACKS_SITES_ASH:
-      return {kLockBits | ANTTRACKS_SITE_IN_HASH | ANTTRACKS_ASH_FILLED, kWithSite, ANTTRACKS_ASH_SITE_SHIFT};
+      return {kLockBits | ANTTRACKS_SITE_IN_HASH | ANTTRACKS_ASH_FILLED << moved, kWithSite,
+              ANTTRACKS_ASH_SITE_SHIFT + moved};
     default:
-      return {kLockBits, kNeutral, ANTTRACKS_SITE_SHIFT};
+      return {kLockBits, kNeutral, ANTTRACKS_SITE_SHIFT + moved};
   }
 }
 
@@ -50,16 +57,6 @@ constexpr const char* SchemeName(uint32_t scheme) {
     default:
       return "mark";
   }
-}
-
-// What is known of all headers when code is compiled: that they are plain (PlainHeaders) and where sites are,
-// or nothing.
-enum class Headers : uint8_t { kOdd, kMark, kHash, kAsh };
-
-constexpr SiteBits SiteBitsOf(Headers headers) {
-  return SiteBitsOf(uint32_t{headers == Headers::kHash  ? ANTTRACKS_SITES_HASH
-                             : headers == Headers::kAsh ? ANTTRACKS_SITES_ASH
-                                                        : ANTTRACKS_SITES_MARK});
 }
 
 }  // namespace anttracks::core

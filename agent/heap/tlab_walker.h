@@ -61,17 +61,11 @@ inline bool PlainHeaders(const AntTracksVM& vm) {
          vm.object_alignment == 8;
 }
 
-inline Headers HeadersOf(const AntTracksVM& vm) {
-  if (!PlainHeaders(vm)) return Headers::kOdd;
-  if (vm.site_scheme == ANTTRACKS_SITES_HASH) return Headers::kHash;
-  return vm.site_scheme == ANTTRACKS_SITES_ASH ? Headers::kAsh : Headers::kMark;
-}
-
 // Resolver: uint64_t(uint64_t address, Columns*), called for objects that the table does not have. It adds the
 // object to the columns and returns its size in bytes; 0: give up.
 //
-// kHeaders: HeadersOf the VM. With kOdd the resolver is called for every object.
-template <Headers kHeaders, class Resolver>
+// kSites: kNeverPlain unless headers are plain (PlainHeaders). The resolver is then called for every object.
+template <SiteBits kSites, class Resolver>
 class TlabWalker {
  public:
   TlabWalker(const LayoutTable& layouts, Resolver resolver)
@@ -95,9 +89,6 @@ class TlabWalker {
   }
 
  private:
-  static constexpr SiteBits kSites = SiteBitsOf(kHeaders);
-  static constexpr bool kPlain = kHeaders != Headers::kOdd;
-
   // Nobody takes its address, so that it can be in registers.
   struct Lane {
     Lane(const Stretch& stretch, const Columns& columns)
@@ -118,7 +109,7 @@ class TlabWalker {
     const auto klass_and_length = LoadAt<uint64_t>(lane.at + 8);
     const uint64_t site = kSites.SiteOf(mark);
     const LayoutTable::Entry& entry = entries_[site < sites_ ? site : 0];
-    if (!kPlain || !entry.Is(static_cast<uint32_t>(klass_and_length)) || !kSites.IsPlain(mark)) [[unlikely]] {
+    if (!kSites.IsPlain(mark) || !entry.Is(static_cast<uint32_t>(klass_and_length))) [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
     }

@@ -108,6 +108,7 @@ AntTracksVM MakeVm() {
   vm.object_alignment = 8;
   vm.gc_workers = 1;
   vm.site_scheme = ANTTRACKS_SITES_MARK;
+  vm.hash_shift = 8;
   vm.object_site = ObjectSite;
   vm.object_bytes = ObjectBytes;
   vm.describe_class = DescribeClass;

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 7
+#define ANTTRACKS_ABI_VERSION 8
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */
@@ -50,6 +50,9 @@ enum {
   ANTTRACKS_SITES_ASH = 3   /* in the place of the identity hash until that is asked for; then as an id in its upper bits */
 };
 
+/* Where bits of the mark word lie in a VM whose identity hash begins at bit 8, see hash_shift of AntTracksVM. In a VM that
+ * has it further to the left, all lie so much further to the left, too, but for ANTTRACKS_SITE_IN_HASH; and a site of scheme
+ * mark has so many bits less. */
 /* In scheme mark site ids live in bits 39 to 63 of the mark word. */
 #define ANTTRACKS_SITE_SHIFT 39
 #define ANTTRACKS_SITE_BITS 25
@@ -68,6 +71,7 @@ enum {
   ANTTRACKS_SITE_VM = 1,       /* made by the VM with no Java frame below */
   ANTTRACKS_SITE_FILLER = 2,   /* dead space made parsable: never reachable */
   ANTTRACKS_SITE_OVERFLOW = 3, /* the id space is used up */
+  ANTTRACKS_SITE_ARCHIVE = 4,  /* in the archive of shared classes; JDK 21 and later with scheme mark */
   ANTTRACKS_SITE_FIRST = 16
 };
 /* The most frames of a stack that are reported. */
@@ -300,6 +304,10 @@ typedef struct AntTracksVM {
   uint32_t site_scheme;
   /* The site of a neutral mark, whatever the scheme. Any thread of the process may ask; takes no lock. */
   uint32_t (*mark_site)(uint64_t mark);
+
+  /* Where the identity hash begins in a neutral mark: at bit 8 in JDK 17 and 21, at 11 in 25. Sites in marks move with it:
+   * see ANTTRACKS_SITE_SHIFT. */
+  uint32_t hash_shift;
 } AntTracksVM;
 
 #ifdef __cplusplus

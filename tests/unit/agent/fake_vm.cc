@@ -17,7 +17,11 @@ constexpr uint64_t kLockBits = 3, kStackLocked = 0, kNeutral = 1, kInflated = 2;
 constexpr uint64_t kOtherBits = 0x5555500;
 constexpr uint64_t kRandomPart = 0x555500;  // of a hash with a site
 
+constexpr uint32_t kAbiHashShift = 8;  // where the ABI's numbers have the hash
+
 thread_local bool is_known = false;
+
+unsigned Moved(const AntTracksVM& vm) { return vm.hash_shift - kAbiHashShift; }
 
 std::atomic_ref<uint64_t> MarkAt(uint64_t at) { return std::atomic_ref(*reinterpret_cast<uint64_t*>(at)); }
 bool IsNeutral(uint64_t mark) { return (mark & kLockBits) == kNeutral; }
@@ -54,6 +58,7 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
   vm_.object_alignment = 8;
   vm_.gc_workers = 2;
   vm_.site_scheme = ANTTRACKS_SITES_MARK;
+  vm_.hash_shift = kAbiHashShift;
   vm_.mark_site = MarkSite;
   vm_.object_site = ObjectSite;
   vm_.object_bytes = ObjectBytes;
@@ -72,7 +77,8 @@ FakeVm::~FakeVm() { current = nullptr; }
 uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
   char* p = reinterpret_cast<char*>(at);
   MarkAt(at).store(vm_.site_scheme == ANTTRACKS_SITES_ASH
-                       ? uint64_t{site} << ANTTRACKS_ASH_SITE_SHIFT | ANTTRACKS_SITE_IN_HASH | kNeutral
+                       ? uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + Moved(vm_)) | ANTTRACKS_SITE_IN_HASH |
+                             kNeutral
                        : HashedMark(site),
                    std::memory_order_relaxed);
   if (vm_.klass_bytes == 4) {
@@ -203,14 +209,16 @@ int32_t FakeVm::DescribeFields(uint64_t klass, void* context, void (*visit)(void
 
 // An id of ash is the site before 6 random bits here.
 uint64_t FakeVm::HashedMark(uint32_t site) const {
+  const unsigned moved = Moved(vm_);
   switch (vm_.site_scheme) {
     case ANTTRACKS_SITES_HASH:
-      return uint64_t{site} << ANTTRACKS_HASH_SITE_SHIFT | kRandomPart | ANTTRACKS_SITE_IN_HASH | kNeutral;
+      return (uint64_t{site} << ANTTRACKS_HASH_SITE_SHIFT | kRandomPart) << moved | ANTTRACKS_SITE_IN_HASH |
+             kNeutral;
     case ANTTRACKS_SITES_ASH:
-      return ANTTRACKS_ASH_FILLED | uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + 6) | 0x1500 |
+      return (ANTTRACKS_ASH_FILLED | uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + 6) | 0x1500) << moved |
              ANTTRACKS_SITE_IN_HASH | kNeutral;
     default:
-      return uint64_t{site} << ANTTRACKS_SITE_SHIFT | kOtherBits | kNeutral;
+      return uint64_t{site} << (ANTTRACKS_SITE_SHIFT + moved) | kOtherBits | kNeutral;
   }
 }
 
@@ -218,6 +226,7 @@ uint32_t FakeVm::MarkSite(uint64_t mark) {
   const uint32_t scheme = current->vm_.site_scheme;
   if (scheme != ANTTRACKS_SITES_MARK && (mark & ANTTRACKS_SITE_IN_HASH) == 0) return ANTTRACKS_SITE_NONE;
   constexpr uint64_t kBelowFilled = ANTTRACKS_ASH_FILLED - 1;
+  mark >>= Moved(current->vm_);
   switch (scheme) {
     case ANTTRACKS_SITES_HASH:
       return static_cast<uint32_t>(mark >> ANTTRACKS_HASH_SITE_SHIFT);

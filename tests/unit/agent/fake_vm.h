@@ -65,6 +65,8 @@ class FakeVm {
   AntTracksVM& vm() { return vm_; }
   // Where Put puts sites from now on: ANTTRACKS_SITES_*. To begin with MARK. Before a session is made.
   void UseScheme(uint32_t scheme) { vm_.site_scheme = scheme; }
+  // Where identity hashes begin: 8, as in JDK 17, to begin with. Before a session is made.
+  void UseHashShift(uint32_t shift) { vm_.hash_shift = shift; }
   // A mark with this site, whose object has an identity hash of its own: in ash an id stands for the site.
   uint64_t HashedMark(uint32_t site) const;
   std::map<uint64_t, FakeClass>& classes() { return classes_; }

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksHeap.hpp"
@@ -168,7 +167,8 @@ static void report_gc(AntTracksSpaces::Moment moment, uint32_t kind) {
 }
 
 void AntTracks::gc_begin(uint32_t kind) {
-  if (kind == ANTTRACKS_GC_FULL && (UseSerialGC || UseG1GC)) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
+  const bool forwards = UseSerialGC || UseG1GC || ANTTRACKS_PARALLEL_FORWARDS;
+  if (kind == ANTTRACKS_GC_FULL && forwards) AntTracksForwarding::initialize(AntTracksHeap::reserved().start());
   if (!AntTracksRecording::listened_to()) return;
   report_gc(AntTracksSpaces::at_gc_begin, kind);
   _gc_active = AntTracksRecording::active();

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksCompilers.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksOwnHash.hpp"

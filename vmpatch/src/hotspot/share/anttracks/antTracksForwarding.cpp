@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksForwarding.hpp"
 
 uintptr_t AntTracksForwarding::_before = 0;
@@ -24,5 +23,5 @@ void AntTracksForwarding::initialize(HeapWord* heap_start) {
     _right = LogHeapWordSize - markWord::lock_bits;
     _flag = AntTracksHash::holds_site;
   }
-  _site_bits = ~(((uintptr_t)1 << (AntTracksMark::in_hash() ? BitsPerWord - markWord::hash_bits : ANTTRACKS_SITE_SHIFT)) - 1);
+  _site_bits = ~(((uintptr_t)1 << (AntTracksMark::in_hash() ? BitsPerWord - markWord::hash_bits : AntTracksMark::site_shift)) - 1);
 }

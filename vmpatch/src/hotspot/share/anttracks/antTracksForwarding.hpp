@@ -21,6 +21,9 @@
 //     63                39 38                                   2 1 0
 //     [ site              | bytes from the heap's start, + 8     | 1 1 ]
 //     [ hash with a site          | the same in words            | 1 1 ]    (from bit 33: schemes hash and ash)
+//
+// In 25 Parallel's full collection is one, too; the site begins at bit 42, and FullGCForwarding hands over to this class if
+// there are sites.
 class AntTracksForwarding : AllStatic {
   static uintptr_t _before;     // 8 bytes before the heap's first object: no distance is 0
   static uintptr_t _site_bits;  // of a mark that is marked; 0 without sites
@@ -30,6 +33,8 @@ class AntTracksForwarding : AllStatic {
 
  public:
   static void initialize(HeapWord* heap_start);
+  // Marks keep sites in the collection that runs, which is a full one of Serial or G1, in 25 also of Parallel.
+  static bool keeps_sites() { return _site_bits != 0; }
   // The site, if it is in the mark itself. That of a locked object is not; its mark is restored afterwards.
   static uintptr_t site_bits(markWord mark) {
     if (mark.is_marked()) return mark.value() & _site_bits;
@@ -37,6 +42,8 @@ class AntTracksForwarding : AllStatic {
   }
   // A live object's mark while it waits for phase 2.
   static markWord marked(markWord mark) { return markWord(site_bits(mark) | markWord::marked_value); }
+  // The same, but the stock VM's if there are no sites. mark: the object's.
+  static inline markWord marked(oop obj, markWord mark);
   // The neutral mark of an object that has been or will be forwarded: a new object's, with its site.
   static markWord neutral(markWord mark) {
     const uintptr_t site = site_bits(mark);

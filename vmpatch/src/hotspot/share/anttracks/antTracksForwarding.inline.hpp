@@ -33,11 +33,18 @@ inline markWord AntTracksForwarding::without_site(markWord mark) {
   return site_bits(mark) != 0 ? markWord::prototype() : mark.is_neutral() ? mark.set_age(0) : mark;
 }
 
+inline markWord AntTracksForwarding::marked(oop obj, markWord mark) {
+#if ANTTRACKS_JDK >= 25
+  if (!keeps_sites()) return obj->prototype_mark().set_marked();  // compact headers: it has the class
+#endif
+  return marked(mark);
+}
+
 inline void AntTracksForwarding::unmark(oop obj) {
-  if (ANTTRACKS_BIASED_LOCKING) {
-    obj->init_mark();
-  } else {
+  if (keeps_sites()) {
     obj->set_mark(neutral(obj->mark()));
+  } else {
+    obj->init_mark();
   }
 }
 

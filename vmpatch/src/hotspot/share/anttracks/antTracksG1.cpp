@@ -7,13 +7,12 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksG1.hpp"
 #include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksVersion.hpp"
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1ConcurrentMarkBitMap.inline.hpp"
-#include "gc/g1/heapRegion.inline.hpp"
+#include ANTTRACKS_REGION_INLINE_HPP
 #include "oops/oop.inline.hpp"
 #include ANTTRACKS_WORKER_HPP
 
@@ -64,7 +63,7 @@ class StayedClosure : public StackObj {
 
 }  // namespace
 
-void AntTracksG1::stayed_in(HeapRegion* region, G1CMBitMap* marked) {
+void AntTracksG1::stayed_in(ANTTRACKS_REGION* region, G1CMBitMap* marked) {
   if (!AntTracksRecording::active() || region->is_continues_humongous()) return;
   StayedClosure stayed;
   if (region->is_starts_humongous()) {

@@ -11,9 +11,10 @@
 #define SHARE_ANTTRACKS_ANTTRACKSG1_HPP
 
 #include "anttracks/antTracks.hpp"
+#include "anttracks/antTracksVersion.hpp"
 
 class G1CMBitMap;
-class HeapRegion;
+class ANTTRACKS_REGION;
 
 // What G1's hooks call.
 class AntTracksG1 : AllStatic {
@@ -27,7 +28,7 @@ class AntTracksG1 : AllStatic {
   // In a full collection, by the thread that compacts. to is NULL if the object stays where it is.
   static inline void slid(oop obj, HeapWord* to, size_t words);
   // Reports the marked objects of a region that is not compacted.
-  static void stayed_in(HeapRegion* region, G1CMBitMap* marked);
+  static void stayed_in(ANTTRACKS_REGION* region, G1CMBitMap* marked);
 
   // In a young collection: the worker has found no room for the object, which stays where it is.
   static void stayed(oop obj, size_t words, uint worker);

@@ -11,10 +11,11 @@
 #define SHARE_ANTTRACKS_ANTTRACKSG1REGIONS_HPP
 
 #include "anttracks/antTracksSpaces.hpp"
+#include "anttracks/antTracksVersion.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/oopsHierarchy.hpp"
 
-class HeapRegion;
+class ANTTRACKS_REGION;
 
 // G1's regions as spaces. Which of them a pause collects is known only when it ends: optional regions of a mixed pause
 // and humongous objects may be collected in it, and old regions in which marking found nothing alive go in its remark pause.
@@ -23,7 +24,7 @@ class AntTracksG1Regions : AllStatic {
   static bool* _optional;  // what the agent was told then
   static bool* _failed;    // there was no room to copy one of its objects to; G1 of 21 has forgotten it when the pause ends
 
-  static bool may_be_collected(HeapRegion* region, uint32_t gc_kind);
+  static bool may_be_collected(ANTTRACKS_REGION* region, uint32_t gc_kind);
 
   class Describe;
 

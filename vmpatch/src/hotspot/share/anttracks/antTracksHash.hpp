@@ -10,6 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSHASH_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSHASH_HPP
 
+#include "anttracks/antTracksVersion.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "memory/allStatic.hpp"
 #include "utilities/globalDefinitions.hpp"
@@ -23,6 +24,8 @@
 //     ash:       [ 0 | site                       ]     no hash yet
 //                [ 1 | id, 4 to 24 | random, 26 to 6 ]  hashed: see AntTracksIds
 //
+// In 25 the hash begins at bit 11: all of it, and what lies in it, is 3 bits further to the left; bit 7 is not.
+//
 // Marks are numbers here, as markWord itself uses this. They must be neutral.
 class AntTracksHash : AllStatic {
   friend class AntTracksMark;
@@ -31,10 +34,11 @@ class AntTracksHash : AllStatic {
   static uintptr_t _unfilled_mask;
 
  public:
-  static const int shift = 8;
+  static const int shift = ANTTRACKS_HASH_SHIFT;
+  static const int moved = shift - 8;  // from where the ABI's constants have it
   static const int random_bits = 15;  // of scheme hash
   static const uintptr_t holds_site = ANTTRACKS_SITE_IN_HASH;
-  static const uintptr_t filled = ANTTRACKS_ASH_FILLED;
+  static const uintptr_t filled = ANTTRACKS_ASH_FILLED << moved;
   static const uint32_t filled_hash = (uint32_t)1 << 30;  // the bit filled, in the hash itself
 
   // The random part of scheme hash is a product of the address: its 15 upper bits. It needs no state, three

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
 #include "anttracks/antTracksMark.hpp"
@@ -15,13 +14,14 @@
 #include "gc/g1/g1CollectedHeap.inline.hpp"
 #include "gc/g1/g1Policy.hpp"
 #include "gc/g1/g1VMOperations.hpp"
-#include "gc/g1/heapRegion.inline.hpp"
+#include ANTTRACKS_REGION_INLINE_HPP
 #include "gc/parallel/parallelScavengeHeap.inline.hpp"
 #include "gc/parallel/psOldGen.hpp"
 #include "gc/parallel/psYoungGen.hpp"
 #include "gc/serial/defNewGeneration.hpp"
 #include "gc/serial/serialHeap.hpp"
 #include "gc/serial/tenuredGeneration.inline.hpp"
+#include ANTTRACKS_SERIAL_OPERATIONS_HPP
 #include "gc/shared/gcVMOperations.hpp"
 #include "memory/iterator.hpp"
 #include "oops/oop.inline.hpp"
@@ -60,13 +60,13 @@ class EdenClosure : public ObjectClosure {
   }
 };
 
-class EdenRegionClosure : public HeapRegionClosure {
+class EdenRegionClosure : public ANTTRACKS_REGION_CLOSURE {
   const AntTracksSpaces& _spaces;
   EdenClosure* const _objects;
   uint32_t _at;
  public:
   EdenRegionClosure(const AntTracksSpaces& spaces, EdenClosure* objects) : _spaces(spaces), _objects(objects), _at(0) {}
-  virtual bool do_heap_region(HeapRegion* region) {
+  virtual bool do_heap_region(ANTTRACKS_REGION* region) {
     if (!region->is_eden()) return false;
     _objects->in_space(_spaces.find((uint64_t)region->bottom(), &_at));
     region->object_iterate(_objects);
@@ -80,9 +80,11 @@ class VM_AntTracksCollect : public VM_GC_Operation {
   VM_AntTracksCollect(uint collections) : VM_GC_Operation(collections, GCCause::_jvmti_force_gc) {}
   virtual VMOp_Type type() const { return VMOp_AntTracksCollect; }
   virtual void doit() {
+#if ANTTRACKS_JDK < 25  // there the collection has one of its own
     SvcGCMarker marker(SvcGCMarker::MINOR);
+#endif
     GCCauseSetter cause(Universe::heap(), _gc_cause);
-    ParallelScavengeHeap::heap()->invoke_scavenge();
+    ANTTRACKS_PARALLEL_COLLECT_YOUNG();
   }
 };
 
@@ -99,7 +101,7 @@ void AntTracksHeap::describe(AntTracksSpaces* out, AntTracksSpaces::Moment momen
     add(out, ANTTRACKS_SPACE_EDEN, in_any_gc, heap->young_gen()->eden());
     add(out, ANTTRACKS_SPACE_SURVIVOR, in_any_gc, heap->young_gen()->from());
     add(out, ANTTRACKS_SPACE_SURVIVOR, in_full_gc, heap->young_gen()->to());
-    add(out, ANTTRACKS_SPACE_OLD, in_full_gc, (ContiguousSpace*)heap->old_gen()->first_compaction_space());
+    add(out, ANTTRACKS_SPACE_OLD, in_full_gc, ANTTRACKS_SERIAL_OLD_SPACE(heap));
   } else {
     ParallelScavengeHeap* const heap = ParallelScavengeHeap::heap();
     add(out, ANTTRACKS_SPACE_EDEN, in_any_gc, heap->young_gen()->eden_space());
@@ -128,7 +130,7 @@ void AntTracksHeap::walk_eden(const AntTracksCallbacks& callbacks, const AntTrac
 
 MemRegion AntTracksHeap::reserved() {
   if (UseG1GC) return G1CollectedHeap::heap()->reserved();
-  return UseSerialGC ? SerialHeap::heap()->reserved_region() : ParallelScavengeHeap::heap()->reserved_region();
+  return UseSerialGC ? ANTTRACKS_SERIAL_RESERVED(SerialHeap::heap()) : ParallelScavengeHeap::heap()->reserved_region();
 }
 
 bool AntTracksHeap::collect_young() {
@@ -145,7 +147,7 @@ bool AntTracksHeap::collect_young() {
     return op.gc_succeeded();
   }
   if (UseSerialGC) {
-    VM_GenCollectFull op(collections, full_collections, cause, GenCollectedHeap::YoungGen);
+    ANTTRACKS_SERIAL_COLLECT_YOUNG(op, collections, full_collections, cause);
     VMThread::execute(&op);
   } else {
     VM_AntTracksCollect op(collections);

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracks.hpp"
 #include "anttracks/antTracksG1Regions.hpp"
 #include "anttracks/antTracksHeap.hpp"
@@ -107,12 +106,14 @@ uint32_t object_site(uint64_t address) {
   for (int i = 0; i < spins + most_ms; i++) {
     const markWord mark = obj->mark_acquire();
     if (mark.is_neutral()) return AntTracksMark::site_of(mark);
-    if (ANTTRACKS_IS_FAST_LOCKED(mark)) return AntTracksMark::site_of(mark.set_unlocked());
+    if (ANTTRACKS_HEADER_STAYS(mark)) {
+      return AntTracksMark::site_of(markWord((mark.value() & ~markWord::lock_mask_in_place) | markWord::unlocked_value));
+    }
     if (mark.is_marked()) {
       // Tested before has_monitor(), which is true of such a mark, although the rest of it is no address.
       if (thread == NULL) break;
     } else if (mark.has_monitor()) {
-      const markWord header(SafeFetchN((intptr_t*)mark.monitor()->header_addr(), 0));
+      const markWord header(SafeFetchN((intptr_t*)ANTTRACKS_MONITOR_HEADER(mark.monitor()), 0));
       if (header.is_neutral() && obj->mark_acquire() == mark) return AntTracksMark::site_of(header);
     } else if (ANTTRACKS_IS_STACK_LOCKED(mark) && mark != markWord::INFLATING()) {
       if (thread == NULL) break;
@@ -190,23 +191,39 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
   out->os_id = t->osthread() == NULL ? 0 : (uint64_t)t->osthread()->thread_id();
   ResourceMark rm;
   AntTracksText strings(text, text_bytes);
-  out->name = strings.add(ANTTRACKS_THREAD_NAME(t));
+  stringStream name;
+  name.print_raw(ANTTRACKS_THREAD_NAME(t));
+  // Virtual threads allocate in the TLABs of the thread that carries them, and are not told apart.
+  const bool carries = java_thread != NULL && strcmp(java_thread->klass()->external_name(), "jdk.internal.misc.CarrierThread") == 0;
+  if (carries) name.print_raw(" (carries virtual threads)");
+  out->name = strings.add(name.as_string());
   return strings.result();
 }
+
+#if ANTTRACKS_JDK >= 25
+#define OR_PARALLEL ""
+#else
+#define OR_PARALLEL ", or -XX:+UseParallelGC"
+#endif
 
 const char* unsupported() {
   if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (ANTTRACKS_BIASED_LOCKING) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
+  if (ANTTRACKS_COMPACT_HEADERS) {
+    return "-XX:+UseCompactObjectHeaders puts the class into the header bits that hold the allocation site: leave it out";
+  }
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
   if (AntTracksMark::scheme() == ANTTRACKS_SITES_OFF) {
     return "-XX:AntTracksSites=off leaves objects without their allocation site: say mark, hash or ash, or leave it out";
   }
   if (!AntTracksMark::has_sites() && AntTracksMark::in_hash()) {
-    return "with this collector and -XX:AntTracksSites=hash or ash the heap may have 16 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
+    return "with this collector and -XX:AntTracksSites=hash or ash the heap may have 16 GB at most: a smaller -Xmx" OR_PARALLEL;
   }
-  if (!AntTracksMark::has_sites()) return "with this collector the heap may have 512 GB at most: a smaller -Xmx, or -XX:+UseParallelGC";
+  if (!AntTracksMark::has_sites()) {
+    return "with this collector the heap may have " ANTTRACKS_LARGEST_FORWARDING_HEAP " at most: a smaller -Xmx" OR_PARALLEL;
+  }
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;
 }
@@ -233,6 +250,7 @@ void fill_table() {
   the_vm.set_stack_bytes = &AntTracksRecording::set_stack_bytes;
   the_vm.site_scheme = AntTracksMark::scheme();
   the_vm.mark_site = &mark_site;
+  the_vm.hash_shift = AntTracksHash::shift;
   the_vm.next_objects = UseG1GC ? &AntTracksG1Regions::next_objects : NULL;
 }
 

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksIds.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "jni.h"
@@ -16,6 +15,8 @@
 #include "utilities/defaultStream.hpp"
 
 STATIC_ASSERT(AntTracksHash::shift == markWord::hash_shift);
+STATIC_ASSERT(AntTracksMark::site_shift == markWord::hash_shift + markWord::hash_bits);
+STATIC_ASSERT(AntTracksMark::site_shift + AntTracksMark::site_bits == BitsPerWord);
 STATIC_ASSERT(AntTracksHash::holds_site == (uintptr_t)1 << (markWord::age_shift + markWord::age_bits));
 STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)AntTracksHash::filled_hash << markWord::hash_shift);
 STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + markWord::hash_bits - 1));
@@ -23,8 +24,8 @@ STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + m
 uintptr_t AntTracksHash::_unfilled_mask = 0;
 uint32_t AntTracksMark::_scheme = ANTTRACKS_SITES_MARK;
 bool AntTracksMark::_eliminates = false;
-int AntTracksMark::_shift = ANTTRACKS_SITE_SHIFT;
-size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << ANTTRACKS_SITE_SHIFT) - 64;
+int AntTracksMark::_shift = AntTracksMark::site_shift;
+size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << AntTracksMark::site_shift) - 64;
 
 jint AntTracksMark::initialize() {
   static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
@@ -39,7 +40,7 @@ jint AntTracksMark::initialize() {
   }
   _scheme = scheme;
   if (!in_hash()) return JNI_OK;
-  _shift = scheme == ANTTRACKS_SITES_HASH ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT;
+  _shift = (scheme == ANTTRACKS_SITES_HASH ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT) + AntTracksHash::moved;
   const int distance_bits = 31;  // in words, beside the hash and two lock bits
   _max_forwarding_heap = (((size_t)1 << distance_bits) * HeapWordSize) - 64;
   if (_eliminates) AntTracksHash::_unfilled_mask = AntTracksHash::random_mask | AntTracksHash::holds_site;
@@ -51,7 +52,7 @@ jint AntTracksMark::initialize() {
 }
 
 uint32_t AntTracksMark::max_site() {
-  const int bits = has_random() ? ANTTRACKS_HASH_SITE_BITS : ANTTRACKS_SITE_BITS;
+  const int bits = has_random() ? ANTTRACKS_HASH_SITE_BITS : in_hash() ? ANTTRACKS_SITE_BITS : site_bits;
   return ((uint32_t)1 << bits) - 1;
 }
 

@@ -24,7 +24,7 @@
 // (-XX:AntTracksSites). In scheme mark:
 //
 //     63                39 38                                     0
-//     [ site              | the stock VM's mark                    ]
+//     [ site              | the stock VM's mark                    ]    (in 25: from bit 42 on)
 //
 // In the schemes hash and ash it lies in the identity hash: see AntTracksHash. Marks given must be neutral.
 class AntTracksMark : AllStatic {
@@ -37,6 +37,10 @@ class AntTracksMark : AllStatic {
   static intptr_t draw_hash(markWord mark, intptr_t value);
 
  public:
+  // Scheme mark.
+  static const int site_shift = ANTTRACKS_SITE_SHIFT + AntTracksHash::moved;
+  static const int site_bits = ANTTRACKS_SITE_BITS - AntTracksHash::moved;
+
   // Looks at the flag, before there is a heap. JNI_EINVAL: it is wrong, and was said to be.
   static jint initialize();
 
@@ -52,11 +56,12 @@ class AntTracksMark : AllStatic {
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise
   // every mark is the stock VM's.
   static bool has_sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC) && MaxHeapSize <= _max_forwarding_heap;
-    return (UseParallelGC || forwarded) && !ANTTRACKS_BIASED_LOCKING && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
+    const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && MaxHeapSize <= _max_forwarding_heap;
+    return ((UseParallelGC && !ANTTRACKS_PARALLEL_FORWARDS) || forwarded) && !ANTTRACKS_BIASED_LOCKING &&
+           !ANTTRACKS_COMPACT_HEADERS && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }
   static uint32_t site_of(markWord mark) {
-    return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> ANTTRACKS_SITE_SHIFT);
+    return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> site_shift);
   }
   // The mark of a new object, without its random part.
   static markWord with_site(uint32_t site) {

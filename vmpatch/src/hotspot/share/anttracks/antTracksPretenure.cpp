@@ -7,15 +7,14 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksPretenure.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksVersion.hpp"
 #include "gc/parallel/parallelScavengeHeap.inline.hpp"
 #include "gc/parallel/psOldGen.hpp"
+#include "gc/serial/serialHeap.hpp"
+#include "gc/serial/tenuredGeneration.inline.hpp"
 #include "gc/shared/gcLocker.hpp"
-#include "gc/shared/genCollectedHeap.hpp"
-#include "gc/shared/generation.hpp"
 #include "runtime/mutexLocker.hpp"
 #include ANTTRACKS_THREAD_HPP
 
@@ -28,8 +27,12 @@ HeapWord* AntTracksPretenure::allocate_old(Thread* thread, size_t words) {
     mem = ParallelScavengeHeap::heap()->old_gen()->allocate(words);
   } else if (UseSerialGC) {
     MutexLocker locked(Heap_lock);
-    mem = GenCollectedHeap::heap()->old_gen()->allocate(words, false);
+    mem = ANTTRACKS_SERIAL_ALLOCATE_OLD(words);
   }
-  if (mem != NULL) thread->incr_allocated_bytes(words * HeapWordSize);
+  if (mem == NULL) return NULL;
+  thread->incr_allocated_bytes(words * HeapWordSize);
+#if ANTTRACKS_JDK >= 25
+  thread->heap_sampler().inc_outside_tlab_bytes(words * HeapWordSize);
+#endif
   return mem;
 }

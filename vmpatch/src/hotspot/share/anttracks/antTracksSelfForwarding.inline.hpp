@@ -17,7 +17,7 @@
 // Forwarding in a copying collection of Serial or G1, which forwards an object to itself when there is no room to copy
 // it to. A mark that is overwritten by that must be preserved elsewhere, just when memory is short; and almost every
 // mark has a site. So an unlocked object keeps its mark, except that the lowest bits are all set: 111, which a
-// pointer's mark never has. Not so in Parallel, which preserves all marks.
+// pointer's mark never has. Not so in Parallel, which preserves all marks; nor in 25, where a bit of the mark does this.
 class AntTracksSelfForwarding : AllStatic {
   static const uintptr_t bits = ((uintptr_t)1 << markWord::age_shift) - 1;
   static bool is_self_forwarded(markWord mark) { return (mark.value() & bits) == bits; }

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksSiteCache.hpp"
 
 volatile uint64_t AntTracksSiteCache::_entries[1 << AntTracksSiteCache::index_bits];

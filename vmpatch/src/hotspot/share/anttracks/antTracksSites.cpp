@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksOwnHash.hpp"
 #include "anttracks/antTracksSiteCache.hpp"
@@ -56,10 +55,10 @@ uint32_t make_site(const frame& fr, uint32_t flags) {
                                     ANTTRACKS_TIER_INTERPRETER, flags);
   }
   ResourceMark rm;
-  CompiledMethod* const cm = fr.cb()->as_compiled_method();
-  ScopeDesc* const scope = cm->scope_desc_at(fr.pc());
-  const uint32_t tier = tier_of(cm->comp_level());
-  return scope == NULL ? AntTracksSiteTable::site(cm->method(), 0, 0, tier, flags) : site_of_scope(scope, tier, flags);
+  nmethod* const nm = fr.cb()->as_nmethod();
+  ScopeDesc* const scope = nm->scope_desc_at(fr.pc());
+  const uint32_t tier = tier_of(nm->comp_level());
+  return scope == NULL ? AntTracksSiteTable::site(nm->method(), 0, 0, tier, flags) : site_of_scope(scope, tier, flags);
 }
 
 uint32_t site_of_frame(const frame& fr, uint32_t flags) {
@@ -76,7 +75,7 @@ uint32_t site_of_frame(const frame& fr, uint32_t flags) {
 
 Method* native_method_of(const frame& fr) {
   Method* const m = fr.is_interpreted_frame() ? fr.interpreter_frame_method()
-                                              : fr.cb()->as_compiled_method()->method();
+                                              : fr.cb()->as_nmethod()->method();
   return m->is_native() ? m : NULL;
 }
 

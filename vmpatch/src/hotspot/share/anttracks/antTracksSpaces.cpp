@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksSpaces.hpp"
 
 void AntTracksSpaces::add(uint32_t kind, uint32_t collected, HeapWord* bottom, HeapWord* top, HeapWord* end) {

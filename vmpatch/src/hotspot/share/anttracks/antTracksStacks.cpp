@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 
-#include "precompiled.hpp"
 #include "anttracks/antTracksSites.hpp"
 #include "anttracks/antTracksStacks.hpp"
 #include "anttracks/antTracksThread.hpp"

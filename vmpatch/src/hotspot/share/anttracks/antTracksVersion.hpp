@@ -13,11 +13,18 @@
 // The JDK whose HotSpot these files are compiled in, found by headers that only some have, and what has another name
 // there. What differs in more than that asks for ANTTRACKS_JDK.
 #if __has_include("gc/shared/fullGCForwarding.hpp")
-#error "AntTracks has not been ported to this JDK"
+#define ANTTRACKS_JDK 25
 #elif __has_include("runtime/javaThread.hpp")
 #define ANTTRACKS_JDK 21
 #else
 #define ANTTRACKS_JDK 17
+#endif
+
+// Where the identity hash begins in a mark.
+#if ANTTRACKS_JDK >= 25
+#define ANTTRACKS_HASH_SHIFT 11
+#else
+#define ANTTRACKS_HASH_SHIFT 8
 #endif
 
 #if ANTTRACKS_JDK >= 21
@@ -41,7 +48,6 @@
 // Locking. A mark has the header of the locked object itself, or the address of the owner's copy.
 #define ANTTRACKS_BIASED_LOCKING false
 #define ANTTRACKS_IS_BIASED(mark) false
-#define ANTTRACKS_IS_FAST_LOCKED(mark) (LockingMode == LM_LIGHTWEIGHT && (mark).is_fast_locked())
 #define ANTTRACKS_IS_STACK_LOCKED(mark) (LockingMode == LM_LEGACY && (mark).has_locker())
 
 // Instances have different sizes.
@@ -49,6 +55,38 @@
   ((instance_klass)->is_mirror_instance_klass() || (instance_klass)->is_stack_chunk_instance_klass())
 // Of an exact TypeKlassPtr; may be NULL.
 #define ANTTRACKS_EXACT_KLASS(type) (type)->exact_klass(true)
+
+#if ANTTRACKS_JDK >= 25
+
+// The class lies in the bits of the mark that a site needs.
+#define ANTTRACKS_COMPACT_HEADERS UseCompactObjectHeaders
+// The header of the locked object is in the mark itself: of a monitor, too, if those are in a table.
+#define ANTTRACKS_HEADER_STAYS(mark) \
+  ((LockingMode == LM_LIGHTWEIGHT && (mark).is_fast_locked()) || (UseObjectMonitorTable && (mark).has_monitor()))
+#define ANTTRACKS_MONITOR_HEADER(monitor) (monitor)->metadata_addr()
+// Parallel's full collection keeps forwarding pointers in marks, as Serial's and G1's do.
+#define ANTTRACKS_PARALLEL_FORWARDS true
+#define ANTTRACKS_LARGEST_FORWARDING_HEAP "4 TB"
+
+#define ANTTRACKS_REGION G1HeapRegion
+#define ANTTRACKS_REGION_CLOSURE G1HeapRegionClosure
+#define ANTTRACKS_REGION_INLINE_HPP "gc/g1/g1HeapRegion.inline.hpp"
+#define ANTTRACKS_MAX_REGIONS(heap) (heap)->max_num_regions()
+
+#define ANTTRACKS_SERIAL_OPERATIONS_HPP "gc/serial/serialVMOperations.hpp"
+#define ANTTRACKS_SERIAL_OLD_SPACE(heap) (heap)->old_gen()->space()
+// The young generation lies below the old one.
+#define ANTTRACKS_SERIAL_RESERVED(heap) (heap)->young_gen()->reserved()._union((heap)->old_gen()->reserved())
+#define ANTTRACKS_SERIAL_ALLOCATE_OLD(words) SerialHeap::heap()->old_gen()->allocate(words)
+#define ANTTRACKS_SERIAL_COLLECT_YOUNG(name, collections, full_collections, cause) \
+  VM_SerialGCCollect name(false, collections, full_collections, cause)
+#define ANTTRACKS_PARALLEL_COLLECT_YOUNG() ParallelScavengeHeap::heap()->collect_at_safepoint(false)
+
+#else
+
+#define ANTTRACKS_HEADER_STAYS(mark) (LockingMode == LM_LIGHTWEIGHT && (mark).is_fast_locked())
+
+#endif // ANTTRACKS_JDK >= 25
 
 // G1. Archived objects lie in old regions.
 #define ANTTRACKS_IS_ARCHIVE(region) false
@@ -71,7 +109,7 @@
 
 #define ANTTRACKS_BIASED_LOCKING UseBiasedLocking
 #define ANTTRACKS_IS_BIASED(mark) (UseBiasedLocking && (mark).has_bias_pattern())
-#define ANTTRACKS_IS_FAST_LOCKED(mark) false
+#define ANTTRACKS_HEADER_STAYS(mark) false
 #define ANTTRACKS_IS_STACK_LOCKED(mark) (mark).has_locker()
 
 #define ANTTRACKS_IS_VARIABLE_SIZE(instance_klass) (instance_klass)->is_mirror_instance_klass()
@@ -83,6 +121,28 @@
 #define ANTTRACKS_G1_COLLECT(name, collections, cause) \
   VM_G1CollectForAllocation name(0, collections, cause, G1CollectedHeap::heap()->policy()->max_pause_time_ms())
 
-#endif // ANTTRACKS_JDK
+#endif // ANTTRACKS_JDK >= 21
+
+#if ANTTRACKS_JDK < 25
+
+#define ANTTRACKS_COMPACT_HEADERS false
+#define ANTTRACKS_MONITOR_HEADER(monitor) (monitor)->header_addr()
+#define ANTTRACKS_PARALLEL_FORWARDS false
+#define ANTTRACKS_LARGEST_FORWARDING_HEAP "512 GB"
+
+#define ANTTRACKS_REGION HeapRegion
+#define ANTTRACKS_REGION_CLOSURE HeapRegionClosure
+#define ANTTRACKS_REGION_INLINE_HPP "gc/g1/heapRegion.inline.hpp"
+#define ANTTRACKS_MAX_REGIONS(heap) (heap)->max_regions()
+
+#define ANTTRACKS_SERIAL_OPERATIONS_HPP "gc/shared/gcVMOperations.hpp"
+#define ANTTRACKS_SERIAL_OLD_SPACE(heap) (ContiguousSpace*)(heap)->old_gen()->first_compaction_space()
+#define ANTTRACKS_SERIAL_RESERVED(heap) (heap)->reserved_region()
+#define ANTTRACKS_SERIAL_ALLOCATE_OLD(words) SerialHeap::heap()->old_gen()->allocate(words, false)
+#define ANTTRACKS_SERIAL_COLLECT_YOUNG(name, collections, full_collections, cause) \
+  VM_GenCollectFull name(collections, full_collections, cause, GenCollectedHeap::YoungGen)
+#define ANTTRACKS_PARALLEL_COLLECT_YOUNG() ParallelScavengeHeap::heap()->invoke_scavenge()
+
+#endif // ANTTRACKS_JDK < 25
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSVERSION_HPP
