@@ -106,7 +106,8 @@ uint64_t JoinedDump::words_missed() const { return reasons.missing == 0 ? 0 : he
 
 bool JoinedDump::filler(uint32_t object) const {
   const std::string& name = dump->class_of(object).name;
-  return !known(object) && !references->reached(object) && (name == "int[]" || name == "java.lang.Object");
+  return !known(object) && !references->reached(object) &&
+         (name == "int[]" || name == "java.lang.Object" || name == "jdk.internal.vm.FillerObject");
 }
 
 PortionKey JoinedDump::KeyOf(uint32_t object) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "analyzer/model/descriptor.h"
 #include "analyzer/model/labels.h"
@@ -32,6 +33,11 @@ std::optional<uint64_t> ValueBytes(const Definitions& definitions, uint64_t clas
   return bytes;
 }
 
+// HotSpot dumps an array by what its elements are; that of the gaps that it fills, from JDK 21 on, has ints.
+std::string_view DumpName(std::string_view name) {
+  return name == "jdk.internal.vm.FillerElement[]" ? "int[]" : name;
+}
+
 }  // namespace
 
 Fit DumpClasses::Compare(uint32_t object, uint32_t shape_number) {
@@ -48,7 +54,7 @@ Fit DumpClasses::Compare(uint32_t object, uint32_t shape_number) {
 Fit DumpClasses::CompareClasses(uint32_t class_index, uint64_t class_id) const {
   const hprof::DumpClass& in_dump = dump_->classes()[class_index];
   const ClassInfo& info = definitions_->class_info(class_id);
-  if (in_dump.name != info.name) return Fit::kOtherClass;
+  if (in_dump.name != DumpName(info.name)) return Fit::kOtherClass;
   if (in_dump.is_array || in_dump.id == 0) return Fit::kAgrees;
   const std::optional<uint64_t> bytes = ValueBytes(*definitions_, class_id);
   return bytes && *bytes != in_dump.value_bytes ? Fit::kOtherSize : Fit::kAgrees;
