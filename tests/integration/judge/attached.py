@@ -4,6 +4,7 @@ and what is asked of it from outside."""
 
 import json
 import os
+import re
 import select
 import subprocess
 import time
@@ -11,6 +12,12 @@ import time
 from .world import AGENT, ANALYZER, HERE, JDK, TIMEOUT, expect, java_command, run, tail
 
 AGENT_THREADS = ("anttracks", "anttracks-walk", "anttracks-zip", "AntTracks")
+
+
+_DYNAMIC_AGENT = re.compile(
+    r"WARNING: A JVM TI agent has been loaded dynamically .*\n"
+    r"(WARNING: (If a serviceability tool|Dynamic loading of agents) .*\n)+"
+)
 
 
 def agent_threads(pid):
@@ -102,8 +109,9 @@ class Program:
         expect(self.output[-1].startswith("kept "), f"it printed {self.output}")
 
     def stderr(self):
+        """Without what JDK 21 and later say of each agent that is attached."""
         with open(self._err, encoding="utf-8", errors="replace") as file:
-            return file.read()
+            return _DYNAMIC_AGENT.sub("", file.read())
 
     def attach(self, options="", code=0, words=(), before=(), pid=None):
         return client(

@@ -9,6 +9,8 @@ from .world import Failure, analyze, analyze_json, expect, verified
 
 HISTOGRAM_CAUSE = "Heap Inspection Initiated GC"
 DUMP_CAUSE = "Heap Dump Initiated GC"
+# What HotSpot fills gaps with, from JDK 21 on. In a dump the array is one of int, as it has ints.
+FILLER_ARRAY, FILLER_OBJECT = "jdk.internal.vm.FillerElement[]", "jdk.internal.vm.FillerObject"
 _SHOWN = 12
 _LAST = 3
 
@@ -54,15 +56,17 @@ def sum_classes(objects):
     return classes
 
 
-def dump_differences(objects, dump):
+def dump_differences(objects, dump, fillers=frozenset()):
     """Every object of the dump is rebuilt with its class, and nothing else,
-    but for mirrors of unlinked classes."""
+    but for mirrors of unlinked classes. fillers: addresses of the dump that need not be rebuilt."""
     lines = []
     for address, (name, _) in dump.objects.items():
         mine = objects.get(address)
+        if mine is None and address in fillers:
+            continue
         if mine is None:
             lines.append(f"{address:#x} {name}: only in the JVM's dump")
-        elif mine[0] != name:
+        elif mine[0] != name and (mine[0], name) != (FILLER_ARRAY, "int[]"):
             lines.append(f"{address:#x}: rebuilt as {mine[0]}, in the dump {name}")
     for address in dump.mirrors:
         mine = objects.get(address)
@@ -72,6 +76,23 @@ def dump_differences(objects, dump):
         if address not in dump.objects and address not in dump.mirrors and name != "java.lang.Class":
             lines.append(f"{address:#x} {name}, {size} bytes, {site}: only in the rebuilt heap")
     return lines
+
+
+def tells_fillers(trace):
+    """Whether the trace has the fillers of old spaces. Those of G1 are not told; from JDK 21 on its
+    histograms and dumps show them all the same."""
+    flags = analyze_json("info", trace)["vm_flags"]
+    return "-XX:+UseParallelGC" in flags or "-XX:+UseSerialGC" in flags
+
+
+def fillers_of(dump, objects, path):
+    """Objects of the dump alone that can only be fillers: of such a class, and nothing refers to them."""
+    suspects = {
+        address
+        for address, (name, _) in dump.objects.items()
+        if address not in objects and name in ("int[]", FILLER_OBJECT)
+    }
+    return suspects - hprof.referenced(path, suspects) if suspects else suspects
 
 
 def _numbered(folder, pattern):
@@ -127,12 +148,18 @@ def _judge(folder, trace, keep, of_all):
 
 
 def _compare_histogram(trace, gc, path):
+    rebuilt = rebuilt_classes(trace, gc)
     with open(path, encoding="utf-8") as file:
-        return class_differences(rebuilt_classes(trace, gc), histogram.parse(file.read()))
+        jvm = histogram.parse(file.read())
+    if not tells_fillers(trace):
+        for name in (FILLER_ARRAY, FILLER_OBJECT):
+            jvm.pop(name, None)
+    return class_differences(rebuilt, jvm)
 
 
 def _compare_dump(trace, gc, path):
-    objects = rebuilt_objects(trace, gc)
-    return dump_differences(objects, hprof.read(path)) + class_differences(
+    objects, dump = rebuilt_objects(trace, gc), hprof.read(path)
+    fillers = frozenset() if tells_fillers(trace) else fillers_of(dump, objects, path)
+    return dump_differences(objects, dump, fillers) + class_differences(
         rebuilt_classes(trace, gc), sum_classes(objects)
     )

@@ -6,6 +6,7 @@ stands for, and only if that class is linked; mirrors of primitive types are pla
 """
 
 import mmap
+import re
 import struct
 
 _UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
@@ -97,6 +98,51 @@ def read(path, references=False):
             if references:
                 _read_references(data, start, end, dump)
     return dump
+
+
+def referenced(path, addresses):
+    """Those of the addresses that stand anywhere in the dump but in an array of numbers: all that something
+    refers to, and perhaps a few more."""
+    wanted = {struct.pack(">Q", address) for address in addresses}
+    places = [sorted({re.escape(each[i : i + 1]) for each in wanted}) for i in range(8)]
+    pattern = re.compile(b"(?=(" + b"".join(b"[" + b"".join(place) + b"]" for place in places) + b"))")
+    found = set()
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for start, end in _segments(data):
+            for begin, stop in _without_numbers(data, start, end):
+                found.update(match[1] for match in pattern.finditer(data, begin, stop))
+    return {int.from_bytes(each, "big") for each in found & wanted}
+
+
+def _segments(data):
+    at = data.find(b"\0") + 13
+    while at < len(data):
+        tag, _, length = struct.unpack_from(">BII", data, at)
+        at += 9
+        if tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
+            yield at, at + length
+        at += length
+
+
+def _without_numbers(data, at, end):
+    """The parts of a segment between arrays of numbers."""
+    begin = at
+    while at < end:
+        tag = data[at]
+        if tag == _PRIMITIVE_ARRAY:
+            yield begin, at
+            _, _, count, element = struct.unpack_from(">QIIB", data, at + 1)
+            at += 18 + _PRIMITIVES[element][1] * count
+            begin = at
+        elif tag == _INSTANCE_DUMP:
+            at += 25 + struct.unpack_from(">I", data, at + 21)[0]
+        elif tag == _OBJECT_ARRAY:
+            at += 25 + 8 * struct.unpack_from(">I", data, at + 13)[0]
+        elif tag == _CLASS_DUMP:
+            at = _skip_class(data, at + 1)
+        else:
+            at += 1 + _ROOT_BYTES[tag]
+    yield begin, at
 
 
 def _read_segment(data, at, end, names, dump):

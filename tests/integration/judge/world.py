@@ -203,7 +203,9 @@ def prepare():
         shutil.rmtree(OUT, ignore_errors=True)
         os.makedirs(CLASSES)
         sources = [os.path.join(HERE, "java", name) for name in sorted(os.listdir(os.path.join(HERE, "java")))]
-        done = run([JDK + "/bin/javac", "-nowarn", "-g", "-d", CLASSES, *sources])
+        # The JVM that some tests sample is Debian's 17.
+        version = ["-source", "17", "-target", "17"] if jdk_release() > 17 else []
+        done = run([JDK + "/bin/javac", "-nowarn", "-g", *version, "-d", CLASSES, *sources])
         if done.returncode != 0:
             return "javac failed\n" + tail(done.stderr, 30)
         with zipfile.ZipFile(JAVA_AGENT, "w") as jar:  # its class is found on the class path

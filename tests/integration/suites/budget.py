@@ -5,7 +5,7 @@ from judge.attached import Program, until
 from judge.exact import judge, judge_rotated
 from judge.world import add, analyze_json, expect, run_traced, test, verified
 from suites.attach import flags_of
-from suites.exactness import ATTEMPTS, COLLECTORS, says
+from suites.exactness import ATTEMPTS, COLLECTORS, NO_ROOM, says
 
 PARALLEL = "-XX:+UseParallelGC"
 RUNS = 10
@@ -58,7 +58,7 @@ exact("when classes are unloaded by the hundred", "Unloading", shares=("0.015625
 exact(
     "when promotion fails",
     "PromotionFailure",
-    (4, 500_000),
+    (4, 700_000),
     ("-Xms64m", "-Xmx64m", "-Xmn24m"),
     log_says="Promotion failed",
     collectors=("Parallel", "Serial"),
@@ -69,7 +69,7 @@ exact(
     "PromotionFailure",
     (20, 300_000),
     ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-    log_says="To-space exhausted",
+    log_says=NO_ROOM,
     collectors=("G1",),
     shares=("0.125",),
 )

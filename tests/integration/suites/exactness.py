@@ -11,6 +11,8 @@ from judge.world import test as named
 COLLECTORS = ("Parallel", "Serial", "G1")
 
 
+# What the log of G1 says of a collection that had no room for a survivor; the second is that of JDK 21 on.
+NO_ROOM = r"To-space exhausted|\(Evacuation Failure"
 # When a collection's outcome depends on the timing of its workers, the program runs until the log shows it.
 ATTEMPTS = 8
 
@@ -97,7 +99,7 @@ exact(
 exact(
     "when promotion fails",
     "PromotionFailure",
-    (4, 500_000),
+    (4, 700_000),
     ("-Xms64m", "-Xmx64m", "-Xmn24m"),
     log_says="Promotion failed",
     collectors=("Parallel", "Serial"),
@@ -107,7 +109,7 @@ exact(
     "PromotionFailure",
     (20, 300_000),
     ("-Xms64m", "-Xmx64m", "-Xmn24m"),
-    log_says="To-space exhausted",
+    log_says=NO_ROOM,
     collectors=("G1",),
 )
 
@@ -118,7 +120,7 @@ def most_memory(test, jdk):
     flags = ("-XX:+UseG1GC", "-Xms400m", "-Xmx400m", "-Xmn266m", "-XX:+AlwaysPreTouch", f"-Xlog:gc:file={log}")
     done = run(java_command("Staying", (15_300_000,), flags, jdk=jdk))
     expect(done.returncode == 0, f"java ended with {done.returncode}: {done.stderr}")
-    expect(says(log, "To-space exhausted"), "all objects could be evacuated: the test tests nothing")
+    expect(says(log, NO_ROOM), "all objects could be evacuated: the test tests nothing")
     return int(done.stdout)
 
 

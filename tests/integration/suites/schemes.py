@@ -8,7 +8,7 @@ from judge.exact import judge
 from judge.world import add, analyze, analyze_json, expect, java_command, run, run_traced, tail, test, verified
 from suites import rotation
 from suites.attach import check_sites
-from suites.exactness import COLLECTORS, exact
+from suites.exactness import COLLECTORS, NO_ROOM, exact
 from suites.sites import true_sites
 
 SCHEMES = ("hash", "hash-eliminate", "ash")
@@ -22,8 +22,8 @@ def programs(scheme):
     exact(of + "for clones of locked and hashed objects and of arrays", "Clones", flags=("-Xmx64m", flag))
     exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", flag))
     for said, (steps, objects), collectors in (
-        ("Promotion failed", (4, 500_000), ("Parallel", "Serial")),
-        ("To-space exhausted", (20, 300_000), ("G1",)),
+        ("Promotion failed", (4, 700_000), ("Parallel", "Serial")),
+        (NO_ROOM, (20, 300_000), ("G1",)),
     ):
         exact(
             of + ("when promotion fails" if len(collectors) == 2 else "when objects cannot be evacuated"),

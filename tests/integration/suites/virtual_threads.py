@@ -15,7 +15,7 @@ def told_by_their_carriers(mode):
         verified(trace)
         threads = analyze_json("sites", trace, "--group-by", "thread", "--top", "0")["sites"]
         names = [row["thread"] for row in threads]
-        expect(len(names) < 50, f"{len(names)} threads are told, of a program with 6000 virtual threads: {names}")
+        expect(len(names) < 50, f"{len(names)} threads are told, 6000 virtual ones ran: {names}")
         carried = sum(row["bytes"] for row in threads if CARRIES in row["thread"])
         total = sum(row["bytes"] for row in threads)
         expect(carried > total / 2, f"virtual threads have {carried} of {total} bytes: {names}")
