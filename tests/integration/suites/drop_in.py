@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/anttracks-install: the VM beside the one of a JDK that is there already, which is the tested one."""
+
+import os
+import re
+import shutil
+
+from judge.exact import judge
+from judge.world import AGENT, CLASSES, JDK, ROOT, expect, run, tail, test
+
+INSTALL = os.path.join(ROOT, "scripts", "anttracks-install")
+
+
+def linked_jdk(folder):
+    """A JDK that may be written into: all are links but the programs, which find it by their own place."""
+    os.makedirs(folder + "/lib")
+    shutil.copytree(JDK + "/bin", folder + "/bin")
+    for name in os.listdir(JDK):
+        if name not in ("bin", "lib", "release"):
+            os.symlink(os.path.join(os.path.realpath(JDK), name), os.path.join(folder, name))
+    for name in os.listdir(JDK + "/lib"):
+        if name != "jvm.cfg":
+            os.symlink(os.path.join(os.path.realpath(JDK), "lib", name), os.path.join(folder, "lib", name))
+    shutil.copy(JDK + "/lib/jvm.cfg", folder + "/lib/jvm.cfg")
+    shutil.copy(JDK + "/release", folder + "/release")
+    return folder
+
+
+def install(*arguments, code=0, vm=JDK, before=()):
+    done = run([*before, "env", "ANTTRACKS_VM_HOME=" + os.path.realpath(vm), INSTALL, *arguments])
+    expect(done.returncode == code, f"ended with {done.returncode}, not {code}: {tail(done.stderr)}")
+    return done.stderr
+
+
+def state(folder):
+    """What is in a JDK's folder, and what its list of VMs says."""
+    with open(folder + "/lib/jvm.cfg", encoding="utf-8") as file:
+        return sorted(os.listdir(folder)), sorted(os.listdir(folder + "/lib")), file.read()
+
+
+def trace_exactly(t, java):
+    command = [
+        java,
+        "-anttracks",
+        "-XX:+UseG1GC",
+        "-Xmx64m",
+        f"-agentpath:{AGENT}=file={t.path('trace')}",
+        f"-Djudge.dir={t.folder}",
+        "-cp",
+        CLASSES,
+        "Mix",
+    ]
+    done = run(command, cwd=t.folder)
+    expect(done.returncode == 0, f"java ended with {done.returncode}\n{tail(done.stderr, 30)}")
+    expect(judge(t.folder, t.path("trace")) > 0, "nothing was judged")
+
+
+@test("The VM beside another one is exact, has its archives, and is gone without a trace")
+def in_place(t):
+    home = linked_jdk(t.path("home"))
+    before = state(home)
+    said = install(home)
+    expect("--remove" in said, f"how to undo it is not told: {said}")
+    names = os.listdir(home + "/lib/anttracks")
+    expect({"libjvm.so", "classes.jsa", "classes_nocoops.jsa"} <= set(names), f"lib/anttracks has {names}")
+    trace_exactly(t, home + "/bin/java")
+    shared = run([home + "/bin/java", "-anttracks", "-Xshare:on", "-Xlog:cds", "-version"])
+    expect(shared.returncode == 0, f"the archive is not used: {tail(shared.stdout)}")
+    stock = run([home + "/bin/java", "-version"])
+    expect(stock.returncode == 0, "the JDK's own VM does not run any more")
+    expect("already" in install(home, code=1), "a second time is not refused")
+    install("--remove", home)
+    expect(state(home) == before, f"{state(home)} is left, it was {before}")
+    gone = run([home + "/bin/java", "-anttracks", "-version"])
+    expect(gone.returncode != 0, "the VM still runs")
+
+
+@test("A JDK of links leaves the JDK alone that it is made of")
+def linked(t):
+    home = linked_jdk(t.path("home"))
+    before = state(home)
+    install("--to", t.path("with"), home)
+    expect(state(home) == before, "the JDK itself has changed")
+    trace_exactly(t, t.path("with/bin/java"))
+    expect("already" in install("--to", t.path("with"), home, code=1), "a folder that is there is taken")
+    install("--remove", t.path("with"))
+    expect(not os.path.exists(t.path("with")), "the folder is left")
+    expect(state(home) == before, "the JDK itself has changed")
+
+
+@test("A VM of another build, processor or C library is refused with the reason")
+def foreign(t):
+    home = linked_jdk(t.path("home"))
+    before = state(home)
+    with open(home + "/release", encoding="utf-8") as file:
+        release = file.read()
+
+    def with_release(pattern, text):
+        with open(home + "/release", "w", encoding="utf-8") as file:
+            file.write(re.sub(pattern, text, release))
+
+    with_release(r'(JAVA_RUNTIME_VERSION=")([0-9.]+\+)\d+', r"\g<1>\g<2>999")
+    said = install(home, code=1)
+    expect(re.search(r"is [0-9.]+\+999, the AntTracks VM is made from [0-9.]+\+\d+", said), said)
+    with_release(r'OS_ARCH="[^"]*"', 'OS_ARCH="aarch64"')
+    expect("aarch64" in install(home, code=1), "the processor is not told")
+    with_release(r'LIBC="[^"]*"', 'LIBC="musl"')
+    expect("musl" in install(home, code=1), "the C library is not told")
+    with_release(r"JAVA_RUNTIME_VERSION", "OTHER")
+    expect("names no version" in install(home, code=1), "the missing version is not told")
+    os.remove(home + "/release")
+    expect("release is missing" in install(home, code=1), "the missing file is not told")
+    shutil.copy(JDK + "/release", home + "/release")
+    expect(state(home) == before, "the JDK has changed")
+
+
+@test("A VM that does not run is taken out again")
+def broken(t):
+    home = linked_jdk(t.path("home"))
+    before = state(home)
+    os.makedirs(t.path("vm/lib/server"))
+    shutil.copy(JDK + "/release", t.path("vm/release"))
+    with open(t.path("vm/lib/server/libjvm.so"), "w", encoding="utf-8") as file:
+        file.write("no library")
+    expect("does not run" in install(home, code=1, vm=t.path("vm")), "the reason is not told")
+    expect(state(home) == before, f"{state(home)} is left, it was {before}")
+    install("--to", t.path("with"), home, code=1, vm=t.path("vm"))
+    expect(not os.path.exists(t.path("with")), "the folder of links is left")
+
+
+@test("A JDK that may not be written into is refused, and told how to go on")
+def read_only(t):
+    home = linked_jdk(t.path("home"))
+    vm = t.path("vm")
+    os.makedirs(vm + "/lib/server")
+    shutil.copy(JDK + "/release", vm)
+    shutil.copy(JDK + "/lib/server/libjvm.so", vm + "/lib/server/")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if not nobody:
+        os.chmod(home + "/lib", 0o555)
+    said = install(home, code=1, vm=vm, before=nobody)
+    os.chmod(home + "/lib", 0o755)
+    expect("not writable" in said and "--to" in said, said)
+
+
+@test("anttracks-install tells what is wrong with its arguments")
+def arguments(t):
+    for words, code, says in (
+        ((), 2, "JDK_HOME is missing"),
+        (("--frob", "x"), 2, "--frob"),
+        (("--to",), 2, "--to needs"),
+        (("a", "b"), 2, "one JDK_HOME"),
+        (("--remove", "--to", "x", "y"), 2, "--remove takes no --to"),
+        ((t.path("nowhere"),), 1, "no folder"),
+        ((t.folder,), 1, "is no JDK"),
+        (("--remove", os.path.realpath(JDK)), 1, "has no AntTracks VM"),
+    ):
+        said = install(*words, code=code)
+        expect(says in said, f"{words}: {says!r} is not in {said!r}")
+    expect("usage: anttracks-install" in run([INSTALL, "--help"]).stdout, "--help shows no usage")
