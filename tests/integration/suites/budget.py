@@ -67,7 +67,7 @@ exact(
 exact(
     "when objects cannot be evacuated",
     "PromotionFailure",
-    (20, 300_000),
+    (20, 700_000),
     ("-Xms64m", "-Xmx64m", "-Xmn24m"),
     log_says=NO_ROOM,
     collectors=("G1",),

@@ -23,7 +23,7 @@ def programs(scheme):
     exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", flag))
     for said, (steps, objects), collectors in (
         ("Promotion failed", (4, 700_000), ("Parallel", "Serial")),
-        (NO_ROOM, (20, 300_000), ("G1",)),
+        (NO_ROOM, (20, 700_000), ("G1",)),
     ):
         exact(
             of + ("when promotion fails" if len(collectors) == 2 else "when objects cannot be evacuated"),
