@@ -139,9 +139,9 @@ def boot_links(t):
 
 @test("setup-jdk names the releases that there is a patch for")
 def releases(t):
-    for wrong in ("8", "25", "src", "", "../17"):
+    for wrong in ("8", "26", "src", "", "../17"):
         done = run([os.path.join(ROOT, "scripts", "setup-jdk"), "--jdk", wrong, "--until", "download"])
-        said = f"no patch for JDK '{wrong}', only for 17, 21"
+        said = f"no patch for JDK '{wrong}', only for 17, 21, 25"
         expect(done.returncode == 1 and said in done.stderr, f"{wrong}: {done.stderr}")
 
 
