@@ -219,11 +219,12 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   for (jint i = 0; i < count; i++)
     stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
   const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
-  const bool is_virtual = virtual_threads_.IsVirtual(jni, thread);
-  const Known known = is_virtual ? RecallCarrier() : Recall();
+  // The VM has one sampler for a carrier and all that runs on it.
+  const bool carried = virtual_threads_.IsVirtual(jni, thread) || virtual_threads_.IsCarrier(jni, thread);
+  const Known known = carried ? RecallCarrier() : Recall();
   Known next{known.id, interval_.load()};  // which the JVM has just drawn
-  if (next.id == 0) next.id = is_virtual ? DefineCarrier(jni) : DefineThread(jni, thread);
-  if (next != known) is_virtual ? RememberCarrier(next) : Remember(next);
+  if (next.id == 0) next.id = carried ? DefineCarrier(jni) : DefineThread(jni, thread);
+  if (next != known) carried ? RememberCarrier(next) : Remember(next);
   const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
   living_.Look(kLookAtOnce, [&](const auto& watched) { return MarkIfDead(jni, watched); });

@@ -17,7 +17,8 @@ class VirtualThreads {
   bool IsVirtual(JNIEnv* jni, jthread thread) const { return Is(jni, thread, virtual_); }
   // Whether it is a platform thread that virtual threads are mounted on.
   bool IsCarrier(JNIEnv* jni, jthread thread) const { return Is(jni, thread, carrier_); }
-  // The carrier of the calling virtual thread, a new local reference; nullptr: the JDK does not tell.
+  // The carrier of the calling virtual thread, or the calling carrier itself, a new local reference; nullptr:
+  // the JDK does not tell.
   jthread Carrier(JNIEnv* jni) const;
 
  private:
