@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The native half of Native.java: every way in which JNI makes objects; and of Uncollectable.java, Ends.java
- * and Forks.java. */
+ * The native half of Native.java: every way in which JNI makes objects; and of Uncollectable.java, Pinned.java,
+ * Ends.java and Forks.java. */
 #include <fcntl.h>
 #include <jni.h>
 #include <stdio.h>
@@ -68,15 +68,27 @@ JNIEXPORT jobject JNICALL Java_Native_cloneOf(JNIEnv* env, jclass self, jobjectA
   return (*env)->CallObjectMethod(env, array, clone);
 }
 
-/* Holds the collector off until data[0] is not 0, ten seconds at most. Returns data[0]. */
-JNIEXPORT jint JNICALL Java_Uncollectable_hold(JNIEnv* env, jclass self, jintArray data) {
+/* Is in a critical section until data[0] is not 0, ten seconds at most: holds the collector off, or the array in its place.
+ * Sets data[1], if there is one, once it is there. Returns data[0]. */
+static jint Hold(JNIEnv* env, jintArray data) {
+  const jsize length = (*env)->GetArrayLength(env, data);
   volatile jint* ints = (*env)->GetPrimitiveArrayCritical(env, data, NULL);
   jint seen = 0;
-  (void)self;
   if (ints == NULL) return 0;
+  if (length > 1) ints[1] = 1;
   for (int i = 0; i < 10000 && (seen = ints[0]) == 0; i++) usleep(1000);
   (*env)->ReleasePrimitiveArrayCritical(env, data, (void*)ints, 0);
   return seen;
+}
+
+JNIEXPORT jint JNICALL Java_Uncollectable_hold(JNIEnv* env, jclass self, jintArray data) {
+  (void)self;
+  return Hold(env, data);
+}
+
+JNIEXPORT jint JNICALL Java_Pinned_hold(JNIEnv* env, jclass self, jintArray data) {
+  (void)self;
+  return Hold(env, data);
 }
 
 static int* volatile nowhere;

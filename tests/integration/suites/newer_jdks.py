@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the JVM does only on JDKs after 17 (scripts/test --jdk 21 or 25)."""
+
+from judge.world import add, analyze_json, expect, jdk_release, run_traced, verified
+from suites.exactness import exact
+from suites.faults import refused
+
+RELEASE = jdk_release()
+CARRIES = "(carries virtual threads)"
+
+
+def told_by_their_carriers(mode):
+    def body(t):
+        trace, _ = run_traced(
+            t, "VirtualThreads", flags=("-Xmx256m",), options=f",mode={mode}", judged=False
+        )
+        verified(trace)
+        threads = analyze_json("sites", trace, "--group-by", "thread", "--top", "0")["sites"]
+        names = [row["thread"] for row in threads]
+        expect(len(names) < 50, f"{len(names)} threads are told, 6000 virtual ones ran: {names}")
+        carried = sum(row["bytes"] for row in threads if CARRIES in row["thread"])
+        total = sum(row["bytes"] for row in threads)
+        expect(carried > total / 2, f"virtual threads have {carried} of {total} bytes: {names}")
+
+    return body
+
+
+def sampled(flags):
+    def body(t):
+        trace, _ = run_traced(t, "Mix", (150_000,), flags, ",mode=sample", judged=False)
+        verified(trace)
+        expect(analyze_json("info", trace)["counters"]["samples"] > 0, "nothing was sampled")
+
+    return body
+
+
+# Ways to lock an object that are not the release's default.
+LOCKING = {
+    21: (
+        ("-XX:LockingMode=2", "with lightweight locking"),
+        ("-XX:LockingMode=0", "with heavy monitors only"),
+    ),
+    25: (
+        ("-XX:LockingMode=0", "with heavy monitors only"),
+        ("-XX:+UseObjectMonitorTable", "with monitors in a table"),
+    ),
+}
+
+if RELEASE >= 21:
+    exact("for thousands of virtual threads whose stacks lie in the heap", "VirtualThreads")
+    for each in ("full", "sample"):
+        add(f"Virtual threads are told by their carriers, mode={each}", told_by_their_carriers(each))
+    for flag, words in LOCKING.get(RELEASE, ()):
+        locking = ("-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", flag)
+        exact(f"for objects locked and hashed while the collector runs, {words}", "Locks", flags=locking)
+        exact(f"for clones of locked and hashed objects, {words}", "Clones", flags=locking)
+    exact(
+        "when a full collection moves humongous objects",
+        "Humongous",
+        (50,),
+        ("-Xmx80m", "-XX:G1HeapRegionSize=1m"),
+        log="gc+phases=debug",
+        log_says="Prepare humongous compaction",
+        collectors=("G1",),
+    )
+    generational = ("-XX:+UseZGC", "-Xmx128m", *(("-XX:+ZGenerational",) if RELEASE == 21 else ()))
+    refused(
+        "Generational ZGC is refused, with the collectors to use",
+        lambda t: f"file={t.path('trace')}",
+        ("UseZGC", "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
+        generational,
+    )
+    add("Generational ZGC is sampled", sampled(generational))
+
+if RELEASE >= 25:
+    exact(
+        "when native code holds young arrays in their place",
+        "Pinned",
+        flags=("-Xmx96m", "-XX:G1HeapRegionSize=1m"),
+        log="gc",
+        log_says=r"Evacuation Failure: Pinned",
+        collectors=("G1",),
+    )
+    compact = ("-XX:+UseCompactObjectHeaders", "-Xmx64m")
+    refused(
+        "Compact headers are refused, by name",
+        lambda t: f"file={t.path('trace')}",
+        ("-XX:+UseCompactObjectHeaders", "leave it out", "mode=sample"),
+        compact,
+    )
+    for each in ("Parallel", "Serial", "G1"):
+        add(f"With compact headers and {each} a program is sampled", sampled((*compact, f"-XX:+Use{each}GC")))
