@@ -5,12 +5,14 @@ In these dumps an object's id is its address. A java.lang.Class object appears a
 stands for, and only if that class is linked; mirrors of primitive types are plain instances.
 """
 
+import contextlib
 import mmap
 import re
 import struct
 
 _UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
 _STACK_FRAME, _STACK_TRACE = 0x04, 0x05
+_SEGMENTS = (_HEAP_DUMP, _HEAP_DUMP_SEGMENT)
 _LINE_NATIVE = -3
 _CLASS_DUMP, _INSTANCE_DUMP, _OBJECT_ARRAY, _PRIMITIVE_ARRAY = 0x20, 0x21, 0x22, 0x23
 _PRIMITIVES = {
@@ -26,6 +28,12 @@ _PRIMITIVES = {
 _FIELD_BYTES = {2: 8, **{tag: size for tag, (_, size) in _PRIMITIVES.items()}}
 # Bytes after the tag of the root records.
 _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 12, 0x07: 8, 0x08: 16}
+# What the records of the heap begin with.
+_ID = struct.Struct(">Q").unpack_from
+_INSTANCE = struct.Struct(">QIQI").unpack_from  # id, stack, class, bytes of the fields
+_ARRAY = struct.Struct(">QIIQ").unpack_from  # id, stack, elements, class
+_NUMBERS = struct.Struct(">QIIB").unpack_from  # id, stack, elements, their type
+_CLASS = struct.Struct(">QI").unpack_from  # id, stack
 
 
 class Dump:
@@ -68,9 +76,22 @@ def source_name(name, external=False):
     return name + "[]" * dimensions
 
 
-def read(path, references=False):
-    """references: fill Dump.elements and Dump.stacks, which takes long for a large dump."""
-    dump, strings, names = Dump(), {}, {}
+class _Text:
+    """The strings of a dump, and its classes by id and by serial number."""
+
+    def __init__(self):
+        self.strings, self.classes, self.by_serial = {}, {}, {}
+
+    def take(self, data, tag, at, end):
+        if tag == _UTF8:
+            self.strings[_ID(data, at)[0]] = data[at + 8 : end].decode("utf-8", "replace")
+        elif tag == _LOAD_CLASS:
+            serial, klass, _, name = struct.unpack_from(">IQIQ", data, at)
+            self.classes[klass] = self.by_serial[serial] = source_name(self.strings[name])
+
+
+@contextlib.contextmanager
+def _mapped(path):
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic_end = data.find(b"\0") + 1
         if not data[:magic_end].startswith(b"JAVA PROFILE 1.0"):
@@ -78,26 +99,80 @@ def read(path, references=False):
         (id_bytes,) = struct.unpack_from(">I", data, magic_end)
         if id_bytes != 8:
             raise ValueError(f"{path}: ids of {id_bytes} bytes")
-        at, size = magic_end + 12, len(data)
-        segments = []
-        while at < size:
-            tag, _, length = struct.unpack_from(">BII", data, at)
-            at += 9
-            if tag == _UTF8:
-                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8 : at + length].decode(
-                    "utf-8", "replace"
-                )
-            elif tag == _LOAD_CLASS:
-                _, klass, _, name = struct.unpack_from(">IQIQ", data, at)
-                names[klass] = source_name(strings[name])
-            elif tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
-                segments.append((at, at + length))
-            at += length
-        for start, end in segments:
-            _read_segment(data, start, end, names, dump)
-            if references:
-                _read_references(data, start, end, dump)
+        yield data
+
+
+def _records(data):
+    """(tag, begin, end) of each record outside of the heap; the end is excluded."""
+    at = data.find(b"\0") + 13
+    while at < len(data):
+        tag, _, length = struct.unpack_from(">BII", data, at)
+        yield tag, at + 9, at + 9 + length
+        at += 9 + length
+
+
+def _heap_records(data, at, end):
+    """Of a segment (tag, begin, end, address, stack, class, count); the fields begin at begin, end is excluded.
+
+    class: id, or type of the elements of a primitive array. count: bytes of an instance, elements of an array.
+    What a record has not is None."""
+    while at < end:
+        tag = data[at]
+        begin = at + 1
+        if tag == _INSTANCE_DUMP:
+            address, stack, klass, count = _INSTANCE(data, begin)
+            at = begin + 24 + count
+        elif tag == _OBJECT_ARRAY:
+            address, stack, count, klass = _ARRAY(data, begin)
+            at = begin + 24 + 8 * count
+        elif tag == _PRIMITIVE_ARRAY:
+            address, stack, count, klass = _NUMBERS(data, begin)
+            at = begin + 17 + _PRIMITIVES[klass][1] * count
+        elif tag == _CLASS_DUMP:
+            address, stack = _CLASS(data, begin)
+            klass = count = None
+            at = _skip_class(data, begin)
+        elif tag in _ROOT_BYTES:
+            address = stack = klass = count = None
+            at = begin + _ROOT_BYTES[tag]
+        else:
+            raise ValueError(f"unknown heap dump record {tag:#x} at {at}")
+        yield tag, begin, at, address, stack, klass, count
+    if at != end:
+        raise ValueError("a heap dump record runs over its segment")
+
+
+def read(path, references=False):
+    """references: fill Dump.elements and Dump.stacks, which takes long for a large dump."""
+    dump, text, segments = Dump(), _Text(), []
+    with _mapped(path) as data:
+        for tag, begin, end in _records(data):
+            text.take(data, tag, begin, end)
+            if tag in _SEGMENTS:
+                segments.append((begin, end))
+        for segment in segments:
+            _read_segment(data, segment, text.classes, dump, references)
     return dump
+
+
+def _read_segment(data, segment, names, dump, references):
+    objects = dump.objects
+    for tag, begin, _, address, stack, klass, count in _heap_records(data, *segment):
+        if tag == _INSTANCE_DUMP:
+            objects[address] = (names[klass], None)
+        elif tag == _OBJECT_ARRAY:
+            objects[address] = (names[klass], count)
+            if references:
+                dump.elements[address] = struct.unpack_from(f">{count}Q", data, begin + 24)
+        elif tag == _PRIMITIVE_ARRAY:
+            objects[address] = (_PRIMITIVES[klass][0] + "[]", count)
+        elif tag == _CLASS_DUMP:
+            dump.mirrors.add(address)
+            continue
+        else:
+            continue
+        if references:
+            dump.stacks.add(stack)
 
 
 def referenced(path, addresses):
@@ -107,95 +182,21 @@ def referenced(path, addresses):
     places = [sorted({re.escape(each[i : i + 1]) for each in wanted}) for i in range(8)]
     pattern = re.compile(b"(?=(" + b"".join(b"[" + b"".join(place) + b"]" for place in places) + b"))")
     found = set()
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for start, end in _segments(data):
-            for begin, stop in _without_numbers(data, start, end):
-                found.update(match[1] for match in pattern.finditer(data, begin, stop))
+    with _mapped(path) as data:
+        for tag, start, end in _records(data):
+            if tag in _SEGMENTS:
+                for begin, stop in _without_numbers(data, start, end):
+                    found.update(match[1] for match in pattern.finditer(data, begin, stop))
     return {int.from_bytes(each, "big") for each in found & wanted}
 
 
-def _segments(data):
-    at = data.find(b"\0") + 13
-    while at < len(data):
-        tag, _, length = struct.unpack_from(">BII", data, at)
-        at += 9
-        if tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
-            yield at, at + length
-        at += length
-
-
-def _without_numbers(data, at, end):
+def _without_numbers(data, start, end):
     """The parts of a segment between arrays of numbers."""
-    begin = at
-    while at < end:
-        tag = data[at]
+    for tag, begin, after, *_ in _heap_records(data, start, end):
         if tag == _PRIMITIVE_ARRAY:
-            yield begin, at
-            _, _, count, element = struct.unpack_from(">QIIB", data, at + 1)
-            at += 18 + _PRIMITIVES[element][1] * count
-            begin = at
-        elif tag == _INSTANCE_DUMP:
-            at += 25 + struct.unpack_from(">I", data, at + 21)[0]
-        elif tag == _OBJECT_ARRAY:
-            at += 25 + 8 * struct.unpack_from(">I", data, at + 13)[0]
-        elif tag == _CLASS_DUMP:
-            at = _skip_class(data, at + 1)
-        else:
-            at += 1 + _ROOT_BYTES[tag]
-    yield begin, at
-
-
-def _read_segment(data, at, end, names, dump):
-    objects = dump.objects
-    instance = struct.Struct(">QIQI").unpack_from
-    array = struct.Struct(">QIIQ").unpack_from
-    primitive = struct.Struct(">QIIB").unpack_from
-    while at < end:
-        tag = data[at]
-        at += 1
-        if tag == _INSTANCE_DUMP:
-            address, _, klass, length = instance(data, at)
-            objects[address] = (names[klass], None)
-            at += 24 + length
-        elif tag == _OBJECT_ARRAY:
-            address, _, count, klass = array(data, at)
-            objects[address] = (names[klass], count)
-            at += 24 + 8 * count
-        elif tag == _PRIMITIVE_ARRAY:
-            address, _, count, element = primitive(data, at)
-            name, size = _PRIMITIVES[element]
-            objects[address] = (name + "[]", count)
-            at += 17 + size * count
-        elif tag == _CLASS_DUMP:
-            dump.mirrors.add(struct.unpack_from(">Q", data, at)[0])
-            at = _skip_class(data, at)
-        elif tag in _ROOT_BYTES:
-            at += _ROOT_BYTES[tag]
-        else:
-            raise ValueError(f"unknown heap dump record {tag:#x} at {at - 1}")
-    if at != end:
-        raise ValueError("a heap dump record runs over its segment")
-
-
-def _read_references(data, at, end, dump):
-    while at < end:
-        tag = data[at]
-        at += 1
-        if tag == _CLASS_DUMP:
-            at = _skip_class(data, at)
-            continue
-        if tag in _ROOT_BYTES:
-            at += _ROOT_BYTES[tag]
-            continue
-        address, serial, count = struct.unpack_from(">QII", data, at)
-        dump.stacks.add(serial)
-        if tag == _INSTANCE_DUMP:
-            at += 24 + struct.unpack_from(">I", data, at + 20)[0]
-        elif tag == _OBJECT_ARRAY:
-            dump.elements[address] = struct.unpack_from(f">{count}Q", data, at + 24)
-            at += 24 + 8 * count
-        else:
-            at += 17 + _PRIMITIVES[data[at + 16]][1] * count
+            yield start, begin
+            start = after
+    yield start, end
 
 
 def _skip_class(data, at):
@@ -224,30 +225,23 @@ class Stacks:
 
 
 def read_stacks(path):
-    stacks, strings, classes = Stacks(), {}, {}
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        at = data.find(b"\0") + 13
-        while at < len(data):
-            tag, _, length = struct.unpack_from(">BII", data, at)
-            at += 9
-            if tag == _UTF8:
-                strings[struct.unpack_from(">Q", data, at)[0]] = data[at + 8 : at + length].decode(
-                    "utf-8", "replace"
-                )
-            elif tag == _LOAD_CLASS:
-                serial, _, _, name = struct.unpack_from(">IQIQ", data, at)
-                classes[serial] = source_name(strings[name])
-            elif tag == _STACK_FRAME:
-                frame, method, _, source, serial, line = struct.unpack_from(">QQQQIi", data, at)
+    stacks, text = Stacks(), _Text()
+    with _mapped(path) as data:
+        for tag, begin, end in _records(data):
+            text.take(data, tag, begin, end)
+            if tag == _STACK_FRAME:
+                frame, method, _, source, serial, line = struct.unpack_from(">QQQQIi", data, begin)
+                strings = text.strings
                 stacks._frames[frame] = _frame_text(
-                    strings.get(method), classes.get(serial), strings.get(source), line
+                    strings.get(method), text.by_serial.get(serial), strings.get(source), line
                 )
             elif tag == _STACK_TRACE:
-                serial, _, count = struct.unpack_from(">III", data, at)
-                stacks._stacks[serial] = struct.unpack_from(f">{count}Q", data, at + 12)
-            elif tag in (_HEAP_DUMP, _HEAP_DUMP_SEGMENT):
-                _read_serials(data, at, at + length, stacks._serials)
-            at += length
+                serial, _, count = struct.unpack_from(">III", data, begin)
+                stacks._stacks[serial] = struct.unpack_from(f">{count}Q", data, begin + 12)
+            elif tag in _SEGMENTS:
+                for _, _, _, address, stack, *_ in _heap_records(data, begin, end):
+                    if address is not None:
+                        stacks._serials[address] = stack
     return stacks
 
 
@@ -256,22 +250,3 @@ def _frame_text(method, class_name, source, line):
         return method
     place = "Native Method" if line == _LINE_NATIVE else source or "Unknown Source"
     return f"{class_name}.{method}({place}{f':{line}' if line > 0 and source else ''})"
-
-
-def _read_serials(data, at, end, serials):
-    while at < end:
-        tag = data[at]
-        at += 1
-        if tag in _ROOT_BYTES:
-            at += _ROOT_BYTES[tag]
-            continue
-        address, serial, count = struct.unpack_from(">QII", data, at)
-        serials[address] = serial
-        if tag == _CLASS_DUMP:
-            at = _skip_class(data, at)
-        elif tag == _INSTANCE_DUMP:
-            at += 24 + struct.unpack_from(">I", data, at + 20)[0]
-        elif tag == _OBJECT_ARRAY:
-            at += 24 + 8 * count
-        else:
-            at += 17 + _PRIMITIVES[data[at + 16]][1] * count
