@@ -29,6 +29,7 @@ class Configuration:
     command: str = ""  # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
     java_agent: str = ""  # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
+    release: int = 17  # of the JDK
     pretenures: bool = False  # the sites that a traced run of the same workload lists are made old
     whole: bool = True  # False: a baseline that may die or run into the time limit, which is then its result
 
@@ -155,6 +156,21 @@ CONFIGURATIONS |= {
         "(`anttracks lifetimes --pretenure-list`, `-XX:AntTracksPretenure=`)",
     )
     for collector in ("Parallel", "Serial")
+}
+RELEASES = (21, 25)  # beside 17, whose figures are in the other studies
+
+
+def of_release(name, release):
+    """The name of stock, patched, traced or budget on that JDK."""
+    return f"jdk{release}-{name}"
+
+
+CONFIGURATIONS |= {
+    of_release(name, release): replace(
+        CONFIGURATIONS[name], release=release, meaning=f"as {name}, on JDK {release}"
+    )
+    for release in RELEASES
+    for name in ("stock", "patched", "traced", "budget")
 }
 SCHEMES = ("off", "mark", "ash", "hash-eliminate", "hash")  # of -XX:AntTracksSites, the dearest last
 CONFIGURATIONS |= {
@@ -302,6 +318,16 @@ STUDIES = {
         quick=("serial",),
         probe=True,
     ),
+}
+STUDIES |= {
+    f"jdk{release}": Study(
+        f"what tracing costs on JDK {release}",
+        of_release("patched", release),
+        tuple(of_release(name, release) for name in ("stock", "patched", "traced", "budget")),
+        ("javac", "h2", "lusearch"),
+        page="benchmarks-releases",
+    )
+    for release in RELEASES
 }
 QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
 PAIRS_OF_QUICK = bench_stats.FEWEST
