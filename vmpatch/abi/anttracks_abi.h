@@ -193,7 +193,8 @@ typedef struct AntTracksCallbacks {
    * Nor are there in TLABs while another agent has sampled allocation events enabled. sites: a site for each frame of
    * compiled or interpreted code, innermost first. The first is the site of the object; the others are the places of calls,
    * each with the callers that it was inlined into. A native method's site includes its caller, as always. The last is
-   * ANTTRACKS_SITE_NONE if there are more than ANTTRACKS_MOST_FRAMES. points: how many sample points the object contains, which
+   * ANTTRACKS_SITE_NONE if there are more than ANTTRACKS_MOST_FRAMES, or if the callers of a virtual thread's frames are still
+   * in the heap. A virtual thread's stack has no frames of its carrier. points: how many sample points the object contains, which
    * is in proportion to its size, on average. Runs in the thread itself. */
   void (*stack)(void* context, void* thread, void** slot, const AntTracksStack* stack);
   uint32_t stack_bytes; /* to begin with: see set_stack_bytes */

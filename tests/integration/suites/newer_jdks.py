@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the JVM does only on JDKs after 17 (scripts/test --jdk 21 or 25)."""
 
-from judge.world import add, analyze_json, expect, jdk_release, run_traced, verified
+from judge.world import add, analyze, analyze_json, expect, jdk_release, run_traced, verified
 from suites.exactness import exact
 from suites.faults import refused
 
@@ -23,6 +23,22 @@ def told_by_their_carriers(mode):
         expect(carried > total / 2, f"virtual threads have {carried} of {total} bytes: {names}")
 
     return body
+
+
+def stacks_end_where_they_are_mounted(t):
+    trace, _ = run_traced(t, "VirtualThreads", flags=("-Xmx256m",), options=",stacks=4K", judged=False)
+    out = t.path("stacks.txt")
+    analyze("export", "collapsed", trace, out)
+    with open(out, encoding="utf-8") as file:
+        stacks = [line.rpartition(" ")[0].split(";") for line in file]
+    deep = [stack for stack in stacks if any(call.startswith("VirtualThreads.deep(") for call in stack)]
+    whole = [stack for stack in deep if stack[0].startswith("java.lang.VirtualThread.run(")]
+    expect(len(whole) > 20, f"{len(whole)} of {len(deep)} stacks begin in VirtualThread.run: {deep[:1]}")
+    # A thread that slept has the frames that it has not returned to in the heap.
+    cut = [stack for stack in deep if stack[0] == "<unknown>"]
+    expect(len(cut) > 20, f"{len(cut)} of {len(deep)} stacks are cut where the frames lie in the heap")
+    of_carriers = [stack for stack in deep if any("ForkJoin" in call for call in stack)]
+    expect(not of_carriers, f"{len(of_carriers)} stacks have calls of the carrier: {of_carriers[:1]}")
 
 
 def sampled(flags):
@@ -50,6 +66,7 @@ if RELEASE >= 21:
     exact("for thousands of virtual threads whose stacks lie in the heap", "VirtualThreads")
     for each in ("full", "sample"):
         add(f"Virtual threads are told by their carriers, mode={each}", told_by_their_carriers(each))
+    add("Stacks of virtual threads have no calls of their carriers", stacks_end_where_they_are_mounted)
     for flag, words in LOCKING.get(RELEASE, ()):
         locking = ("-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", flag)
         exact(f"for objects locked and hashed while the collector runs, {words}", "Locks", flags=locking)

@@ -28,6 +28,9 @@
 #include "runtime/registerMap.hpp"
 #include "runtime/stubRoutines.hpp"
 #include ANTTRACKS_THREAD_HPP
+#if ANTTRACKS_JDK >= 21
+#include "runtime/continuation.hpp"
+#endif
 
 volatile uint AntTracksSites::_epoch = 0;
 
@@ -87,6 +90,16 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
   }
   return true;
 }
+
+#if ANTTRACKS_JDK >= 21
+// Where the frames of a virtual thread end, and those of its carrier begin.
+bool is_mount(const frame& fr) { return Continuation::is_continuation_enterSpecial(fr); }
+// Whether the frame's caller, of a virtual thread, was left in the heap for the time being.
+bool caller_is_frozen(const frame& fr) { return Continuation::is_cont_barrier_frame(fr); }
+#else
+bool is_mount(const frame&) { return false; }
+bool caller_is_frozen(const frame&) { return false; }
+#endif
 
 // Where a native method was called from.
 struct NativeCaller {
@@ -205,15 +218,15 @@ uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
     uint32_t flags = thread->anttracks()->_rematerializing ? ANTTRACKS_SITE_REMATERIALIZED : 0;
     NativeCaller caller;
     ANTTRACKS_REGISTER_MAP(map, thread);
-    for (frame fr = thread->last_frame(); find_java_frame(&fr, &map); fr = fr.sender(&map)) {
-      if (count == ANTTRACKS_MOST_FRAMES) {
-        sites[count++] = ANTTRACKS_SITE_NONE;
-        break;
-      }
+    bool cut = false;
+    for (frame fr = thread->last_frame(); find_java_frame(&fr, &map) && !is_mount(fr); fr = fr.sender(&map)) {
+      if ((cut = count == ANTTRACKS_MOST_FRAMES)) break;
       sites[count++] = site_and_last_frame(&fr, &map, flags, &caller);
       flags = 0;
       if (fr.is_first_frame()) break;
+      if ((cut = caller_is_frozen(fr))) break;
     }
+    if (cut) sites[count++] = ANTTRACKS_SITE_NONE;
   }
   if (count == 0) sites[count++] = ANTTRACKS_SITE_VM;
   return count;
