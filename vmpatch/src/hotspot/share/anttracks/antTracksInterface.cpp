@@ -235,7 +235,6 @@ void fill_table() {
   the_vm.unsupported = unsupported();
   the_vm.klass_offset = oopDesc::klass_offset_in_bytes();
   the_vm.klass_bytes = UseCompressedClassPointers ? 4 : 8;
-  the_vm.array_length_offset = arrayOopDesc::length_offset_in_bytes();
   the_vm.object_alignment = ObjectAlignmentInBytes;
   the_vm.start = &start;
   the_vm.stop = &stop;
@@ -258,6 +257,7 @@ void fill_heap() {
   const MemRegion heap = AntTracksHeap::reserved();
   the_vm.heap_start = (uint64_t)heap.start();
   the_vm.heap_end = (uint64_t)heap.end();
+  the_vm.array_length_offset = arrayOopDesc::length_offset_in_bytes();  // 25 does not know it before
   the_vm.narrow_klass_base = (uint64_t)CompressedKlassPointers::base();
   the_vm.narrow_klass_shift = CompressedKlassPointers::shift();
   the_vm.gc_workers = AntTracksFillers::worker() + 1;
