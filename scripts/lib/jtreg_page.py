@@ -11,15 +11,23 @@ SCHEMES = ("hash", "hash-eliminate", "ash", "off")  # of -XX:AntTracksSites, bes
 PATCHED = tuple(
     sites + agent for sites in ("", *("-" + scheme for scheme in SCHEMES)) for agent in ("", "-agent")
 )
+RELEASES = ("", "21-", "25-")  # what the names of configurations begin with; 17 goes without saying
 # What each patched configuration is compared with.
-BASE = {"release" + name: "stock" for name in PATCHED} | {
-    "fastdebug" + name: "stock-fastdebug" for name in PATCHED
+BASE = {
+    release + build + name: release + stock
+    for release in RELEASES
+    for build, stock in (("release", "stock"), ("fastdebug", "stock-fastdebug"))
+    for name in PATCHED
 }
-COLUMNS = (
-    "stock",
-    *("release" + name for name in PATCHED),
-    "stock-fastdebug",
-    *("fastdebug" + name for name in PATCHED),
+COLUMNS = tuple(
+    release + name
+    for release in RELEASES
+    for name in (
+        "stock",
+        *("release" + name for name in PATCHED),
+        "stock-fastdebug",
+        *("fastdebug" + name for name in PATCHED),
+    )
 )
 BAD = ("failed", "error", "not run")
 COUNTED = ("verified", "killed", "exited", "empty", "bytes")
@@ -67,6 +75,10 @@ def merge(folder, configuration, new):
         json.dump(data, file, indent=1, sort_keys=True)
 
 
+def is_stock(configuration):
+    return configuration.startswith(tuple(release + "stock" for release in RELEASES))
+
+
 def bad(data):
     """[(collector, test, entry)] of those that did not pass."""
     return [
@@ -95,7 +107,7 @@ def judged(base, collector, test):
 
 def new_failures(folder, configuration, data):
     base = load(folder, BASE.get(configuration, "stock"))
-    if configuration.startswith("stock"):
+    if is_stock(configuration):
         return []
     return [
         (collector, test, entry)
@@ -163,6 +175,7 @@ samples where the agent would refuse. Each trace is verified |
 | `release-hash`, `release-ash`, … | the same with `-XX:AntTracksSites=` in every JVM (`--sites`) |
 | `fastdebug`, `stock-fastdebug` | with the VM's assertions: \
 `scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
+| `21-release`, `25-release`, … | the same of that JDK, with its own tests |
 
 A failure is *new* when the same test passes on the unpatched build of its kind.
 """
@@ -177,7 +190,7 @@ def table_of_configurations(folder, present):
     for name, data in present.items():
         tally, traces = counts(data), data.get("traces")
         failed = sum(tally.get(key, 0) for key in BAD)
-        fresh = "–" if name.startswith("stock") else len(new_failures(folder, name, data))
+        fresh = "–" if is_stock(name) else len(new_failures(folder, name, data))
         told = f"{traces['verified']:,} | {len(traces['wrong'])}" if traces else "– | –"
         lines.append(
             f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | "
@@ -241,7 +254,7 @@ def table_of_tests(present):
 
 def page(folder):
     present = {name: load(folder, name) for name in COLUMNS}
-    missing = [name for name, data in present.items() if data is None]
+    missing = [name for name, data in present.items() if data is None and not name[0].isdigit()]
     present = {name: data for name, data in present.items() if data}
     lines = [INTRODUCTION, "## Results", "", *table_of_configurations(folder, present), ""]
     if missing:

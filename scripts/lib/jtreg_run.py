@@ -33,6 +33,7 @@ SAMPLED = (
     "-XX:+UseBiasedLocking",
     "-XX:-UseTLAB",
     "-XX:+UseNUMA",
+    "-XX:+UseCompactObjectHeaders",
 )
 JAVA = """#!/bin/sh
 # The JDK's java with the agent. Every JVM of a test comes by here, and neither environment nor output shows it.
@@ -91,8 +92,36 @@ def tests_of(source, folder):
             )
             if done.returncode != 0:
                 raise Failed(f"cannot unpack the tests of {source}: {done.stderr.strip()}")
+            accept_any_jtreg(os.path.join(folder, HOTSPOT, "TEST.ROOT"))
             stamp.write(identity)
     return os.path.join(folder, HOTSPOT)
+
+
+def accept_any_jtreg(path):
+    """A suite asks for the newest jtreg of its time. The packaged one runs the listed tests of later ones."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"^requiredVersion=", "#requiredVersion=", text, flags=re.M))
+
+
+def release_of(jdk):
+    """Of a JDK's home, such as 17."""
+    try:
+        with open(os.path.join(jdk, "release"), encoding="utf-8") as file:
+            return re.search(r'^JAVA_VERSION="(\d+)', file.read(), re.M)[1]
+    except (OSError, TypeError):
+        raise Failed(f"{jdk}/release does not say what release this JDK is") from None
+
+
+def those_in(tests, plan):
+    """(the plan without the tests that this release does not have, these). tests: folder of HotSpot's tests."""
+    there = {
+        collector: [test for test in chosen if os.path.exists(os.path.join(tests, test))]
+        for collector, chosen in plan.items()
+    }
+    absent = {test for collector, chosen in plan.items() for test in chosen if test not in there[collector]}
+    return {collector: chosen for collector, chosen in there.items() if chosen}, sorted(absent)
 
 
 def linked_jdk(jdk, folder, java):
