@@ -210,7 +210,7 @@ exact(
     "with an old generation that grows and shrinks",
     "Regions",
     (3,),
-    ("-Xms8m", "-Xmx256m", *SHRINKS),
+    ("-Xms8m", "-Xmx256m", "-XX:+UseAdaptiveSizePolicyWithSystemGC", *SHRINKS),
     log="gc=debug,gc+heap=trace",
     log_says=r"(?s)Expanding .*Shrinking ",
     collectors=("Parallel", "Serial"),

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the JVM does only on JDKs after 17 (scripts/test --jdk 21 or 25)."""
 
-from judge.world import add, analyze, analyze_json, expect, jdk_release, run_traced, verified
+import re
+
+from judge.attached import Program
+from judge.exact import judge
+from judge.world import add, analyze, analyze_json, expect, jdk_release, run_traced, tail, verified
 from suites.exactness import exact
 from suites.faults import refused
 
@@ -39,6 +43,28 @@ def stacks_end_where_they_are_mounted(t):
     expect(cut, f"none of {len(deep)} stacks is cut where the frames lie in the heap")
     of_carriers = [stack for stack in deep if any("ForkJoin" in call for call in stack)]
     expect(not of_carriers, f"{len(of_carriers)} stacks have calls of the carrier: {of_carriers[:1]}")
+
+
+def listed_while_scrubbed(t):
+    """Old regions are listed while G1 marks, and makes what is dead in them unreadable, region by region."""
+    log, cycles = t.path("gc.log"), 8
+    marking = ("-Xmn8m", "-XX:InitiatingHeapOccupancyPercent=1", "-XX:-G1UseAdaptiveIHOP")
+    flags = ("-XX:+UseG1GC", "-Xmx400m", *marking, f"-Xlog:gc+marking:file={log}")
+    with Program(t, flags, threads=2, objects=700_000) as program:
+        traces = [t.path(f"{cycle}.trace") for cycle in range(cycles)]
+        for trace in traces:
+            program.attach(f"file={trace}")
+            if trace == traces[-1]:
+                program.tell("both")
+            program.ctl("stop")
+        program.end()
+        expect(program.stderr() == "", f"stderr: {tail(program.stderr())}")
+    with open(log, encoding="utf-8") as file:
+        scrubbed = len(re.findall(r"Scrub Regions \d", file.read()))
+    expect(scrubbed > cycles, f"regions were scrubbed {scrubbed} times: the test tests nothing")
+    for trace in traces:
+        verified(trace)
+    expect(judge(t.folder, traces[-1]) == 2, "not all was judged")
 
 
 def sampled(flags):
@@ -80,6 +106,7 @@ if RELEASE >= 21:
         log_says="Prepare humongous compaction",
         collectors=("G1",),
     )
+    add("A large heap is listed while G1 scrubs its old regions", listed_while_scrubbed)
     generational = ("-XX:+UseZGC", "-Xmx128m", *(("-XX:+ZGenerational",) if RELEASE == 21 else ()))
     refused(
         "Generational ZGC is refused, with the collectors to use",
