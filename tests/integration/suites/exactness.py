@@ -228,7 +228,12 @@ REGIONS = (
 )
 for name, flags, tags, words in (
     ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
-    ("when remark frees regions and unloads classes", (), "gc=trace", r"Reclaimed empty old gen region"),
+    (
+        "when remark frees regions and unloads classes",
+        (),
+        "gc=trace",
+        r"Reclaimed (?:empty old gen region|[1-9]\d* empty regions)",
+    ),
     ("when humongous objects die in young pauses", (), "gc+humongous=debug", r"Reclaimed humongous region"),
     (
         "when old regions are left for the time that remains",
