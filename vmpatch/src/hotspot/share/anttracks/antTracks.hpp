@@ -60,11 +60,10 @@ class AntTracks : AllStatic {
     if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, words, generation);
   }
   static void slid(oop from, HeapWord* to, size_t words, uint worker = 0) {
-    if (AntTracksRecording::active()) _workers[worker]._slides.slid_unless_filler(from, to, words);
+    if (AntTracksRecording::active()) _workers[worker]._slides.slid(cast_from_oop<HeapWord*>(from), to, words);
   }
   static void stayed(oop obj, size_t words, uint worker = 0) {
-    HeapWord* const at = cast_from_oop<HeapWord*>(obj);
-    if (AntTracksRecording::active()) _workers[worker]._slides.slid(at, at, words);
+    if (AntTracksRecording::active()) _workers[worker]._slides.failed(cast_from_oop<HeapWord*>(obj), words);
   }
 };
 

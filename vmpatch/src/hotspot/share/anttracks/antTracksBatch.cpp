@@ -41,21 +41,18 @@ void AntTracksBatch<E, callback>::flush() {
 template class AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves>;
 template class AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides>;
 
-void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
-  if (AntTracksRecording::active()) add(from, to, cast_to_oop(from)->size());
-}
-
-// from may be forwarded, so that its mark is not neutral.
-void AntTracksSlides::slid_unless_filler(oop from, HeapWord* to, size_t words) {
-  if (AntTracksForwarding::site_of(from->mark()) == ANTTRACKS_SITE_FILLER) return;
-  add(cast_from_oop<HeapWord*>(from), to, words);
-}
-
-void AntTracksSlides::stayed(HeapWord* at) {
+void AntTracksSlides::slid(HeapWord* from, HeapWord* to, size_t words) {
   if (!AntTracksRecording::active()) return;
-  const oop obj = cast_to_oop(at);
-  if (AntTracksMark::is_filler(obj->mark())) return;
-  add(at, at, obj->size());
+  const markWord mark = cast_to_oop(from)->mark();
+  const bool filler = mark.is_marked() ? AntTracksForwarding::site_of(mark) == ANTTRACKS_SITE_FILLER
+                                       : AntTracksMark::is_filler(mark);
+  if (!filler) add(from, to, words);
+}
+
+void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
+  if (!AntTracksRecording::active()) return;
+  const oop obj = cast_to_oop(from);
+  if (!AntTracksMark::is_filler(obj->mark())) add(from, to, obj->size());
 }
 
 void AntTracksFillers::add(HeapWord* start, size_t words) {

@@ -10,6 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSBATCH_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSBATCH_HPP
 
+#include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksRecording.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "memory/allStatic.hpp"
@@ -50,9 +51,12 @@ class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks:
   // The generation that the copy is in, as bit 0 of AntTracksMove::to.
   enum Generation { to_young = 0, to_old = 1 };
 
-  // The worker has copied from to to (and won the race for it).
+  // The worker has copied from to to (and won the race for it). Not a filler: another agent may have met it in a walk over
+  // the heap, so that it lives; no trace has it.
   void copied(oop from, oop to, size_t words, Generation generation) {
-    if (AntTracksRecording::active()) add(from, to, words, generation);
+    if (!AntTracksRecording::active()) return;
+    const markWord mark(*cast_from_oop<uintptr_t*>(to));
+    if (!AntTracksMark::is_filler(mark)) add(from, to, words, generation);
   }
  private:
   void add(oop from, oop to, size_t words, Generation generation) {
@@ -65,15 +69,14 @@ class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks:
 
 class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides> {
  public:
-  // The worker moves a live object, or leaves it where it is (from == to). The
-  // object's header must still be readable at from.
-  void slid(HeapWord* from, HeapWord* to, size_t words) {
-    if (AntTracksRecording::active()) add(from, to, words);
-  }
+  // The worker moves a live object, or leaves it where it is (from == to). The object's header must still be readable at
+  // from. Not a filler: this collection may have made it, and treat it as live, or see above.
   void slid(HeapWord* from, HeapWord* to);
-  // Unlike slid, these can meet fillers that this collection has made, which it treats as live.
-  void stayed(HeapWord* at);
-  void slid_unless_filler(oop from, HeapWord* to, size_t words);
+  // In a full collection, which may have forwarded its mark.
+  void slid(HeapWord* from, HeapWord* to, size_t words);
+  void stayed(HeapWord* at) { slid(at, at); }
+  // A young collection had no room for the object, whose mark may say so.
+  void failed(HeapWord* at, size_t words) { add(at, at, words); }
  private:
   void add(HeapWord* from, HeapWord* to, size_t words) {
     AntTracksSlide* const s = next();

@@ -56,7 +56,7 @@ class StayedClosure : public StackObj {
   StayedClosure() : _worker(AntTracksG1::worker()) {}
   size_t apply(oop obj) {
     const size_t words = obj->size();
-    AntTracks::stayed(obj, words, _worker);
+    AntTracks::slid(obj, cast_from_oop<HeapWord*>(obj), words, _worker);
     return words;
   }
 };
