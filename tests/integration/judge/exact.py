@@ -11,6 +11,7 @@ HISTOGRAM_CAUSE = "Heap Inspection Initiated GC"
 DUMP_CAUSE = "Heap Dump Initiated GC"
 # What HotSpot fills gaps with, from JDK 21 on. In a dump the array is one of int, as it has ints.
 FILLER_ARRAY, FILLER_OBJECT = "jdk.internal.vm.FillerElement[]", "jdk.internal.vm.FillerObject"
+FILLERS_IN_DUMPS = ("int[]", FILLER_OBJECT if jdk_release() >= 21 else "java.lang.Object")
 _SHOWN = 12
 _LAST = 3
 
@@ -81,20 +82,27 @@ def dump_differences(objects, dump, fillers=frozenset()):
 def tells_fillers(trace):
     """Whether the trace has all fillers that the JVM shows. Those of G1 are not told; before JDK 21 its
     histograms and dumps do not show them either."""
-    if jdk_release() < 21:
-        return True
+    return jdk_release() < 21 or not uses_g1(trace)
+
+
+def uses_g1(trace):
+    """Where no flag chooses the collector the JVM does, which takes Serial on a small machine."""
     flags = analyze_json("info", trace)["vm_flags"]
-    return "-XX:+UseParallelGC" in flags or "-XX:+UseSerialGC" in flags
+    if "-XX:+UseG1GC" in flags or "-XX:+UseParallelGC" in flags or "-XX:+UseSerialGC" in flags:
+        return "-XX:+UseG1GC" in flags
+    young = [gc["cause"] for gc in analyze_json("gcs", trace)["gcs"] if gc["kind"] == "young"]
+    return not young or any(cause.startswith("G1") for cause in young)
 
 
-def fillers_of(dump, objects, path):
-    """Objects of the dump alone that can only be fillers: of such a class, and nothing refers to them."""
+def fillers_of(dump, objects, path, held):
+    """Objects of the dump alone that can only be fillers: of such a class, and nothing refers to them; if held
+    is true, nothing but perhaps an agent."""
     suspects = {
         address
         for address, (name, _) in dump.objects.items()
-        if address not in objects and name in ("int[]", FILLER_OBJECT)
+        if address not in objects and name in FILLERS_IN_DUMPS
     }
-    return suspects - hprof.referenced(path, suspects) if suspects else suspects
+    return suspects - hprof.referenced(path, suspects, roots=not held) if suspects else suspects
 
 
 def _numbered(folder, pattern):
@@ -102,23 +110,24 @@ def _numbered(folder, pattern):
     return [os.path.join(folder, pattern.replace("N", str(i))) for i in range(len(paths))]
 
 
-def judge(folder, trace, keep=False):
+def judge(folder, trace, keep=False, held=False):
     """Compares every histogram and dump in the folder with the rebuilt heap of its collection;
     returns their number.
 
-    keep: the files stay, otherwise those without a difference are removed."""
-    return _judge(folder, trace, keep, of_all=True)
+    keep: the files stay, otherwise those without a difference are removed. held: another agent holds objects
+    that it has met in a walk over the heap, perhaps fillers."""
+    return _judge(folder, trace, keep, of_all=True, held=held)
 
 
-def judge_rotated(folder, trace, keep=False):
+def judge_rotated(folder, trace, keep=False, held=False):
     """The same for those whose collection is in the data files that are left, behind the first complete sync
     point; of many the last three histograms and dumps.
 
     The trace must have its end, since what the JVM wrote down last belongs to the last collections."""
-    return _judge(folder, trace, keep, of_all=False)
+    return _judge(folder, trace, keep, of_all=False, held=held)
 
 
-def _judge(folder, trace, keep, of_all):
+def _judge(folder, trace, keep, of_all, held):
     verified(trace)
     full = [gc for gc in analyze_json("gcs", trace)["gcs"] if gc["kind"] == "full"]
     histograms, dumps = _numbered(folder, "histogram-N.txt"), _numbered(folder, "dump-N.hprof")
@@ -137,7 +146,7 @@ def _judge(folder, trace, keep, of_all):
         if not of_all:
             pairs = [(path, gc) for path, gc in pairs if gc["exact"]][-_LAST:]
         for path, gc in pairs:
-            lines = compare(trace, gc["id"], path)
+            lines = compare(trace, gc["id"], path, held)
             if lines:
                 raise Failure(
                     f"{len(lines)} differences between {os.path.basename(path)} and GC {gc['id']}:\n"
@@ -149,19 +158,23 @@ def _judge(folder, trace, keep, of_all):
     return compared
 
 
-def _compare_histogram(trace, gc, path):
+def _compare_histogram(trace, gc, path, held):
     rebuilt = rebuilt_classes(trace, gc)
     with open(path, encoding="utf-8") as file:
         jvm = histogram.parse(file.read())
-    if not tells_fillers(trace):
-        for name in (FILLER_ARRAY, FILLER_OBJECT):
-            jvm.pop(name, None)
+    untold = (FILLER_ARRAY, FILLER_OBJECT) if held or not tells_fillers(trace) else ()
+    if held and jdk_release() < 21:  # fillers have no classes of their own; dumps are compared by address
+        untold = ("int[]", "java.lang.Object")
+    for name in untold:
+        jvm.pop(name, None)
+        rebuilt.pop(name, None)
     return class_differences(rebuilt, jvm)
 
 
-def _compare_dump(trace, gc, path):
+def _compare_dump(trace, gc, path, held):
     objects, dump = rebuilt_objects(trace, gc), hprof.read(path)
-    fillers = frozenset() if tells_fillers(trace) else fillers_of(dump, objects, path)
+    told = tells_fillers(trace) and not held
+    fillers = frozenset() if told else fillers_of(dump, objects, path, held)
     return dump_differences(objects, dump, fillers) + class_differences(
         rebuilt_classes(trace, gc), sum_classes(objects)
     )

@@ -175,9 +175,10 @@ def _read_segment(data, segment, names, dump, references):
             dump.stacks.add(stack)
 
 
-def referenced(path, addresses):
-    """Those of the addresses that stand anywhere in the dump but in an array of numbers: all that something
-    refers to, and perhaps a few more."""
+def referenced(path, addresses, roots=True):
+    """Those of the addresses that stand anywhere in the dump but in an array of numbers and at the beginning of
+    an object without fields: all that something refers to, and perhaps a few more. roots: also what only a root
+    refers to."""
     wanted = {struct.pack(">Q", address) for address in addresses}
     places = [sorted({re.escape(each[i : i + 1]) for each in wanted}) for i in range(8)]
     pattern = re.compile(b"(?=(" + b"".join(b"[" + b"".join(place) + b"]" for place in places) + b"))")
@@ -185,15 +186,17 @@ def referenced(path, addresses):
     with _mapped(path) as data:
         for tag, start, end in _records(data):
             if tag in _SEGMENTS:
-                for begin, stop in _without_numbers(data, start, end):
+                for begin, stop in _without_numbers(data, start, end, roots):
                     found.update(match[1] for match in pattern.finditer(data, begin, stop))
     return {int.from_bytes(each, "big") for each in found & wanted}
 
 
-def _without_numbers(data, start, end):
-    """The parts of a segment between arrays of numbers."""
-    for tag, begin, after, *_ in _heap_records(data, start, end):
-        if tag == _PRIMITIVE_ARRAY:
+def _without_numbers(data, start, end, roots):
+    """The parts of a segment between arrays of numbers, and between the addresses of objects without fields;
+    without roots also between these."""
+    for tag, begin, after, _, _, _, count in _heap_records(data, start, end):
+        nothing = tag == _PRIMITIVE_ARRAY or tag == _INSTANCE_DUMP and count == 0
+        if nothing or tag in _ROOT_BYTES and not roots:
             yield start, begin
             start = after
     yield start, end

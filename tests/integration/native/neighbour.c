@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7 };
+enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 2, kHeld = 32 };
 
 static jvmtiEnv* env;
 static char out[4096];
@@ -41,13 +41,21 @@ static void WalkHeap(void) {
   (*env)->FollowReferences(env, 0, NULL, NULL, &callbacks, NULL);
 }
 
+/* Holds the last ones that were tagged, until the next round. A walk meets what is dead, too, and fillers: these live from then on. */
 static void UseTags(JNIEnv* jni) {
-  const jlong tag = walked / kTaggedOneIn * kTaggedOneIn; /* the last one */
+  static jobject held[kHeld];
+  jlong tags[kHeld];
   jint count = 0;
   jobject* objects = NULL;
-  if ((*env)->GetObjectsWithTags(env, 1, &tag, &count, &objects, NULL) != JVMTI_ERROR_NONE) return;
+  for (int i = 0; i < kHeld; i++) {
+    if (held[i] != NULL) (*jni)->DeleteGlobalRef(jni, held[i]);
+    held[i] = NULL;
+    tags[i] = (walked / kTaggedOneIn - i) * kTaggedOneIn;
+  }
+  if ((*env)->GetObjectsWithTags(env, kHeld, tags, &count, &objects, NULL) != JVMTI_ERROR_NONE) return;
   for (jint i = 0; i < count; i++) {
     if ((*env)->SetTag(env, objects[i], 0) == JVMTI_ERROR_NONE) tagged++;
+    if (i < kHeld) held[i] = (*jni)->NewGlobalRef(jni, objects[i]);
     (*jni)->DeleteLocalRef(jni, objects[i]);
   }
   (*env)->Deallocate(env, (unsigned char*)objects);

@@ -47,12 +47,12 @@ def chaos(collector, rotates):
         check_recording(t)
         check_neighbour(t)
         if not rotates:
-            expect(judge(t.folder, trace) >= 4, "too little was judged")
+            expect(judge(t.folder, trace, held=True) >= 4, "too little was judged")
             return
         expect(min(data_files(trace)) > 0, f"data files {list(data_files(trace))}: nothing was deleted")
         expect(check_known_stays_known(trace) > 0, "the heap is known after no collection")
         check_quality(trace)
-        expect(judge_rotated(t.folder, trace) >= 2, "too little was judged")
+        expect(judge_rotated(t.folder, trace, held=True) >= 2, "too little was judged")
 
     how = f"in a rotated trace of {BOUND.size // MB} MB" if rotates else "in one file"
     add(

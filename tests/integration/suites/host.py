@@ -69,7 +69,8 @@ def beside(name, main, flags, check=None, heap="-Xmx64m"):
                 expect(mine == theirs, f"{what} differs: {tail(mine)!r}, without the agent {tail(theirs)!r}")
             if check:
                 check(t)
-            expect(judge(t.folder, trace) > 0, "nothing was judged")
+            held = check == check_neighbour
+            expect(judge(t.folder, trace, held=held) > 0, "nothing was judged")
 
         add(f"With {collector} the heap is exact when the JVM has {name}", body)
 
