@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 2, kHeld = 32 };
+enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7, kHeld = 32 };
 
 static jvmtiEnv* env;
 static char out[4096];
