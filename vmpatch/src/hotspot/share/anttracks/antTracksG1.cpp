@@ -18,9 +18,18 @@
 
 uint32_t AntTracksG1::_young_kind = ANTTRACKS_GC_YOUNG;
 
+// From 22 on pauses outside of mixed phases, too: old regions that could not be evacuated earlier.
+static bool takes_old_regions() {
+#if ANTTRACKS_JDK >= 25
+  return !G1CollectedHeap::heap()->collection_set()->only_contains_young_regions();
+#else
+  return G1CollectedHeap::heap()->collector_state()->in_mixed_phase();
+#endif
+}
+
 void AntTracksG1::young_begin() {
   if (!AntTracksRecording::listened_to()) return;
-  _young_kind = G1CollectedHeap::heap()->collector_state()->in_mixed_phase() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
+  _young_kind = takes_old_regions() ? ANTTRACKS_GC_MIXED : ANTTRACKS_GC_YOUNG;
   AntTracks::gc_begin(_young_kind);
 }
 
