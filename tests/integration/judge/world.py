@@ -122,6 +122,8 @@ def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), ag
     command = [*sanitizers.jvm_words(), jdk + "/bin/java", *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
+    if jdk == JDK and jdk_release() >= 24:  # or it warns of System.load
+        command.append("--enable-native-access=ALL-UNNAMED")
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
 
 

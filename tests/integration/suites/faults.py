@@ -111,11 +111,15 @@ for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
         (flag, "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
         ("-XX:+UnlockExperimentalVMOptions", f"-XX:+{flag}", "-Xmx64m"),
     )
+if jdk_release() >= 25:
+    MOST, MORE, WAY_OUT = "4 TB", "-Xmx4500g", "-Xmx"
+else:
+    MOST, MORE, WAY_OUT = "512 GB", "-Xmx600g", "-XX:+UseParallelGC"
 refused(
-    "A heap above 512 GB is refused with a collector that cannot keep the site in it",
+    f"A heap above {MOST} is refused with a collector that cannot keep the site in it",
     lambda t: f"file={t.path('trace')}",
-    ("512 GB", "-XX:+UseParallelGC"),
-    ("-XX:+UseG1GC", "-Xms64m", "-Xmx600g"),
+    (MOST, WAY_OUT),
+    ("-XX:+UseG1GC", "-Xms64m", MORE),
 )
 
 refused(
