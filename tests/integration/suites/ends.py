@@ -12,7 +12,7 @@ import time
 
 from judge import hprof
 from judge.exact import dump_differences, rebuilt_objects, show
-from judge.world import ANALYZER, add, analyze_json, expect, java_command, run, tail
+from judge.world import ANALYZER, add, analyze_json, expect, java_command, jdk_release, run, tail
 from suites.exactness import COLLECTORS
 
 CRASHES = ("-XX:-CreateCoredumpOnCrash",)
@@ -23,10 +23,12 @@ def without_numbers(text):
     """What two crashes of the same kind have in common. Other threads may crash while the VM reports; what it
     says of them, and the end of that line, lands anywhere."""
     first = re.sub(r"\n+", "\n", re.sub(r"\[thread \d+ also had an error\]", "", text))
-    return re.sub(r"0x[0-9a-f]+|\b\d+\b|\+0x\S+", "N", first)
+    return re.sub(r"0x[0-9a-f]+|\b\d+s?\b|\+0x\S+", "N", first)
 
 
 CRASHED, EXITED, ENDED = "crashed", "exited", "ended"
+# With -XX:+ExitOnOutOfMemoryError; later JVMs run no exit handlers then.
+OUT_OF_MEMORY_END = EXITED if jdk_release() < 21 else CRASHED
 
 
 def check_front(trace, end):
@@ -119,7 +121,7 @@ forced(
     ("fill",),
     3,
     (*OUT_OF_MEMORY, "-XX:+ExitOnOutOfMemoryError"),
-    end=EXITED,
+    end=OUT_OF_MEMORY_END,
 )
 forced(
     "with -XX:+CrashOnOutOfMemoryError",
@@ -146,8 +148,13 @@ def crash_once(t, collector, seconds):
             process.communicate(timeout=60)
         finally:
             process.kill()
-    expect(process.returncode == 1, f"ended with {process.returncode}")
-    check_error_file(t.path("hs_err.txt"), True)
+    # The JVM of 25 crashes again, without any agent, in one report of four.
+    expect(
+        process.returncode == 1 or jdk_release() >= 25 and process.returncode == -signal.SIGABRT,
+        f"ended with {process.returncode}",
+    )
+    if process.returncode == 1:
+        check_error_file(t.path("hs_err.txt"), True)
     check_front(t.path("trace"), CRASHED)
 
 
@@ -192,7 +199,7 @@ def dump_of_no_memory(collector):
         for what in ("stdout", "stderr"):
             mine, theirs = (re.sub(r"\[.*\]", "[]", getattr(done, what)) for done in (traced, plain))
             expect(mine == theirs, f"{what} differs: {mine!r}, without the agent {theirs!r}")
-        check_front(trace, EXITED)
+        check_front(trace, OUT_OF_MEMORY_END)
         last = analyze_json("gcs", trace)["gcs"][-1]
         expect(last["kind"] == "full", f"the last collection was {last}")
         dump, left = hprof.read(path), rebuilt_objects(trace, last["id"])

@@ -6,7 +6,19 @@ import os
 import re
 
 from judge import held, hprof
-from judge.world import ANALYZER, HERE, add, analyze, analyze_json, expect, java_command, run, run_traced
+from judge.exact import FILLER_ARRAY
+from judge.world import (
+    ANALYZER,
+    HERE,
+    add,
+    analyze,
+    analyze_json,
+    expect,
+    java_command,
+    jdk_release,
+    run,
+    run_traced,
+)
 
 COLLECTORS = ("Parallel", "Serial", "G1")
 FLAGS = ("-Xmx96m", "-Xmn24m")
@@ -48,7 +60,7 @@ def check_objects(trace, dump, of_all):
     wrong = [
         f"{address:#x}: {rows[address]['class']}, in the dump {name}"
         for address, (name, _) in wrote.objects.items()
-        if rows[address]["class"] != name
+        if rows[address]["class"] != name and (rows[address]["class"], name) != (FILLER_ARRAY, "int[]")
     ]
     expect(not wrong, f"{len(wrong)} classes differ: {wrong[:5]}")
     entries = [row for row in rows.values() if row["class"] == "Dumped$Entry"]
@@ -75,7 +87,7 @@ def check_joined(trace, name, report, of_all):
     expect(report["exact"] and report["other_size"] == 0 and report["other_class"] == 0, f"{name}: {report}")
     expect(found + report["fillers"] + report["missing"] == every, f"{name}: {report}")
     expect(found >= 0.999 * (every - report["fillers"]) and report["missing"] == 0, f"{name}: {report}")
-    expect(of_all or report["fillers"] <= 200, f"{name}: {report}")
+    expect(of_all or report["fillers"] <= 600, f"{name}: {report}")
     expect(
         report["complete"] + report["before_trace"] + report["no_site"] + report["no_thread"] == found,
         f"{report}",
@@ -114,7 +126,8 @@ def of_a_share(t):
     trace, _ = run_traced(t, "Dumped", (t.folder,), (*FLAGS, "-XX:+UseG1GC"), ",share=0.3", judged=False)
     asked = gcs_of(trace, "Heap Dump Initiated GC")
     live, every = (analyze_json("join", trace, t.path(name + ".hprof")) for name in ("live", "all"))
-    expect(live["gc"] == asked[0]["id"] and live["agreeing"] == live["dump_objects"], f"{live}")
+    known = live["agreeing"] + (live["fillers"] if jdk_release() >= 21 else 0)
+    expect(live["gc"] == asked[0]["id"] and known == live["dump_objects"], f"{live}")
     times = {
         gc["id"]: (gc["start_ns"] + gc["duration_ns"], gc["start_ns"])
         for gc in analyze_json("gcs", trace)["gcs"]

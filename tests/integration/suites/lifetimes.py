@@ -161,10 +161,10 @@ def grown(log):
     with open(log, encoding="utf-8") as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
-        if "Heap before GC" in line or "Heap after GC" in line:
+        if "heap before gc" in line.lower() or "heap after gc" in line.lower():
             used = spaces(lines[number : number + 10])
             old = used.get("the", used.get("object"))
-            if "before" in line:
+            if "before" in line.lower():
                 before = old
             else:
                 expect(used["eden"] == 0 and used["to"] == 0, f"not a young collection: {line} {used}")
@@ -175,7 +175,7 @@ def grown(log):
 
 def copied_by_g1(log):
     with open(log, encoding="utf-8") as file:
-        sums = [int(n) for n in re.findall(r"Copied Bytes .* Sum: (\d+),", file.read())]
+        sums = [int(n) for n in re.findall(r"Copied Bytes:? .* Sum: (\d+),", file.read())]
     return sum(sums), len(sums)
 
 
