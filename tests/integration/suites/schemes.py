@@ -5,7 +5,19 @@ import re
 
 from judge.attached import Program
 from judge.exact import judge
-from judge.world import add, analyze, analyze_json, expect, java_command, run, run_traced, tail, test, verified
+from judge.world import (
+    add,
+    analyze,
+    analyze_json,
+    expect,
+    java_command,
+    jdk_release,
+    run,
+    run_traced,
+    tail,
+    test,
+    verified,
+)
 from suites import rotation
 from suites.attach import check_sites
 from suites.exactness import COLLECTORS, NO_ROOM, exact
@@ -82,7 +94,9 @@ def attached(scheme):
 
         def body(t, collector=collector):
             trace = t.path("trace")
-            with Program(t, (f"-XX:+Use{collector}GC", "-Xmx128m", NAMED + scheme)) as program:
+            # From 21 on the archive's objects have no site in the hash.
+            shared = ("-Xshare:off",) if jdk_release() >= 21 else ()
+            with Program(t, (f"-XX:+Use{collector}GC", "-Xmx128m", NAMED + scheme, *shared)) as program:
                 program.tell("gc")
                 program.attach(f"file={trace}")
                 program.tell("both")
