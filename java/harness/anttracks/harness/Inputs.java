@@ -24,6 +24,12 @@ final class Inputs {
         return Workload.option(args, "--sources", "/usr/lib/jvm/openjdk-17/lib/src.zip");
     }
 
+    /** The same, but on a release that cannot compile these its own sources. */
+    static String compilable(String[] args) {
+        String own = System.getProperty("java.home") + "/lib/src.zip";
+        return Runtime.version().feature() == 17 ? archive(args) : Workload.option(args, "--sources", own);
+    }
+
     /** The Java sources whose path begins with the prefix, by name, which is cut off from their names. */
     static List<Text> sources(String archive, String prefix) throws IOException {
         List<Text> texts = new ArrayList<>();

@@ -94,6 +94,6 @@ public final class Javac extends Workload {
     public static void main(String[] args) throws Exception {
         String module = small(args) ? option(args, "--small-module", "jdk.jshell")
                 : option(args, "--module", "jdk.compiler");
-        new Javac(Inputs.archive(args), module).measure(args);
+        new Javac(Inputs.compilable(args), module).measure(args);
     }
 }
