@@ -79,10 +79,10 @@ def dump_differences(objects, dump, fillers=frozenset()):
     return lines
 
 
-def tells_fillers(trace):
+def tells_fillers(trace, held=False):
     """Whether the trace has all fillers that the JVM shows. Those of G1 are not told; before JDK 21 its
-    histograms and dumps do not show them either."""
-    return jdk_release() < 21 or not uses_g1(trace)
+    histograms and dumps show only those that another agent holds."""
+    return not uses_g1(trace) or (jdk_release() < 21 and not held)
 
 
 def uses_g1(trace):
@@ -162,8 +162,8 @@ def _compare_histogram(trace, gc, path, held):
     rebuilt = rebuilt_classes(trace, gc)
     with open(path, encoding="utf-8") as file:
         jvm = histogram.parse(file.read())
-    untold = (FILLER_ARRAY, FILLER_OBJECT) if held or not tells_fillers(trace) else ()
-    if held and jdk_release() < 21:  # fillers have no classes of their own; dumps are compared by address
+    untold = () if tells_fillers(trace, held) else (FILLER_ARRAY, FILLER_OBJECT)
+    if untold and jdk_release() < 21:  # fillers have no classes of their own; dumps are compared by address
         untold = ("int[]", "java.lang.Object")
     for name in untold:
         jvm.pop(name, None)
@@ -173,8 +173,7 @@ def _compare_histogram(trace, gc, path, held):
 
 def _compare_dump(trace, gc, path, held):
     objects, dump = rebuilt_objects(trace, gc), hprof.read(path)
-    told = tells_fillers(trace) and not held
-    fillers = frozenset() if told else fillers_of(dump, objects, path, held)
+    fillers = frozenset() if tells_fillers(trace, held) else fillers_of(dump, objects, path, held)
     return dump_differences(objects, dump, fillers) + class_differences(
         rebuilt_classes(trace, gc), sum_classes(objects)
     )

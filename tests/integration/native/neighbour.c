@@ -10,17 +10,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7, kHeld = 32 };
+enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7, kHeld = 512, kHeldBytes = 16 << 10 };
+/* Tags are of no meaning but these: of the classes that the VM fills gaps of the heap with, and of their objects. */
+enum { kFillerClass = -1, kMaybeFiller = -2 };
 
 static jvmtiEnv* env;
 static char out[4096];
 static volatile int begun, ended;
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* held during a round: who is suspended must be resumed before the JVM ends */
-static volatile long walked, tagged, followed, transformed, sampled, suspended, freed, rounds;
+static int maybe_fillers; /* of this walk */
+static volatile long walked, tagged, followed, transformed, sampled, suspended, freed, holds, rounds;
 
 static jint JNICALL OnObject(jlong class_tag, jlong size, jlong* tag, jint length, void* data) {
-  (void)class_tag, (void)size, (void)length, (void)data;
-  if (++walked % kTaggedOneIn == 0) *tag = walked;
+  (void)length, (void)data;
+  walked++;
+  if (*tag == kFillerClass) return JVMTI_VISIT_OBJECTS;
+  if (class_tag == kFillerClass && size <= kHeldBytes && maybe_fillers < kHeld) {
+    maybe_fillers++;
+    *tag = kMaybeFiller;
+  } else if (walked % kTaggedOneIn == 0) {
+    *tag = walked;
+  }
   return JVMTI_VISIT_OBJECTS;
 }
 
@@ -32,8 +42,22 @@ static jint JNICALL OnReference(jvmtiHeapReferenceKind kind, const jvmtiHeapRefe
   return JVMTI_VISIT_OBJECTS;
 }
 
-static void WalkHeap(void) {
+static void TagFillerClasses(JNIEnv* jni) {
+  /* int[] and Object up to JDK 17, the others later. */
+  static const char* const names[] = {"[I", "java/lang/Object", "[Ljdk/internal/vm/FillerElement;", "jdk/internal/vm/FillerObject"};
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    const jclass type = (*jni)->FindClass(jni, names[i]);
+    (*jni)->ExceptionClear(jni);
+    if (type == NULL) continue;
+    (*env)->SetTag(env, type, kFillerClass);
+    (*jni)->DeleteLocalRef(jni, type);
+  }
+}
+
+static void WalkHeap(JNIEnv* jni) {
   jvmtiHeapCallbacks callbacks;
+  TagFillerClasses(jni);
+  maybe_fillers = 0;
   memset(&callbacks, 0, sizeof callbacks);
   callbacks.heap_iteration_callback = OnObject;
   callbacks.heap_reference_callback = OnReference;
@@ -41,24 +65,38 @@ static void WalkHeap(void) {
   (*env)->FollowReferences(env, 0, NULL, NULL, &callbacks, NULL);
 }
 
-/* Holds the last ones that were tagged, until the next round. A walk meets what is dead, too, and fillers: these live from then on. */
-static void UseTags(JNIEnv* jni) {
+static void Untag(JNIEnv* jni, jint count, jobject* objects) {
+  for (jint i = 0; i < count; i++) {
+    if ((*env)->SetTag(env, objects[i], 0) == JVMTI_ERROR_NONE) tagged++;
+    (*jni)->DeleteLocalRef(jni, objects[i]);
+  }
+  (*env)->Deallocate(env, (unsigned char*)objects);
+}
+
+/* Holds what may be fillers until the next round. A walk meets what is dead, too, and fillers: these live from then on. */
+static void HoldFillers(JNIEnv* jni) {
   static jobject held[kHeld];
-  jlong tags[kHeld];
+  static const jlong tag = kMaybeFiller;
   jint count = 0;
   jobject* objects = NULL;
   for (int i = 0; i < kHeld; i++) {
     if (held[i] != NULL) (*jni)->DeleteGlobalRef(jni, held[i]);
     held[i] = NULL;
-    tags[i] = (walked / kTaggedOneIn - i) * kTaggedOneIn;
   }
-  if ((*env)->GetObjectsWithTags(env, kHeld, tags, &count, &objects, NULL) != JVMTI_ERROR_NONE) return;
-  for (jint i = 0; i < count; i++) {
-    if ((*env)->SetTag(env, objects[i], 0) == JVMTI_ERROR_NONE) tagged++;
-    if (i < kHeld) held[i] = (*jni)->NewGlobalRef(jni, objects[i]);
-    (*jni)->DeleteLocalRef(jni, objects[i]);
-  }
-  (*env)->Deallocate(env, (unsigned char*)objects);
+  if ((*env)->GetObjectsWithTags(env, 1, &tag, &count, &objects, NULL) != JVMTI_ERROR_NONE) return;
+  for (jint i = 0; i < count && i < kHeld; i++) held[i] = (*jni)->NewGlobalRef(jni, objects[i]);
+  holds += count;
+  Untag(jni, count, objects);
+}
+
+static void UseTags(JNIEnv* jni) {
+  enum { kAtOnce = 32 };
+  jlong tags[kAtOnce];
+  jint count = 0;
+  jobject* objects = NULL;
+  for (int i = 0; i < kAtOnce; i++) tags[i] = (walked / kTaggedOneIn - i) * kTaggedOneIn;
+  if ((*env)->GetObjectsWithTags(env, kAtOnce, tags, &count, &objects, NULL) != JVMTI_ERROR_NONE) return;
+  Untag(jni, count, objects);
 }
 
 /* Not those of the JDK: code that loads a class while its loading class is transformed dies of ClassCircularityError now and then. */
@@ -122,8 +160,9 @@ static void JNICALL Work(jvmtiEnv* jvmti, JNIEnv* jni, void* unused) {
     pthread_mutex_lock(&busy);
     if (ended) break;
     if (begun) {
-      WalkHeap();
+      WalkHeap(jni);
       UseTags(jni);
+      HoldFillers(jni);
       Retransform(jni);
       SuspendThreads(jni, self);
       rounds++;
@@ -149,8 +188,8 @@ static void JNICALL OnVmDeath(jvmtiEnv* jvmti, JNIEnv* jni) {
   pthread_mutex_unlock(&busy);
   FILE* file = fopen(out, "w");
   if (file == NULL) return;
-  fprintf(file, "rounds %ld\nwalked %ld\ntagged %ld\nfollowed %ld\ntransformed %ld\nsampled %ld\nsuspended %ld\nfreed %ld\n", rounds, walked,
-          tagged, followed, transformed, sampled, suspended, freed);
+  fprintf(file, "rounds %ld\nwalked %ld\ntagged %ld\nfollowed %ld\ntransformed %ld\nsampled %ld\nsuspended %ld\nfreed %ld\nheld %ld\n", rounds, walked,
+          tagged, followed, transformed, sampled, suspended, freed, holds);
   fclose(file);
 }
 

@@ -47,7 +47,7 @@ def check_neighbour(t):
     with open(t.path(COUNTS), encoding="utf-8") as file:
         counts = dict(line.split() for line in file)
     expect(
-        len(counts) == 8 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}"
+        len(counts) == 9 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}"
     )
     return counts
 

@@ -177,6 +177,7 @@ void AntTracks::gc_begin(uint32_t kind) {
 void AntTracks::gc_end(uint32_t kind) {
   if (!AntTracksRecording::listened_to()) return;
   AntTracksBatchBase::flush_all();
+  AntTracksFillers::report_held();
   _gc_active = false;
   report_gc(AntTracksSpaces::at_gc_end, kind);
 }

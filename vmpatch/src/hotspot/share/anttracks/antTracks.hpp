@@ -56,14 +56,14 @@ class AntTracks : AllStatic {
   static void class_loader_unloading(ClassLoaderData* cld);
 
   // For Serial, and G1's workers.
-  static void copied(oop from, oop to, size_t words, AntTracksMoves::Generation generation, uint worker = 0) {
-    if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, words, generation);
+  static void copied(oop from, oop to, markWord mark, size_t words, AntTracksMoves::Generation generation, uint worker = 0) {
+    if (AntTracksRecording::active()) _workers[worker]._moves.copied(from, to, mark, words, generation);
   }
   static void slid(oop from, HeapWord* to, size_t words, uint worker = 0) {
     if (AntTracksRecording::active()) _workers[worker]._slides.slid(cast_from_oop<HeapWord*>(from), to, words);
   }
-  static void stayed(oop obj, size_t words, uint worker = 0) {
-    if (AntTracksRecording::active()) _workers[worker]._slides.failed(cast_from_oop<HeapWord*>(obj), words);
+  static void stayed(oop obj, markWord mark, size_t words, uint worker = 0) {
+    if (AntTracksRecording::active()) _workers[worker]._slides.failed(obj, mark, words);
   }
 };
 

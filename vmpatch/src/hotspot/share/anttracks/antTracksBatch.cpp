@@ -11,13 +11,16 @@
 #include "anttracks/antTracksForwarding.hpp"
 #include "anttracks/antTracksMark.hpp"
 #include "anttracks/antTracksVersion.hpp"
+#include "gc/shared/gc_globals.hpp"
 #include "oops/oop.inline.hpp"
 #include "runtime/os.inline.hpp"
+#include "utilities/growableArray.hpp"
 
 AntTracksBatchBase* AntTracksBatchBase::_all = NULL;
 uint AntTracksBatchBase::_count = 0;
 
 static ANTTRACKS_MUTEX* filler_lock = NULL;  // made with the first batch, before any collection
+static GrowableArrayCHeap<AntTracksFiller, mtGC>* held_fillers = NULL;  // of the collection that runs
 
 AntTracksBatchBase::AntTracksBatchBase() : _next(_all), _worker(_count++), _length(0) {
   if (filler_lock == NULL) filler_lock = new ANTTRACKS_MUTEX();
@@ -46,21 +49,39 @@ void AntTracksSlides::slid(HeapWord* from, HeapWord* to, size_t words) {
   const markWord mark = cast_to_oop(from)->mark();
   const bool filler = mark.is_marked() ? AntTracksForwarding::site_of(mark) == ANTTRACKS_SITE_FILLER
                                        : AntTracksMark::is_filler(mark);
-  if (!filler) add(from, to, words);
+  add_unless_filler(filler, from, to, words);
 }
 
 void AntTracksSlides::slid(HeapWord* from, HeapWord* to) {
-  if (!AntTracksRecording::active()) return;
-  const oop obj = cast_to_oop(from);
-  if (!AntTracksMark::is_filler(obj->mark())) add(from, to, obj->size());
+  if (AntTracksRecording::active()) slid(from, to, cast_to_oop(from)->size());
 }
 
-void AntTracksFillers::add(HeapWord* start, size_t words) {
+static AntTracksFiller event_of(HeapWord* start, size_t words) {
   AntTracksFiller event;
   event.address = (uint64_t)start;
   event.words = words;
+  return event;
+}
+
+void AntTracksFillers::add(HeapWord* start, size_t words) {
+  const AntTracksFiller event = event_of(start, words);
   const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
   filler_lock->lock();
   callbacks.fillers(callbacks.context, worker(), &event, 1);
   filler_lock->unlock();
+}
+
+void AntTracksFillers::held(HeapWord* start, size_t words) {
+  if (UseG1GC) return;
+  filler_lock->lock();
+  if (held_fillers == NULL) held_fillers = new GrowableArrayCHeap<AntTracksFiller, mtGC>(16);
+  held_fillers->append(event_of(start, words));
+  filler_lock->unlock();
+}
+
+void AntTracksFillers::report_held() {
+  if (held_fillers == NULL || held_fillers->is_empty()) return;
+  const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();
+  callbacks.fillers(callbacks.context, worker(), held_fillers->adr_at(0), held_fillers->length());
+  held_fillers->clear();
 }

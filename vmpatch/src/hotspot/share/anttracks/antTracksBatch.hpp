@@ -46,17 +46,32 @@ class AntTracksBatch : public AntTracksBatchBase {
   }
 };
 
+// Fillers share a worker number, the one after the batches': any worker makes them, and reports them one by one.
+class AntTracksFillers : AllStatic {
+ public:
+  static uint worker() { return AntTracksBatchBase::count(); }
+  // The collection that runs has made it.
+  static void add(HeapWord* start, size_t words);
+  // It lives, because another agent has met it in a walk over the heap and holds it, and lies at start when the collection
+  // ends. Where it came from the trace may have no object (what fills the end of a TLAB is not reported), so it is no move
+  // or slide, but reported at the end as if the collection had made it. Not with G1, whose fillers are in no trace.
+  static void held(HeapWord* start, size_t words);
+  static void report_held();
+};
+
 class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks::moves> {
  public:
   // The generation that the copy is in, as bit 0 of AntTracksMove::to.
   enum Generation { to_young = 0, to_old = 1 };
 
-  // The worker has copied from to to (and won the race for it). Not a filler: another agent may have met it in a walk over
-  // the heap, so that it lives; no trace has it.
-  void copied(oop from, oop to, size_t words, Generation generation) {
+  // The worker has copied from to to (and won the race for it). mark: the one that it had before.
+  void copied(oop from, oop to, markWord mark, size_t words, Generation generation) {
     if (!AntTracksRecording::active()) return;
-    const markWord mark(*cast_from_oop<uintptr_t*>(to));
-    if (!AntTracksMark::is_filler(mark)) add(from, to, words, generation);
+    if (AntTracksMark::is_filler(mark)) {
+      AntTracksFillers::held(cast_from_oop<HeapWord*>(to), words);
+    } else {
+      add(from, to, words, generation);
+    }
   }
  private:
   void add(oop from, oop to, size_t words, Generation generation) {
@@ -69,28 +84,31 @@ class AntTracksMoves : public AntTracksBatch<AntTracksMove, &AntTracksCallbacks:
 
 class AntTracksSlides : public AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides> {
  public:
-  // The worker moves a live object, or leaves it where it is (from == to). The object's header must still be readable at
-  // from. Not a filler: this collection may have made it, and treat it as live, or see above.
-  void slid(HeapWord* from, HeapWord* to);
-  // In a full collection, which may have forwarded its mark.
+  // In a full collection: the worker moves a live object, or leaves it where it is (from == to). The object's header must
+  // still be readable at from; its mark may be forwarded. A filler may be one that this collection has made and treats as
+  // live: it is reported twice.
   void slid(HeapWord* from, HeapWord* to, size_t words);
+  void slid(HeapWord* from, HeapWord* to);
   void stayed(HeapWord* at) { slid(at, at); }
-  // A young collection had no room for the object, whose mark may say so.
-  void failed(HeapWord* at, size_t words) { add(at, at, words); }
+  // A young collection had no room for the object. mark: the one that it had before.
+  void failed(oop obj, markWord mark, size_t words) {
+    HeapWord* const at = cast_from_oop<HeapWord*>(obj);
+    if (AntTracksRecording::active()) add_unless_filler(AntTracksMark::is_filler(mark), at, at, words);
+  }
  private:
+  void add_unless_filler(bool filler, HeapWord* from, HeapWord* to, size_t words) {
+    if (filler) {
+      AntTracksFillers::held(to, words);
+    } else {
+      add(from, to, words);
+    }
+  }
   void add(HeapWord* from, HeapWord* to, size_t words) {
     AntTracksSlide* const s = next();
     s->from = (uint64_t)from;
     s->to = (uint64_t)to;
     s->words = words;
   }
-};
-
-// Fillers are reported one by one, as any worker makes them: they share a worker number, the one after the batches'.
-class AntTracksFillers : AllStatic {
- public:
-  static uint worker() { return AntTracksBatchBase::count(); }
-  static void add(HeapWord* start, size_t words);
 };
 
 // The batches of one GC worker of Serial or G1. Made when an agent requests the interface.

@@ -51,10 +51,10 @@ uint AntTracksG1::worker() {
   return thread->is_Worker_thread() ? ANTTRACKS_WORKER_ID(thread) : 0;
 }
 
-void AntTracksG1::stayed(oop obj, size_t words, uint worker) {
+void AntTracksG1::stayed(oop obj, markWord mark, size_t words, uint worker) {
   if (!AntTracksRecording::listened_to()) return;
   AntTracksG1Regions::failed_at(obj);
-  AntTracks::stayed(obj, words, worker);
+  AntTracks::stayed(obj, mark, words, worker);
 }
 
 namespace {

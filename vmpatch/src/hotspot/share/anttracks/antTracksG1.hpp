@@ -31,7 +31,7 @@ class AntTracksG1 : AllStatic {
   static void stayed_in(ANTTRACKS_REGION* region, G1CMBitMap* marked);
 
   // In a young collection: the worker has found no room for the object, which stays where it is.
-  static void stayed(oop obj, size_t words, uint worker);
+  static void stayed(oop obj, markWord mark, size_t words, uint worker);
 
   // The number of the current thread among the workers.
   static uint worker();
