@@ -90,7 +90,7 @@ public final class Dumped {
         long sum = waste(20_000);
         AtomicReference<List<Late>> local = new AtomicReference<>();
         dump(args[0], "live.hprof", true);
-        sum += waste(30_000);
+        sum += waste(60_000);
         late = makeLate();
         dump(args[0], "all.hprof", false);
         local.set(late);

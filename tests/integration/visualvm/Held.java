@@ -6,21 +6,25 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
 import org.graalvm.visualvm.lib.jfluid.heap.FieldValue;
+import org.graalvm.visualvm.lib.jfluid.heap.GCRoot;
 import org.graalvm.visualvm.lib.jfluid.heap.Heap;
 import org.graalvm.visualvm.lib.jfluid.heap.HeapFactory;
 import org.graalvm.visualvm.lib.jfluid.heap.Instance;
 import org.graalvm.visualvm.lib.jfluid.heap.JavaClass;
 import org.graalvm.visualvm.lib.jfluid.heap.ObjectArrayInstance;
 import org.graalvm.visualvm.lib.jfluid.heap.ObjectFieldValue;
+import org.graalvm.visualvm.lib.jfluid.heap.Value;
 
 /**
  * What VisualVM's heap library says of a dump: Held DUMP OUT writes a line for each object.
  *
  * <p>o ID SIZE RETAINED NEAREST: an object, and the one before it on the library's path to a root, its own id
  * if it is a root, 0 if none reaches it. c ID: a class. r FROM TO: a reference that is a weak one's referent,
- * or whose object no root reaches.
+ * or whose object no root reaches. h FROM TO: the only reference to an object that a frame's local variable
+ * holds, too.
  */
 public final class Held {
     private final PrintStream out;
@@ -55,7 +59,23 @@ public final class Held {
             out.println("o " + object.getInstanceId() + " " + object.getSize() + " "
                     + object.getRetainedSize() + " " + (nearest == null ? 0 : nearest.getInstanceId()));
             printReferences(object, nearest == null && !object.isGCRoot());
+            if (isLocalVariable(heap, object)) printOnlyReference(object);
         }
+    }
+
+    private static boolean isLocalVariable(Heap heap, Instance object) {
+        if (!object.isGCRoot()) return false;
+        for (GCRoot root : heap.getGCRoots(object)) {
+            if (root.getKind().equals(GCRoot.JAVA_FRAME)) return true;
+        }
+        return false;
+    }
+
+    private void printOnlyReference(Instance to) {
+        List<Value> references = to.getReferences();
+        if (references.size() != 1) return;
+        Instance from = references.get(0).getDefiningInstance();
+        out.println("h " + from.getInstanceId() + " " + to.getInstanceId());
     }
 
     private void printReferences(Instance object, boolean unreached) {
