@@ -20,7 +20,8 @@ OldSpaceCollections::Is OldSpaceCollections::Next(GcKind kind) {
       cycle_ = Cycle::kMarked;
       return Is::kNo;
     case GcKind::kMixed: {
-      const bool again = cycle_ == Cycle::kMixed;
+      if (cycle_ == Cycle::kNone) return Is::kNo;
+      const bool again = cycle_ == Cycle::kMixed || cycle_ == Cycle::kMixedAndOneMore;
       cycle_ = Cycle::kMixed;
       return again ? Is::kInsteadOfLast : Is::kYes;
     }
@@ -28,8 +29,8 @@ OldSpaceCollections::Is OldSpaceCollections::Next(GcKind kind) {
     case GcKind::kUnknown:
       break;
   }
-  if (cycle_ == Cycle::kMarked) {
-    cycle_ = Cycle::kMarkedAndOneMore;
+  if (cycle_ == Cycle::kMarked || cycle_ == Cycle::kMixed) {
+    cycle_ = cycle_ == Cycle::kMarked ? Cycle::kMarkedAndOneMore : Cycle::kMixedAndOneMore;
     return Is::kNo;
   }
   const bool second = cycle_ == Cycle::kMarkedAndOneMore;

@@ -52,6 +52,18 @@ TEST_CASE("with G1 the last mixed collection of a marking cycle has looked into 
   CHECK(collections.Next(GcKind::kMixed) == Is::kYes);
 }
 
+TEST_CASE("with G1 what is evacuated late, outside of a marking cycle, is no look into the old space") {
+  OldSpaceCollections collections;
+  CHECK(collections.Next(GcKind::kMixed) == Is::kNo);
+  CHECK(collections.Next(GcKind::kRemark) == Is::kNo);
+  CHECK(collections.Next(GcKind::kMixed) == Is::kYes);
+  CHECK(collections.Next(GcKind::kYoung) == Is::kNo);
+  CHECK(collections.Next(GcKind::kMixed) == Is::kInsteadOfLast);
+  CHECK(collections.Next(GcKind::kYoung) == Is::kNo);
+  CHECK(collections.Next(GcKind::kYoung) == Is::kNo);
+  CHECK(collections.Next(GcKind::kMixed) == Is::kNo);
+}
+
 TEST_CASE("with G1 marking that finds nothing to collect has looked into the old space") {
   OldSpaceCollections collections;
   CHECK(collections.Next(GcKind::kRemark) == Is::kNo);
