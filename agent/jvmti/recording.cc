@@ -123,9 +123,8 @@ std::string Recording::FallbackNote() const {
   text += interval == 0 ? "every object that JVM TI reports" : "one in " + std::to_string(interval) + " bytes";
   text +=
       ") instead of every object: estimates instead of exact numbers, no addresses, no moves; for a full trace "
-      "run "
-      "build/jdk/bin/java, which scripts/quickstart builds (mode=full refuses other JVMs, mode=sample omits "
-      "this message)";
+      "run the patched JDK (jdk/bin/java of a package, build/jdk/bin/java after scripts/quickstart); mode=full "
+      "refuses other JVMs, mode=sample omits this message";
   std::string ignored;
   for (const std::string& name : options().not_of_samples)
     ignored += (ignored.empty() ? "; ignored: " : ", ") + name;

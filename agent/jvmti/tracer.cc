@@ -79,8 +79,8 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env, core::Mode mode)
   const auto function = reinterpret_cast<GetVm>(reinterpret_cast<void*>(FindExtension(env)));
   if (function == nullptr) {
     return Status::Error(
-        "this JVM is not patched for AntTracks: run the patched JDK instead, build/jdk/bin/java after "
-        "scripts/quickstart (see README), or leave out mode=" +
+        "this JVM is not patched for AntTracks: run the patched JDK instead (jdk/bin/java of a package, "
+        "build/jdk/bin/java after scripts/quickstart), or leave out mode=" +
         std::string(mode == core::Mode::kCensus ? "census" : "full") + " to take samples");
   }
   const AntTracksVM* vm = nullptr;

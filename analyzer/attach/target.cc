@@ -280,8 +280,8 @@ Obstacle CheckMode(const Target& target, std::string_view options) {
     if (all.find("," + mode + ",") == std::string::npos) continue;
     return {kExitNotPatched, Process(target) + " runs " + target.libjvm +
                                  ", which is not patched for AntTracks, so " + mode +
-                                 " cannot be: run the patched JDK instead, build/jdk/bin/java "
-                                 "after scripts/quickstart, or leave out " +
+                                 " cannot be: run the patched JDK instead (jdk/bin/java of a package, "
+                                 "build/jdk/bin/java after scripts/quickstart), or leave out " +
                                  mode + " to sample"};
   }
   return {};
