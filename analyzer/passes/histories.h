@@ -5,8 +5,8 @@
 // space. So the history marks old-space collections, after which the old space was looked into:
 //   - a full collection
 //   - with G1 the last mixed collection of a marking cycle, or, where marking found nothing worth a mixed one,
-//     the second collection after the remark. A mixed one outside of a cycle (two young ones have come
-//     since) takes only regions that could not be evacuated before, as G1 does from JDK 22 on
+//     the second collection after the remark. A mixed one of no known cycle, or two young ones after
+//     it, does not count: from JDK 22 on it may take only regions that could not be evacuated before
 // At these it also counts what was in the heap at the old-space collection before, and it keeps when the
 // objects that are live after the last one were allocated (cohorts).
 //
