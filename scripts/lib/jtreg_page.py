@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of scripts/jtreg: kept by configuration, compared with the build without the patch,
-written as docs/jtreg.md."""
+written as docs/jtreg.md and, of other releases than 17, as docs/jtreg-RELEASE.md."""
 
 import json
 import os
@@ -19,15 +19,11 @@ BASE = {
     for build, stock in (("release", "stock"), ("fastdebug", "stock-fastdebug"))
     for name in PATCHED
 }
-COLUMNS = tuple(
-    release + name
-    for release in RELEASES
-    for name in (
-        "stock",
-        *("release" + name for name in PATCHED),
-        "stock-fastdebug",
-        *("fastdebug" + name for name in PATCHED),
-    )
+BUILDS = (
+    "stock",
+    *("release" + name for name in PATCHED),
+    "stock-fastdebug",
+    *("fastdebug" + name for name in PATCHED),
 )
 BAD = ("failed", "error", "not run")
 COUNTED = ("verified", "killed", "exited", "empty", "bytes")
@@ -150,9 +146,10 @@ def summary(folder, configuration, data):
     return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced
 
 
-INTRODUCTION = """# HotSpot's own tests
+INTRODUCTION = """# HotSpot's own tests on JDK {release}
 
-Written by `scripts/jtreg --page` from the last results of each configuration; do not edit.
+Written by `scripts/jtreg --page` from the last results of each configuration; do not edit. \
+Other releases: {others}.
 
 OpenJDK's jtreg tests of `test/hotspot/jtreg`, from the source that the JDK is built from: the \
 groups `gc`, `runtime`, `compiler` and
@@ -160,25 +157,44 @@ groups `gc`, `runtime`, `compiler` and
 and need no native test libraries. Tests with the
 keyword `stress`, and those of upstream's own `ProblemList.txt`, are not run.
 
-    scripts/jtreg --jdk release --agent       # needs build/jdk, the agent, the analyzer; installs jtreg7
+    scripts/jtreg --jdk {prefix}release --agent    # needs build/{jdk}, agent and analyzer; installs jtreg7
     scripts/jtreg --list                      # which tests, and why
-    scripts/jtreg gc/g1/TestG1SkipCompaction.java
+    scripts/jtreg --jdk {prefix}release gc/g1/TestG1SkipCompaction.java
 
 | configuration | is |
 |---|---|
-| `stock` | the same version without the patch: `scripts/setup-jdk --stock`, \
-or a packaged one as `build/jdk-stock` |
-| `release` | the patched JDK |
-| `release-agent` | the same, every JVM of every test with the agent: \
+| `{prefix}stock` | the same version without the patch: `scripts/setup-jdk{option} --stock`, \
+or a packaged one as `build/{jdk}-stock` |
+| `{prefix}release` | the patched JDK |
+| `{prefix}release-agent` | the same, every JVM of every test with the agent: \
 exact traces with Parallel, Serial and G1; \
 samples where the agent would refuse. Each trace is verified |
-| `release-hash`, `release-ash`, … | the same with `-XX:AntTracksSites=` in every JVM (`--sites`) |
-| `fastdebug`, `stock-fastdebug` | with the VM's assertions: \
-`scripts/setup-jdk --fastdebug`, `--stock --fastdebug` |
-| `21-release`, `25-release`, … | the same of that JDK, with its own tests |
+| `{prefix}release-hash`, `{prefix}release-ash`, … | the same with `-XX:AntTracksSites=` in every JVM \
+(`--sites`) |
+| `{prefix}fastdebug`, `{prefix}stock-fastdebug` | with the VM's assertions: \
+`scripts/setup-jdk{option} --fastdebug`, `--stock --fastdebug` |
 
-A failure is *new* when the same test passes on the unpatched build of its kind.
+A failure is *new* when the same test passes on the unpatched build of its kind, or was not run there.
 """
+
+
+def page_of(prefix):
+    """Name of the page of a release, in docs."""
+    return f"jtreg-{prefix.removesuffix('-')}.md" if prefix else "jtreg.md"
+
+
+def introduction(prefix):
+    number = prefix.removesuffix("-")
+    others = (
+        f"[{other.removesuffix('-') or '17'}]({page_of(other)})" for other in RELEASES if other != prefix
+    )
+    return INTRODUCTION.format(
+        prefix=prefix,
+        release=number or "17",
+        others=", ".join(others),
+        jdk="jdk" + number,
+        option=f" --jdk {number}" if number else "",
+    )
 
 
 def table_of_configurations(folder, present):
@@ -252,11 +268,14 @@ def table_of_tests(present):
     return lines
 
 
-def page(folder):
-    present = {name: load(folder, name) for name in COLUMNS}
-    missing = [name for name, data in present.items() if data is None and not name[0].isdigit()]
-    present = {name: data for name, data in present.items() if data}
-    lines = [INTRODUCTION, "## Results", "", *table_of_configurations(folder, present), ""]
+def page(folder, prefix):
+    """The page of a release; None where nothing was run."""
+    results = {name: load(folder, name) for name in (prefix + build for build in BUILDS)}
+    missing = [name for name, data in results.items() if data is None]
+    present = {name: data for name, data in results.items() if data}
+    if not present:
+        return None
+    lines = [introduction(prefix), "## Results", "", *table_of_configurations(folder, present), ""]
     if missing:
         lines += ["Not run: " + ", ".join(f"`{name}`" for name in missing) + ".", ""]
     lines += [
@@ -277,6 +296,11 @@ def page(folder):
     return "\n".join(lines) + "\n"
 
 
-def write(folder, path):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(page(folder))
+def write(folder, docs):
+    """Writes the pages of the releases that have results into docs; returns their names."""
+    pages = {page_of(prefix): page(folder, prefix) for prefix in RELEASES}
+    pages = {name: text for name, text in pages.items() if text}
+    for name, text in pages.items():
+        with open(os.path.join(docs, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    return list(pages)

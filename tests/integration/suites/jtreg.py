@@ -185,7 +185,7 @@ def merged(t):
     expect(set(now()) == {"gc/B.java"}, f"results of another JDK: {now()}")
 
 
-@test("docs/jtreg.md has every test that ran, and tells failures from new ones")
+@test("A page for each JDK has every HotSpot test that ran, and tells failures from new ones")
 def page(t):
     test_ = "compiler/allocation/TestAllocation.java"
     entry = {"result": "passed", "seconds": 1.0, "detail": ""}
@@ -196,7 +196,12 @@ def page(t):
         "release",
         base | {"results": {"g1": {test_: entry | {"result": "failed", "detail": "an assertion"}}}},
     )
-    text = jtreg_page.page(t.folder)
+    jtreg_page.merge(t.folder, "21-fastdebug", base | {"results": {"g1": {test_: entry}}})
+    expect(jtreg_page.write(t.folder, t.folder) == ["jtreg.md", "jtreg-21.md"], "not a page for each release")
+    with open(t.path("jtreg-21.md"), encoding="utf-8") as file:
+        expect(f"| `{test_}` | g1 | ok |" in file.read(), "the page of 21 lacks its test")
+    with open(t.path("jtreg.md"), encoding="utf-8") as file:
+        text = file.read()
     for words in (
         f"| `{test_}` | g1 | ok | FAILED |",
         f"| `release` | g1 | `{test_}` | failed: an assertion | **new** |",
