@@ -6,10 +6,11 @@
 
 Uses apt with a private configuration: the source entries are made from the system's own binary
 entries for Debian archives, whose files stay untouched; for releases that Debian 12 does not have,
-with the suites that do. Only the upstream tarball is kept; Debian's own patches are not. The index
-may name versions whose files are gone, so versions are tried newest first until one downloads. If
-none does, versions of which the archive kept the files are fetched by name and checked by their
-SHA-256. A tarball that is there already is used without any network access.
+with the suites that do. Only the upstream tarball is kept; Debian's own patches are not. The version
+that the patch was tried on comes first: from the index, or, where that names newer ones only, by name from
+the files that the archive keeps, checked by its SHA-256. Only if it cannot be had (or with --fresh) others
+are tried, newest first until one downloads, as the index may name versions whose files are gone. A
+tarball that is there already is used without any network access.
 """
 
 import argparse
@@ -24,8 +25,8 @@ import tempfile
 import urllib.error
 import urllib.request
 
-# Files that were there when the index named newer ones only; newest first.
-KEPT = {
+# What the patches were tried on; newest first.
+TRIED = {
     "17": [("17.0.19+10", "7a61915b168dfb9b45413140d78e38dc5b5250d99d1d99fef7136bf9fd45a07c")],
     "21": [("21.0.12.1+1", "ec270145b9c8870e6f0263597efefc6e2c90d99dbe41135b3d8fb8b887499aa5")],
     "25": [("25.0.4+7", "9deeff6ea42325d38391e5293f1ddce11a451ac383f9dd3bb197616541e9a960")],
@@ -181,7 +182,7 @@ def cached(destination, release):
 def fetch_kept(uris, release, scratch, destination):
     """A tarball that the index no longer names, from the archive's pool."""
     package = package_of(release)
-    for version, sha256 in KEPT[release]:
+    for version, sha256 in TRIED[release]:
         name = f"{package}_{version}.orig.tar.xz"
         for uri in uris:
             part = "pool/updates/main" if uri.endswith("-security") else "pool/main"
@@ -196,14 +197,14 @@ def fetch_kept(uris, release, scratch, destination):
                 if hashlib.sha256(file.read()).hexdigest() != sha256:
                     say(f"{name} is not the file that it was: not used")
                     continue
-            say(f"{package} {version}, which the index no longer names, is still in the archive")
+            say(f"{package} {version}, on which the patch was tried, is still in the archive")
             target = os.path.join(destination, name)
             os.replace(path, target)
             return target
     return None
 
 
-def download(destination, release):
+def download(destination, release, fresh):
     scratch = tempfile.mkdtemp(prefix=".apt-", dir=destination)
     try:
         uris = write_private_sources(os.path.join(scratch, "parts"), release)
@@ -224,8 +225,12 @@ def download(destination, release):
         ]
         if os.geteuid() == 0:
             options += ["-o", "APT::Sandbox::User=root"]
-        tarball = download_with(options, scratch, destination, release)
-        tarball = tarball or fetch_kept(uris, release, scratch, destination)
+        first, then = in_order(listed_versions(options, scratch, release), release, fresh)
+        tarball = (
+            download_one_of(first, options, scratch, destination, release)
+            or fetch_kept(uris, release, scratch, destination)
+            or download_one_of(then, options, scratch, destination, release)
+        )
         if not tarball:
             say("no version could be downloaded; give a tarball or tree in ANTTRACKS_JDK_SOURCE")
         return tarball
@@ -233,22 +238,37 @@ def download(destination, release):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def download_with(options, scratch, destination, release):
-    package, tarball = package_of(release), tarball_of(release)
+def in_order(versions, release, fresh):
+    """(those to be tried before the files that the archive keeps, those after); versions: newest first."""
+    first = [v for v in versions if fresh or v.rsplit("-", 1)[0] in dict(TRIED[release])]
+    return first, [v for v in versions if v not in first]
 
-    def run(*command):
-        return subprocess.run(command, cwd=scratch, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
+def run_apt(scratch, *command):
+    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def listed_versions(options, scratch, release):
+    """Of the source package in the index, newest first."""
     say("reading the index of source packages")
-    update = run("apt-get", *options, "update")
-    listed = run("apt-cache", *options, "showsrc", package)
+    update = run_apt(scratch, "apt-get", *options, "update")
+    listed = run_apt(scratch, "apt-cache", *options, "showsrc", package_of(release))
     versions = newest_first(re.findall(r"^Version: (\S+)$", listed.stdout, re.M))
     if not versions:
-        say(f"no source package {package} found\n" + update.stdout[-500:] + update.stderr[-1500:])
-        return None
+        say(
+            f"no source package {package_of(release)} found\n" + update.stdout[-500:] + update.stderr[-1500:]
+        )
+    return versions
+
+
+def download_one_of(versions, options, scratch, destination, release):
+    """The tarball of the first version that can be downloaded, or None."""
+    package, tarball = package_of(release), tarball_of(release)
     for version in versions:
         say(f"downloading {package} {version}")
-        got = run("apt-get", *options, "source", "--download-only", f"{package}={version}")
+        got = run_apt(
+            scratch, "apt-get", *options, "source", "--download-only", f"{package}={version}"
+        )
         if got.returncode == 0:
             for name in os.listdir(scratch):
                 if tarball.match(name):
@@ -266,7 +286,7 @@ def main(arguments):
         prog="jdk_source.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("destination")
-    parser.add_argument("--release", choices=list(KEPT), default="17")
+    parser.add_argument("--release", choices=list(TRIED), default="17")
     parser.add_argument("--fresh", action="store_true", help="whatever is there already")
     options = parser.parse_args(arguments)
     destination, release = options.destination, options.release
@@ -278,7 +298,7 @@ def main(arguments):
             "run scripts/setup-jdk --until download"
         )
         return 1
-    tarball = tarball or download(destination, release)
+    tarball = tarball or download(destination, release, options.fresh)
     if not tarball:
         return 1
     print(tarball)

@@ -76,10 +76,20 @@ def versions(t):
     expect(found == ["17.0.19+10-1~deb12u2", "17.0.19+10-1~deb12u1", "17.0.9+9-1"], found)
 
 
+@test("The version that the patch was tried on comes before newer ones, unless these are asked for")
+def tried_first(t):
+    del t
+    tried = jdk_source.TRIED["17"][0][0]
+    listed = ["17.0.99+1-1", f"{tried}-2~deb12u1", f"{tried}-1", "17.0.9+9-1"]
+    found = jdk_source.in_order(listed, "17", False)
+    expect(found == (listed[1:3], [listed[0], listed[3]]), found)
+    expect(jdk_source.in_order(listed, "17", True) == (listed, []), "the newest is asked for")
+
+
 @test("A source that the index no longer names is fetched by name, and checked")
 def kept(t):
     archive = f"file://{t.path('debian')}"
-    name = f"openjdk-21_{jdk_source.KEPT['21'][0][0]}.orig.tar.xz"
+    name = f"openjdk-21_{jdk_source.TRIED['21'][0][0]}.orig.tar.xz"
     pool = os.path.join(t.path("debian"), "pool", "main", "o", "openjdk-21")
     scratch, destination = t.path("scratch"), t.path("destination")
     for folder in (pool, scratch, destination):
@@ -89,12 +99,12 @@ def kept(t):
     with open(os.path.join(pool, name), "w", encoding="utf-8") as file:
         file.write("something else")
     expect(jdk_source.fetch_kept(*arguments) is None and os.listdir(destination) == [], "a wrong file was used")
-    before = jdk_source.KEPT["21"]
-    jdk_source.KEPT["21"] = [(before[0][0], hashlib.sha256(b"something else").hexdigest())]
+    before = jdk_source.TRIED["21"]
+    jdk_source.TRIED["21"] = [(before[0][0], hashlib.sha256(b"something else").hexdigest())]
     try:
         expect(jdk_source.fetch_kept(*arguments) == os.path.join(destination, name), os.listdir(destination))
     finally:
-        jdk_source.KEPT["21"] = before
+        jdk_source.TRIED["21"] = before
 
 
 @test("Newer suites are looked at in Debian's archives that have them")
