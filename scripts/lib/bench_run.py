@@ -61,7 +61,7 @@ def command(name, configuration, home, iterations, warmup, folder):
         for flag in configuration.flags
     ]
     if configuration.pretenures:
-        flags += ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={folder}/sites"]
+        flags += pretenuring(configuration, folder + "/sites")
     if configuration.java_agent:
         flags.append(
             "-javaagent:" + os.path.join(BUILD, "java", configuration.java_agent.format(folder=folder))
@@ -75,6 +75,9 @@ def command(name, configuration, home, iterations, warmup, folder):
         flags=flags,
         agent=f"{AGENT}=file={folder}/trace,stats={folder}/stats.json,{agent}" if agent else None,
     )
+    if workloads.WORKLOADS[name].source == "Javac.java" and configuration.release != 17:
+        # A stock JDK may have no sources; all of a release compile the same.
+        line += ["--sources", os.path.join(BUILD, f"jdk{configuration.release}", "lib", "src.zip")]
     # The program puts its process id in.
     return line + (
         ["--after-warmup", configuration.command.format(analyzer=ANALYZER, pid="{pid}")]
@@ -129,13 +132,19 @@ def one_run(name, key, home, options, limit_s, look_inside):
     return result
 
 
-LISTED = {}  # by workload and collector: the list, and what is known of it
+def pretenuring(configuration, sites):
+    by_copy = ["-XX:+AntTracksPretenureByCopy"] if configuration.pretenures == "copied" else []
+    return ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={sites}", *by_copy]
+
+
+LISTED = {}  # by workload, collector and how they are made old: the list, and what is known of it
 
 
 def pretenured(name, configuration, home, iterations, options):
     """Writes the list of sites into the run's folder. Returns how many there are, and what young collections
     copied of the program's objects without and with the list: from two traced runs, once for all rounds."""
-    key, path = (name, configuration.collector), os.path.join(options.scratch, "sites")
+    key = (name, configuration.collector, configuration.pretenures)
+    path = os.path.join(options.scratch, "sites")
     if key not in LISTED:
         before, text = traced_lifetimes(name, configuration, home, iterations, options, None)
         with open(path, "w", encoding="utf-8") as file:
@@ -154,7 +163,7 @@ def traced_lifetimes(name, configuration, home, iterations, options, sites):
     trace = os.path.join(options.scratch, "trace")
     flags = [f"-XX:+Use{configuration.collector}GC"]
     if sites:
-        flags += ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={sites}"]
+        flags += pretenuring(configuration, sites)
     line = workloads.start(
         name, home, "large", iterations, options.warmup, flags=flags, agent=f"{AGENT}=file={trace}"
     )
