@@ -30,7 +30,9 @@ class Configuration:
     java_agent: str = ""  # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
     release: int = 17  # of the JDK
-    pretenures: bool = False  # the sites that a traced run of the same workload lists are made old
+    # "made" or "copied": objects of the sites that a traced run of the same workload lists are made old, or
+    # copied there at once.
+    pretenures: str = ""
     whole: bool = True  # False: a baseline that may die or run into the time limit, which is then its result
 
     def agent(self, workload):
@@ -151,11 +153,20 @@ for collector in COLLECTORS[1:]:
 CONFIGURATIONS |= {
     of_collector("pretenured", collector): replace(
         CONFIGURATIONS[of_collector("patched", collector)],
-        pretenures=True,
+        pretenures="made",
         meaning=f"as {of_collector('patched', collector)}, with the sites that a traced run lists made old "
         "(`anttracks lifetimes --pretenure-list`, `-XX:AntTracksPretenure=`)",
     )
     for collector in ("Parallel", "Serial")
+}
+CONFIGURATIONS |= {
+    of_collector("promoted", collector): replace(
+        CONFIGURATIONS[of_collector("patched", collector)],
+        pretenures="copied",
+        meaning="the same sites, whose objects are made young, and old by the first collection that copies "
+        "them (`-XX:+AntTracksPretenureByCopy`)",
+    )
+    for collector in COLLECTORS
 }
 RELEASES = (21, 25)  # beside 17, whose figures are in the other studies
 
@@ -180,6 +191,14 @@ CONFIGURATIONS |= {
         whole=False,
     )
     for name in SCHEMES
+}
+CONFIGURATIONS |= {
+    f"{name}-narrow": replace(
+        CONFIGURATIONS["narrow"],
+        meaning=f"as narrow, with `-XX:AntTracksSites={name}`",
+        flags=(f"-XX:AntTracksSites={name}",),
+    )
+    for name in ("ash", "hash", "hash-eliminate")
 }
 # What -XX:hashCode=N of HotSpot does, in the words of ICPE 2016, section 4.4; 5 is the default.
 STRATEGIES = (
@@ -254,14 +273,21 @@ STUDIES = {
     "pretenure": Study(
         "what it saves to make objects old at once whose sites promote them anyway",
         "patched",
-        ("patched", "pretenured"),
+        ("patched", "pretenured", "promoted"),
         PRETENURED,
         page="benchmarks-pretenure",
     ),
     "pretenure-serial": Study(
         "the same with Serial",
         "serial-patched",
-        ("serial-patched", "serial-pretenured"),
+        ("serial-patched", "serial-pretenured", "serial-promoted"),
+        PRETENURED,
+        page="benchmarks-pretenure",
+    ),
+    "pretenure-g1": Study(
+        "the same with G1, which makes no object old",
+        "g1-patched",
+        ("g1-patched", "g1-promoted"),
         PRETENURED,
         page="benchmarks-pretenure",
     ),
@@ -271,10 +297,21 @@ STUDIES = {
         IN_TURN,
         tuple(workloads.WORKLOADS),
         page=SITES_PAGE,
+        pairs=bench_stats.FEWEST_OF_SMALL,
         quick=("serial", "identity-hash-1m", "identity-maps"),
         iterations=3,
         once=("identity-hash",),
         most_times=30,
+    ),
+    "sites-traced": Study(
+        "what it costs a traced program where its sites live, rotating within a tight bound",
+        "narrow",
+        ("traced", "narrow", "ash-narrow", "hash-narrow", "hash-eliminate-narrow"),
+        tuple(name for name in workloads.GENERAL if name not in WORST),
+        page=SITES_PAGE,
+        pairs=bench_stats.FEWEST_OF_SMALL,
+        quick=("serial",),
+        iterations=3,
     ),
     "strategies": Study(
         "the stock JDK's ways to make identity hashes, on the worst case",
@@ -291,7 +328,14 @@ STUDIES = {
         "how many objects have the same identity hash",
         "stock",
         IN_TURN,
-        ("1 site", "16 sites", "1024 sites", "1 site, scattered", "16 sites, scattered"),
+        (
+            "1 site",
+            "16 sites",
+            "1024 sites",
+            "1 site, scattered",
+            "16 sites, scattered",
+            "1024 sites, scattered",
+        ),
         page=SITES_PAGE,
         quick=("1 site", "1 site, scattered"),
         probe=True,

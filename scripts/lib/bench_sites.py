@@ -10,7 +10,7 @@ from bench_page import study_head
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
 from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread
 
-OF_HASHES = (*WORST, "identity-maps")
+OF_HASHES = (*WORST, "identity-maps", "identity-map-500k")
 RUN_VALUES = (("wall_ms", "Run time"), ("cpu_s", "CPU time"), ("gc_ms", "GC time"))
 # ICPE 2016: benchmark, our workload, figure 14 (run time with sites in the hash, to rotation without),
 # figure 15 (objects without an eager hash), figure 16 (run time with that), figure 17 (run time, GC time:
@@ -140,6 +140,24 @@ def paper_table(results):
     return lines
 
 
+def traced_table(results):
+    """As ICPE 2016 compares: figures 14, 16 and 17, each with that of the paper; and ash."""
+    compared = (("hash-narrow", "narrow"), ("hash-eliminate-narrow", "hash-narrow"))
+    compared += (("hash-eliminate-narrow", "traced"), ("ash-narrow", "narrow"))
+    figures = {name: (row[0], row[2], row[3], "") for _, name, *row in PAPER if name}
+    lines = [
+        "| workload | hash to mark | figure 14 | hash-eliminate to hash | figure 16 | hash-eliminate and "
+        "rotation to a plain trace | figure 17 | ash to mark |",
+        "|---|" + "---:|" * 7,
+    ]
+    for name, by in results.items():
+        cells = []
+        for (key, base), figure in zip(compared, figures.get(name, ("",) * 4)):
+            cells += [more(by[key], by[base], "wall_ms"), figure]
+        lines.append(f"| {name} | " + " | ".join(cells[:-1]) + " |")
+    return lines
+
+
 def middle_of(runs, key, form="{:,.0f}"):
     found = [run[key] for run in runs]
     low, middle, high = (form.format(v) for v in (min(found), statistics.median(found), max(found)))
@@ -259,34 +277,39 @@ def probe_head(data, name):
 HEAD = """\
 # What it costs that objects carry their site, by where it lives
 
-Written by `scripts/bench sites` from the single values in [benchmarks.json](benchmarks.json); do not edit.
-How it is measured, and what an interval and "not known" say: [measuring.md](measuring.md). The schemes:
-[where the site lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those that made the
-traces of the last part.
+Written by `scripts/bench sites` and the studies beside it from the single values in
+[benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and "not known"
+say: [measuring.md](measuring.md). The schemes: [where the site
+lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those of the part on traced
+programs and those that made the traces of the last part.
 
 The papers are other benchmarks, machines and JVMs; only ratios compare. ICPE 2016: Lengauer, Bitto,
 Mössenböck, "Efficient and Viable Handling of Large Object Traces". VEE 2010: Odaira, Ogata, Kawachiya,
 Onodera, Nakatani, "Efficient Runtime Tracking of Allocation Sites in Java".
 
-A difference is the median of the pairs' ratios to the stock JDK with its 95 % interval, "not known" where the
-interval holds no difference.
+A difference is the median of the pairs' ratios to the stock JDK with its 95 % interval, "not known" where
+the interval holds no difference.
 """
 RUNS = """\
 Run time: steady iterations. CPU time and GC time: the whole run.
 """
 PAPERS = """\
 Figures 14 to 16 are to rotation without sites, figure 17 (rotation, sites, elimination) to tracing without
-rotation: all runs of the paper are traced. Ours are not, and to the stock JDK. Figures 15 and 16 are of the
-elimination that hash-eliminate has. VEE 2010, untraced, of J9: ASH about 0 % on average and +1.4 % at most,
-ASC +1.0 % and +2.0 %; physical memory +0.4 % and +0.2 %.
+rotation: all runs of the paper are traced. Ours are not, and to the stock JDK; the next part has ours that
+are. Figures 15 and 16 are of the elimination that hash-eliminate has. VEE 2010, untraced, of J9: ASH about
+0 % on average and +1.4 % at most, ASC +1.0 % and +2.0 %; physical memory +0.4 % and +0.2 %.
+"""
+TRACED = """\
+Every run is traced, all but those of a plain trace within a tight bound (rotation). Figure 15, how many
+objects of the paper's JVM were spared an eager hash, has no counterpart: no trace tells it.
 """
 WORST_CASE = """\
 identity-hash: 10,000,000 objects in a HashSet, as many look-ups, half of them hits, as in ICPE 2016, section
 4.2; each run is one iteration in a JVM of its own, its first. identity-hash-1m: the same with 1,000,000.
-identity-maps: IdentityHashMaps of at most 2,048 fresh objects. With scheme hash the objects of a site have
-32,768 hashes: a look-up visits objects in proportion to their number, so ten times the objects should take a
-hundred times the time, and stock's ten. Where the larger size was stopped, that is an expectation and not
-measured.
+identity-maps: IdentityHashMaps of at most 2,048 fresh objects; identity-map-500k: one of at most 500,000.
+With scheme hash the objects of a site have 32,768 hashes: a look-up visits objects in proportion to their
+number, so ten times the objects should take a hundred times the time, and stock's ten. Where the larger size
+was stopped, that is an expectation and not measured.
 """
 OWN_STRATEGIES = """\
 The stock JDK with hashes of 31 bits. The paper's figure 19 has them cut to 15 bits, which the stock JDK
@@ -334,6 +357,7 @@ take with equal hashes it does not.
 PARTS = (
     ("sites", "All workloads", RUNS, run_tables),
     ("sites", "Beside the papers' benchmarks", PAPERS, paper_table),
+    ("sites-traced", "Traced programs, as in ICPE 2016", TRACED, traced_table),
     ("sites", "The worst case: identity hashes in sets and maps", WORST_CASE, worst_case),
     ("strategies", "The worst case with HotSpot's own hash strategies", OWN_STRATEGIES, own_strategies),
     ("collisions", "Collisions", COLLISIONS.format(objects=bench_probes.OBJECTS), collisions),
@@ -344,7 +368,7 @@ PARTS = (
 
 
 def page(data):
-    used = [name for name in CONFIGURATIONS if name in IN_TURN]
+    used = [name for name in CONFIGURATIONS if name in (*IN_TURN, *STUDIES["sites-traced"].configurations)]
     lines = [HEAD, *meanings(used), ""]
     known = {name: data["studies"].get(name) for name in STUDIES}
     if any(e["settings"]["quick"] for name, _, _, _ in PARTS for e in (known[name] or {}).values()):

@@ -278,6 +278,13 @@ WORKLOADS = {
         "serializers and copiers of graphs",
         special=True,
     ),
+    "identity-map-500k": Workload(
+        "IdentityMaps.java",
+        "the same with one IdentityHashMap of up to 500,000 keys",
+        "a copier of a large graph: more keys of one site than scheme hash has random parts",
+        arguments=("--maps", "1", "--keys", "500000"),
+        special=True,
+    ),
     "leak": Workload("Leak.java", "objects of one site are kept among many that die", "a memory leak"),
 }
 # Those whose cost of tracing is measured.
