@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/anttracks-install: the VM beside the one of a JDK that is there already, which is the tested one."""
 
+import contextlib
 import os
 import re
 import shutil
+import subprocess
 
 from judge.exact import judge
+from judge.host import SmallDisk
 from judge.world import AGENT, CLASSES, JDK, ROOT, expect, run, tail, test
 
 INSTALL = os.path.join(ROOT, "scripts", "anttracks-install")
@@ -106,6 +109,8 @@ def foreign(t):
     expect("aarch64" in install(home, code=1), "the processor is not told")
     with_release(r'LIBC="[^"]*"', 'LIBC="musl"')
     expect("musl" in install(home, code=1), "the C library is not told")
+    with_release(r'(JAVA_RUNTIME_VERSION="[0-9.]+\+\d+)[^"]*', r"\1-LTS-jvmci-23.1-b30")
+    expect("GraalVM" in install(home, code=1), "the other VM is not told")
     with_release(r"JAVA_RUNTIME_VERSION", "OTHER")
     expect("names no version" in install(home, code=1), "the missing version is not told")
     os.remove(home + "/release")
@@ -126,6 +131,79 @@ def broken(t):
     expect(state(home) == before, f"{state(home)} is left, it was {before}")
     install("--to", t.path("with"), home, code=1, vm=t.path("vm"))
     expect(not os.path.exists(t.path("with")), "the folder of links is left")
+
+
+@test("A full disk leaves a JDK as it was, whether the VM comes or goes")
+def full_disk(t):
+    jvm = os.path.getsize(JDK + "/lib/server/libjvm.so")
+    for room, code in ((jvm // 2, 1), (jvm * 5, 0)):
+        with SmallDisk(t, room) as disk:
+            home = linked_jdk(disk + "/home")
+            with open(home + "/lib/jvm.cfg", "a", encoding="utf-8") as file:
+                file.write("# a last line without an end")
+            before = state(home)
+            said = install(home, code=code)
+            if code == 0:
+                with contextlib.suppress(OSError), open(disk + "/fill", "wb") as file:
+                    while True:
+                        file.write(bytes(4096))
+                        file.flush()
+                install("--remove", home)
+            else:
+                expect("No space left" in said and "undone" in said, said)
+            expect(state(home) == before, f"{state(home)} is left, it was {before}")
+        os.rmdir(disk)
+
+
+@test("Of two installations at the same time one is refused, and the other stays whole")
+def at_once(t):
+    home = linked_jdk(t.path("home"))
+    command = ["env", "ANTTRACKS_VM_HOME=" + os.path.realpath(JDK), INSTALL, home]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [each.communicate()[1] for each in both]
+    expect(sorted(each.returncode for each in both) == [0, 1], f"{said}")
+    install("--check", home)
+
+
+@test("Whoever runs the service can use a VM that an administrator with a narrow umask installed")
+def narrow_umask(t):
+    home = linked_jdk(t.path("home"))
+    install("--to", t.path("with"), home, before=("sh", "-c", 'umask 077; exec "$@"', "sh"))
+    for folder, _, names in os.walk(t.path("with")):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            mode = os.stat(path).st_mode
+            expect(mode & 0o004, f"{path} has mode {mode:o}")
+
+
+@test("After an update of the JDK the VM is told not to fit, and can be taken out")
+def updated(t):
+    home = linked_jdk(t.path("home"))
+    install("--to", t.path("with"), home)
+    expect("and so is its AntTracks VM" in install("--check", t.path("with")), "it fits")
+    with open(home + "/release", encoding="utf-8") as file:
+        release = file.read()
+    with open(home + "/release", "w", encoding="utf-8") as file:
+        file.write(re.sub(r'(JAVA_RUNTIME_VERSION="[0-9.]+\+)\d+', r"\g<1>999", release))
+    said = install("--check", t.path("with"), code=1)
+    expect("+999 now" in said and "--remove" in said, said)
+    # As a package that is gone is no help: what is beside the VM undoes it.
+    with open(t.path("with/mine"), "w", encoding="utf-8") as file:
+        file.write("not of anttracks-install")
+    own = [t.path("with/lib/anttracks/anttracks-install"), "--remove", t.path("with")]
+    done = run(own)
+    expect(done.returncode == 1 and "with/mine" in done.stderr, f"{done.returncode}: {done.stderr}")
+    expect(os.listdir(t.path("with")).count("mine") == 1, "a file of somebody else is deleted")
+    os.remove(t.path("with/mine"))
+    install("--remove", t.path("with"))
+    expect(not os.path.exists(t.path("with")), "the folder is left")
+
+
+@test("Options in the environment, for a service, do not disturb the installation")
+def environment(t):
+    home = linked_jdk(t.path("home"))
+    options = ("env", "JDK_JAVA_OPTIONS=-anttracks", "JAVA_TOOL_OPTIONS=-XX:+UseNoSuchCollector")
+    install(home, before=options)
+    install("--check", home, before=options)
 
 
 @test("A JDK that may not be written into is refused, and told how to go on")
@@ -151,6 +229,8 @@ def arguments(t):
         (("--to",), 2, "--to needs"),
         (("a", "b"), 2, "one JDK_HOME"),
         (("--remove", "--to", "x", "y"), 2, "--remove takes no --to"),
+        (("--check", "--remove", "x"), 2, "one of --remove, --check"),
+        (("--check", linked_jdk(t.path("other"))), 1, "has no AntTracks VM"),
         ((t.path("nowhere"),), 1, "no folder"),
         ((t.folder,), 1, "is no JDK"),
         (("--remove", linked_jdk(t.path("home"))), 1, "has no AntTracks VM"),
