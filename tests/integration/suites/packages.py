@@ -16,6 +16,10 @@ def packages(t):
     deb = glob.glob(os.path.join(BUILD, "package", f"anttracks-jdk{release}_*.deb"))
     if not archive or not deb:
         raise Skip(f"there are no packages: scripts/package --jdk {release} makes them")
+    made_from = run(["tar", "--wildcards", "-xOf", archive[0], "*/commit.txt"]).stdout.strip()
+    here = run(["git", "-C", ROOT, "rev-parse", "HEAD"]).stdout.strip()
+    if made_from != here:
+        raise Skip(f"the packages are of commit {made_from or 'unknown'}: scripts/package makes new ones")
     if os.geteuid() != 0:
         raise Skip("roots of their own need root's rights")
     done = run([TRY, archive[0], deb[0]])
