@@ -18,6 +18,7 @@ BUILD = os.path.join(ROOT, "build")
 OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
+SITES = os.environ.get("ANTTRACKS_TEST_SITES")  # the scheme that programs run with; the JVM's choice if not set
 BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
 # With sanitizers not the anttracks beside the agent: that one folds, and may be a plain build.
@@ -119,7 +120,9 @@ def stock_java():
 
 
 def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
-    command = [*sanitizers.jvm_words(), jdk + "/bin/java", *flags]
+    # Before the test's own flags, which may name another scheme.
+    sites = [f"-XX:AntTracksSites={SITES}"] if SITES and jdk == JDK else []
+    command = [*sanitizers.jvm_words(), jdk + "/bin/java", *sites, *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
     if jdk == JDK and jdk_release() >= 24:  # or it warns of System.load
