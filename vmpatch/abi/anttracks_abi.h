@@ -136,7 +136,8 @@ typedef struct AntTracksSlide {
 
 /* Dead space that the collector made parsable with one object (an int[] or a java.lang.Object, from JDK 21 on a
  * jdk.internal.vm.FillerElement[] or a jdk.internal.vm.FillerObject; outside eden). It counts in the JVM's own histograms
- * and dumps. Its header is already written. */
+ * and dumps. Its header is already written. A filler that another JVM TI agent holds is kept: it is told once more for each
+ * collection that moved it, where it lies when the collection ends. */
 typedef struct AntTracksFiller {
   uint64_t address, words;
 } AntTracksFiller;

@@ -187,6 +187,16 @@ for name in ("mark", *SCHEMES):
     many(name)
 
 
+@test("In scheme ash hashes differ as before when all ids are given away")
+def ids_run_out(t):
+    del t
+    # Each place takes a part of 2^22 codes, of 2^30.
+    done = run(java_command("BusySites", (300, 300_000), ("-XX:+UseParallelGC", "-Xmx128m", NAMED + "ash")))
+    expect(done.returncode == 0, f"{tail(done.stdout)}\n{tail(done.stderr, 20)}")
+    found = dict(re.findall(r"^(old|new) (\d+)$", done.stdout, re.M))
+    expect(all(int(count) >= DISTINCT["ash"] for count in found.values()) and len(found) == 2, done.stdout)
+
+
 @test("A value that -XX:AntTracksSites does not know ends the JVM, with those that it knows")
 def wrong(t):
     done = run(java_command("Hashes", (1,), ("-XX:AntTracksSites=Mark",)))

@@ -30,8 +30,8 @@ class AntTracksCompilers : AllStatic {
   static const Type* c2_mark_type(AllocateNode* allocation, const Type* otherwise);
   // Whether the object must be made by the slow path: see AntTracksPretenure.
   static bool c2_is_slow(AllocateNode* allocation);
-  // A BoolNode: an object has no hash yet. place: what lies in the place of the hash.
-  static Node* c2_no_hash(PhaseGVN* phase, Node* place);
+  // A BoolNode: an object has no hash yet. hash: what lies in its place in the mark.
+  static Node* c2_no_hash(PhaseGVN* phase, Node* mark, Node* hash);
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSCOMPILERS_HPP

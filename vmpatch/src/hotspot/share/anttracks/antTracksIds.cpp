@@ -20,6 +20,8 @@ namespace {
 const uint32_t least_random = 6, step = 4, most_random = 26, children = 1 << step;
 // Half of the shortest ids are left to be divided: a few busy sites must not take all of the field.
 const uint32_t most_shortest = children / 2;
+// A site that finds no shorter id keeps its own if it has so many random bits.
+const uint32_t enough_random = 14;
 
 // A site's newest id: the field with a random part of 0, whose lower bits say how many random bits there are.
 const uint32_t bits_mask = (1 << least_random) - 1;
@@ -53,6 +55,7 @@ class Ids : public CHeapObj<mtServiceability> {
   Slot* take(uint32_t random_bits, uint32_t* id);
   Slot* newest(uint32_t site);
   uint32_t make(uint32_t site, uint32_t random_bits);
+  uint32_t overflow(uint32_t site);
 
  public:
   Ids();
@@ -74,7 +77,7 @@ Ids::Ids() : _roots(0), _nodes(1), _overflow(0) {
   memset(_chunks, 0, sizeof(_chunks));
   for (uint32_t i = 0; i < pages; i++) _newest[i] = NULL;
   memset(_open, 0, sizeof(_open));
-  _overflow = make(ANTTRACKS_SITE_OVERFLOW, least_random);
+  _overflow = make(ANTTRACKS_SITE_OVERFLOW, most_random);
   guarantee(_overflow != 0, "there is memory when the VM starts");
 }
 
@@ -95,10 +98,10 @@ Slot* Ids::take(uint32_t random_bits, uint32_t* id) {
   }
   Open* const open = &_open[(random_bits - least_random) / step];
   if (open->_node == 0 || open->_used == children) {
-    const uint32_t number = make_node();
     uint32_t parent = 0;
-    Slot* const slot = number == 0 ? NULL : take(random_bits + step, &parent);
-    if (slot == NULL) return NULL;
+    Slot* const slot = take(random_bits + step, &parent);
+    const uint32_t number = slot == NULL ? 0 : make_node();
+    if (number == 0) return NULL;
     open->_prefix = prefix_of(parent);
     open->_node = number;
     open->_used = 0;
@@ -146,16 +149,27 @@ uint32_t Ids::id_of(uint32_t site) {
   return page == NULL ? 0 : Atomic::load_acquire(page + site % page_sites);
 }
 
-// The site's random part has run out, or it has no id yet (0). Returns the same id if there is no shorter one.
+// From now on the site's ids are those of the overflow: it does not ask again.
+uint32_t Ids::overflow(uint32_t site) {
+  Slot* const mine = newest(site);
+  if (mine != NULL) Atomic::release_store(mine, _overflow);
+  return _overflow;
+}
+
+// The site's random part has run out, or it has no id yet (0). Returns the same id if it is to be kept.
 uint32_t Ids::shorten(uint32_t site, uint32_t id) {
   _lock.lock();
-  const uint32_t newest = id_of(site);
-  uint32_t result = newest;
-  if (newest == id) {  // else another thread was faster
-    const uint32_t bits = id == 0 ? least_random : random_bits_of(id) + step;
+  uint32_t result = id_of(site);
+  if (result == id) {  // else another thread was faster
+    const uint32_t had = id == 0 ? 0 : random_bits_of(id);
+    const uint32_t bits = id == 0 ? least_random : had + step;
     const bool may = bits < most_random || (bits == most_random && _roots < most_shortest);
     const uint32_t made = may ? make(site, bits) : 0;
-    result = made != 0 ? made : id != 0 ? id : _overflow;
+    if (made != 0) {
+      result = made;
+    } else if (had < enough_random) {
+      result = overflow(site);
+    }
   }
   _lock.unlock();
   return result;

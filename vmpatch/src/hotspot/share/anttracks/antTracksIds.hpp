@@ -20,13 +20,17 @@
 // the more hash codes of the site there are, the site gets an id that is 4 bits shorter, down to 4 bits. Its older ids
 // remain its own. So few sites with many hash codes, and many with few, share the field.
 //
+// One day all of the field may be given away: that takes at least 60 million hash codes, of more than 200 busy sites. From then
+// on a site with 14 random bits or more keeps its id, and its hash codes repeat; others go on as ANTTRACKS_SITE_OVERFLOW,
+// which has an id of 4 bits from the beginning.
+//
 // Threads: any, also at a safepoint. site_of takes no lock; draw takes one when a site gets another id.
 class AntTracksIds : AllStatic {
  public:
   // Before the first object is made.
   static void initialize();
-  // A new field for an object of the site: never 0 in its random part, which is taken from value. Sites that find no room get
-  // the ids of ANTTRACKS_SITE_OVERFLOW.
+  // A new field for an object of the site: never 0 in its random part, which is taken from value. Of a site without room it is
+  // one of ANTTRACKS_SITE_OVERFLOW.
   static uint32_t draw(uint32_t site, uint32_t value);
   // ANTTRACKS_SITE_NONE: no site has had such an id.
   static uint32_t site_of(uint32_t field);

@@ -51,6 +51,8 @@ class AntTracksMark : AllStatic {
   // hash-eliminate: a random part of 0 means that the object has no hash yet. See AntTracksOwnHash.
   static bool eliminates() { return _eliminates; }
   static int shift() { return _shift; }
+  // Of AntTracksHash::is_unfilled; 0: no mark is unfilled.
+  static uintptr_t unfilled_mask() { return AntTracksHash::_unfilled_mask; }
   static uint32_t max_site();
 
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise

@@ -61,12 +61,11 @@ void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, intptr_t mark,
   __ movptr(Address(obj, oopDesc::mark_offset_in_bytes()), t);
 }
 
-void AntTracksX86::check_hash(MacroAssembler* masm, Register hash, Label& no_hash) {
-  if (AntTracksMark::eliminates()) {
-    __ testl(hash, (1 << AntTracksHash::random_bits) - 1);
-    __ jcc(Assembler::zero, no_hash);
-  }
-  if (AntTracksMark::scheme() != ANTTRACKS_SITES_ASH) return;
-  __ cmpl(hash, (int32_t)AntTracksHash::filled_hash);
-  __ jcc(Assembler::below, no_hash);
+// As AntTracksHash::is_unfilled.
+void AntTracksX86::check_hash(MacroAssembler* masm, Register mark, Label& no_hash) {
+  if (AntTracksMark::unfilled_mask() == 0 || !AntTracksMark::has_sites()) return;
+  __ mov64(rscratch1, (int64_t)AntTracksMark::unfilled_mask());
+  __ andptr(rscratch1, mark);
+  __ cmpptr(rscratch1, (int32_t)AntTracksHash::holds_site);
+  __ jcc(Assembler::equal, no_hash);
 }

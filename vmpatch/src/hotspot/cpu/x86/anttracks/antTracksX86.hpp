@@ -28,8 +28,8 @@ class AntTracksX86 : AllStatic {
   // C1: stores a mark that is known, without its random part, into the new object; kills t and rscratch1.
   // With AntTracksMark::no_random it gets none.
   static void store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t);
-  // hash: what lies in the place of the hash code, and is not 0. Jumps if it is no hash code yet.
-  static void check_hash(MacroAssembler* masm, Register hash, Label& no_hash);
+  // Jumps if the mark of an object has its site in the place of the hash; kills rscratch1. That there is neither is not looked at.
+  static void check_hash(MacroAssembler* masm, Register mark, Label& no_hash);
 };
 
 #endif // CPU_X86_ANTTRACKS_ANTTRACKSX86_HPP
