@@ -28,10 +28,14 @@ KEPT = {"Keeper.entry": "Keeper$Entry", "Keeper.bytes": "byte[]"}  # what each m
 HEAP = ("-Xms160m", "-Xmx160m", "-Xmn12m")
 
 
+def rows(trace):
+    """Of objects that the trace saw born, by method and class."""
+    return {(row["site"].split("(")[0], row["class"]): row for row in analyze_json("lifetimes", trace)["rows"]}
+
+
 def copied(trace):
-    """Bytes that collections copied of objects that the trace saw born, by method and class."""
-    rows = analyze_json("lifetimes", trace)["rows"]
-    return {(row["site"].split("(")[0], row["class"]): row["copied"]["bytes"] for row in rows}
+    """Bytes that collections copied."""
+    return {key: row["copied"]["bytes"] for key, row in rows(trace).items()}
 
 
 def listed(t, collector, tier, arguments):
@@ -73,6 +77,33 @@ def made_old(collector, where, tier):
 for collector in ("Parallel", "Serial"):
     for where, tier in TIERS.items():
         made_old(collector, where, tier)
+
+
+def copied_once(collector):
+    """In all tiers: a mark says where its object was made, however that was compiled."""
+
+    def body(t):
+        arguments = (4, 40_000)
+        before, path = listed(t, collector, (), arguments)
+        experimental = ("-XX:+UnlockExperimentalVMOptions", "-XX:+AntTracksPretenureByCopy")
+        flags = (f"-XX:+Use{collector}GC", *HEAP, *experimental, f"-XX:AntTracksPretenure={path}")
+        trace, _ = run_traced(t, "Keeper", arguments, flags)
+        expect(judge(t.folder, trace) > 0, "nothing was judged")
+        verified(trace)
+        first, then = rows(before), rows(trace)
+        for site in KEPT.items():
+            was, now = (
+                [row[site][key]["objects"] for key in ("copied", "promoted")] for row in (first, then)
+            )
+            expect(was[0] > 1.5 * was[1] > 1000, f"{site}: without the list {was} were copied and promoted")
+            # An object that is locked just then is left alone.
+            expect(1000 < now[1] <= now[0] <= 1.01 * now[1], f"{site}: {now} are copied and promoted")
+
+    add(f"With {collector}, what is listed is copied once, to where it is old, and the heap is exact", body)
+
+
+for collector in ("Parallel", "Serial", "G1"):
+    copied_once(collector)
 
 
 @test("A list of sites is left alone with G1, and where the old generation is full")

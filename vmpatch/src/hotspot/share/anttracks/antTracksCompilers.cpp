@@ -95,17 +95,22 @@ const Type* AntTracksCompilers::c2_mark_type(AllocateNode* allocation, const Typ
 }
 
 bool AntTracksCompilers::c2_is_slow(AllocateNode* allocation) {
-  return !AntTracksSiteList::is_empty() && AntTracksPretenure::is_old(known_part(allocation));
+  return AntTracksPretenure::at_allocation() && AntTracksPretenure::is_old(known_part(allocation));
 }
 
-// In scheme ash all below filled_hash is none; with hash-eliminate, what has no random part.
-Node* AntTracksCompilers::c2_no_hash(PhaseGVN* phase, Node* place) {
-  const bool ash = AntTracksMark::scheme() == ANTTRACKS_SITES_ASH;
+// With hash-eliminate, what has no random part has no hash. In scheme ash a mark that holds a site has one if the highest
+// bit of the hash is set; that bit is taken away from those, so that what has none is 0 or less, and all else more.
+Node* AntTracksCompilers::c2_no_hash(PhaseGVN* phase, Node* mark, Node* hash) {
+  const bool ash = AntTracksMark::scheme() == ANTTRACKS_SITES_ASH && AntTracksMark::has_sites();
   if (AntTracksMark::eliminates()) {
-    place = phase->transform(new AndINode(place, phase->intcon((1 << AntTracksHash::random_bits) - 1)));
+    hash = phase->transform(new AndINode(hash, phase->intcon((1 << AntTracksHash::random_bits) - 1)));
+  } else if (ash) {
+    Node* n = phase->transform(new ConvL2INode(mark));
+    n = phase->transform(new MulINode(n, phase->intcon((jint)(AntTracksHash::filled_hash / AntTracksHash::holds_site))));
+    n = phase->transform(new AndINode(n, phase->intcon((jint)AntTracksHash::filled_hash)));
+    hash = phase->transform(new SubINode(hash, n));
   }
-  Node* const none = phase->intcon(ash ? (jint)AntTracksHash::filled_hash - 1 : (jint)markWord::no_hash);
-  Node* const compared = phase->transform(new CmpINode(place, none));
+  Node* const compared = phase->transform(new CmpINode(hash, phase->intcon((jint)markWord::no_hash)));
   return phase->transform(new BoolNode(compared, ash ? BoolTest::le : BoolTest::eq));
 }
 #endif

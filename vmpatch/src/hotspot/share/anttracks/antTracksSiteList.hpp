@@ -16,7 +16,7 @@
 
 class Symbol;
 
-// The sites whose objects are made old (-XX:AntTracksPretenure=FILE). A line of the file is one site: its frames,
+// The sites whose objects are made old, or copied there at once (-XX:AntTracksPretenure=FILE). A line of the file is one site: its frames,
 // the youngest first, with " < " between; # begins a comment. It stands for all sites that begin with these frames.
 //
 //     java.util.HashMap.newNode(ILjava/lang/Object;)Ljava/util/HashMap$Node;:0 < java.util.HashMap.putVal(I)V:63

@@ -70,8 +70,9 @@ uint32_t site_of_frame(const frame& fr, uint32_t flags) {
   uint32_t site = AntTracksSiteCache::get(code);
   if (site == 0) {
     site = make_site(fr, 0);
-    // The interpreter's fast path, which reads the cache, must not make an object that is to be old.
-    if (!fr.is_interpreted_frame() || !AntTracksSiteList::has(site)) AntTracksSiteCache::put(code, site);
+    // The interpreter's fast path, which reads the cache, must not make an object that is to be made old.
+    const bool slow = !AntTracksPretenureByCopy && AntTracksSiteList::has(site);
+    if (!fr.is_interpreted_frame() || !slow) AntTracksSiteCache::put(code, site);
   }
   return site;
 }
