@@ -226,12 +226,18 @@ REGIONS = (
     "-XX:G1MixedGCLiveThresholdPercent=95",
     "-XX:G1HeapWastePercent=1",
 )
-# 25 takes old regions in groups, and needs more time to leave some of them for the end.
-TIME_REMAINS = (
-    ("-XX:MaxGCPauseMillis=25", "-XX:G1MixedGCCountTarget=4")
-    if jdk_release() >= 25
-    else ("-XX:MaxGCPauseMillis=4", "-XX:G1MixedGCCountTarget=100")
-)
+# Of the pause that is aimed at some time must remain after the young regions, but not enough for all old ones.
+# 25 takes these in groups.
+TIME_REMAINS = {
+    17: ("-XX:MaxGCPauseMillis=4", "-XX:G1MixedGCCountTarget=100"),
+    21: (
+        "-XX:MaxGCPauseMillis=60",
+        "-XX:G1MixedGCCountTarget=100",
+        "-XX:G1NewSizePercent=1",
+        "-XX:G1MaxNewSizePercent=5",
+    ),
+    25: ("-XX:MaxGCPauseMillis=25", "-XX:G1MixedGCCountTarget=4"),
+}[jdk_release()]
 for name, flags, tags, words in (
     ("when mixed pauses take old regions", (), "gc", r"Pause Young \(Mixed\)"),
     (

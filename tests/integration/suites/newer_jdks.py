@@ -48,7 +48,13 @@ def stacks_end_where_they_are_mounted(t):
 def listed_while_scrubbed(t):
     """Old regions are listed while G1 marks, and makes what is dead in them unreadable, region by region."""
     log, cycles = t.path("gc.log"), 8
-    marking = ("-Xmn8m", "-XX:InitiatingHeapOccupancyPercent=1", "-XX:-G1UseAdaptiveIHOP")
+    # Without mixed pauses one marking cycle follows the other.
+    marking = (
+        "-Xmn8m",
+        "-XX:InitiatingHeapOccupancyPercent=1",
+        "-XX:-G1UseAdaptiveIHOP",
+        "-XX:G1HeapWastePercent=100",
+    )
     flags = ("-XX:+UseG1GC", "-Xmx400m", *marking, f"-Xlog:gc+marking:file={log}")
     with Program(t, flags, threads=2, objects=700_000) as program:
         traces = [t.path(f"{cycle}.trace") for cycle in range(cycles)]
