@@ -36,6 +36,7 @@ public final class Dumped {
     private static Map<Integer, Entry> table;
     private static List<Late> late;
     private static Object compiler;
+    private static volatile long[] wasted;
 
     private Dumped() {}
 
@@ -57,9 +58,14 @@ public final class Dumped {
         return all;
     }
 
+    /** Makes arrays that no compiler can leave out, so that young collections come in between. */
     private static long waste(int rounds) {
         long sum = 0;
-        for (int i = 0; i < rounds; i++) sum += new long[100].length;
+        for (int i = 0; i < rounds; i++) {
+            wasted = new long[100];
+            sum += wasted.length;
+        }
+        wasted = null;
         return sum;
     }
 
