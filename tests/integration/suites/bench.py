@@ -3,6 +3,7 @@
 
 import copy
 import os
+import re
 import shutil
 
 import bench_collectors
@@ -427,16 +428,18 @@ def page(t):
 def pretenure_page(t):
     data = made_up()
     known = {"sites": 7, "copied": 3 * 2**20, "copied_then": 2**19}
-    for study, configuration in (("pretenure", "pretenured"), ("pretenure-serial", "serial-pretenured")):
+    for study, configuration in (("pretenure", "pretenured"), ("pretenure-g1", "g1-promoted")):
         for run_of in data["studies"][study]["h2"]["runs"][configuration]:
             run_of["pretenured"] = known
     slowed(data, "pretenure-serial", "h2", "serial-pretenured", "gc_ms", 0.5)
     text = bench_pretenure.page(data)
-    parallel, serial = text.split("## Serial")
-    expect("| h2 | 7 | 3.0 MiB | 0.5 MiB | +0.0 %" in parallel, parallel)
-    row = next(line for line in serial.splitlines() if line.startswith("| h2 |"))
+    parallel, serial, g1 = re.split("## (?:Serial|G1)", text)
+    expect("| h2 | made old | 7 | 3.0 MiB | 0.5 MiB | +0.0 %" in parallel, parallel)
+    expect("| h2 | copied there at once | - | - | - | +0.0 %" in parallel, parallel)
+    row = next(line for line in serial.splitlines() if line.startswith("| h2 | made old |"))
     expect("-50.0 %" in row.split("|")[-2], row)
-    expect("| javac | - | - | - |" in serial, serial)
+    expect("| javac | made old | - | - | - |" in serial, serial)
+    expect("| h2 | copied there at once | 7 | 3.0 MiB |" in g1 and "made old |" not in g1, g1)
 
 
 @test("The page of collectors has a line for each of them, and ratios to the same collector")
