@@ -88,16 +88,14 @@ def told(report):
 
 def check_joined(trace, name, report, of_all):
     """All but gaps that the VM filled are in the trace, and each of these has a site, or is older."""
+    what = f"{name}: {told(report)}"
     found, every = report["agreeing"], report["dump_objects"]
-    expect(report["exact"] and report["other_size"] == 0 and report["other_class"] == 0, f"{name}: {told(report)}")
-    expect(found + report["fillers"] + report["missing"] == every, f"{name}: {told(report)}")
-    expect(found >= 0.999 * (every - report["fillers"]) and report["missing"] == 0, f"{name}: {told(report)}")
-    expect(of_all or report["fillers"] <= (200 if jdk_release() < 21 else 600), f"{name}: {told(report)}")
-    expect(
-        report["complete"] + report["before_trace"] + report["no_site"] + report["no_thread"] == found,
-        f"{told(report)}",
-    )
-    expect(report["complete"] >= 0.999 * (found - report["before_trace"]), f"{name}: {told(report)}")
+    expect(report["exact"] and report["other_size"] == 0 and report["other_class"] == 0, what)
+    expect(found + report["fillers"] + report["missing"] == every, what)
+    expect(found >= 0.999 * (every - report["fillers"]) and report["missing"] == 0, what)
+    expect(of_all or report["fillers"] <= (200 if jdk_release() < 21 else 600), what)
+    expect(report["complete"] + report["before_trace"] + report["no_site"] + report["no_thread"] == found, what)
+    expect(report["complete"] >= 0.999 * (found - report["before_trace"]), what)
 
 
 def joins(collector):
