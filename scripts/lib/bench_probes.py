@@ -21,6 +21,7 @@ HOT = 1000  # objects from which on a site is busy
 TIERS = {"C1": ("-XX:TieredStopAtLevel=1",), "C2": ("-XX:-TieredCompilation",)}
 FOUND = re.compile(r"^objects \d+ sites \d+ distinct (\d+) pairs (\d+) most (\d+)$", re.M)
 KLASSES = re.compile(r"^klasses (\d+) of (\d+) classes$", re.M)
+OF_CLASS = re.compile(r"^(own|unknown) (\S+)$", re.M)
 # Number, level, state (0: in use), method [header, code - end of the code].
 METHOD = re.compile(r"^\d+ ([1-4]) 0 (\S+) \[0x[0-9a-f]+, 0x([0-9a-f]+) - 0x([0-9a-f]+)\]$", re.M)
 
@@ -113,11 +114,30 @@ def clones(case, _configuration, home, options):
     size = "small" if options.quick else "large"
     output_of(workloads.start(case, home, size, 1, 0, agent=f"{bench_run.AGENT}=file={trace}"))
     rows = bench_run.analyze("sites", trace)["sites"]
-    shutil.rmtree(options.scratch)
+    names = os.path.join(options.scratch, "classes")
+    with open(names, "w", encoding="utf-8") as file:
+        file.writelines(name + "\n" for name in sorted({row["class"] for row in rows}))
     # Without the shared archive all classes are in the class space.
-    said = inside(case, home, "small", 1, ("-Xshare:off",))
+    said = inside(case, home, "small", 1, ("-Xshare:off", f"-Danttracks.harness.classes={names}"))
+    shutil.rmtree(options.scratch)
     klass_bytes, classes = (int(number) for number in KLASSES.search(said).groups())
-    return simulated(rows) | {"klass_bytes": klass_bytes / classes, "loaded_classes": classes}
+    return (
+        simulated(rows)
+        | spared(rows, dict(reversed(found) for found in OF_CLASS.findall(said)))
+        | {"klass_bytes": klass_bytes / classes, "loaded_classes": classes}
+    )
+
+
+def spared(rows, hash_of):
+    """Of the objects, those whose class has a hashCode of its own, and those of classes that were not found,
+    as hidden ones are. An array has Object's."""
+    objects = {"own": 0, "unknown": 0}
+    for row in rows:
+        known = "" if row["class"].endswith("[]") else hash_of.get(row["class"])
+        if known in objects:
+            objects[known] += row["objects"]
+    total = sum(row["objects"] for row in rows) or 1
+    return {"own_hash": objects["own"] / total, "unknown_hash": objects["unknown"] / total}
 
 
 def simulated(rows):

@@ -82,6 +82,7 @@ PROBED = {
     "code": {"methods": 10, "bytes": 1000, "all_methods": 20, "all_bytes": 2000},
     "start-up": {"elapsed_s": 0.05, "cpu_s": 0.07},
     "clones": {"classes": 10, "clones": 30, "hot_classes": 5, "hot_clones": 8, "klass_bytes": 600.0}
+    | {"own_hash": 0.25, "unknown_hash": 0.125}
     | {"loaded_classes": 900}
     | dict.fromkeys(("many", "megamorphic", "miss", "miss_of_two"), 0.25),
 }

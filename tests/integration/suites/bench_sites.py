@@ -75,6 +75,9 @@ def simulated(t):
     }
     for key, value in wanted.items():
         expect(abs(found[key] - value) < 1e-12, f"{key}: {found[key]}, not {value}")
+    hashes = {"A": "own", "B": "unknown", "C": "object's", "int[]": "own"}
+    shares = bench_probes.spared(rows, hashes)
+    expect(shares == {"own_hash": 4000 / 14_010, "unknown_hash": 4000 / 14_010}, f"{shares}")
     none = bench_probes.simulated([])
     expect(none["clones"] == 0 and none["miss"] == 0, f"of nothing: {none}")
 
@@ -121,6 +124,8 @@ def page(t):
     for study in ("collisions", "code", "clones"):
         for case in bench_plan.STUDIES[study].workloads:
             expect(f"| {case} |" in text, f"{study}: {case} is missing")
+    eager = next(row for row in rows_of(text, "## Objects that need no eager hash") if row[:1] == ["javac"])
+    expect(eager[1:] == ["25.0 %", "12.5 %", "41.1 %"], f"{eager}")
     expect("**Quick**" not in text, "a page that is not quick says so")
     only = {"studies": {"collisions": copy.deepcopy(data["studies"]["collisions"])}}
     only["studies"]["collisions"]["1 site"]["settings"]["quick"] = True
@@ -158,5 +163,7 @@ def from_the_jvm(t):
     found = studies["clones"]["serial"]["runs"]["traced"][0]
     expect(found["clones"] > found["classes"] > found["hot_classes"] > 0, f"{found}")
     expect(200 < found["klass_bytes"] < 2000 and 0 < found["miss"] < 1, f"{found}")
+    # Of what is serialized some classes have a hashCode of their own, and most have Object's.
+    expect(0 < found["own_hash"] < 0.9 and found["unknown_hash"] < 0.1, f"{found}")
 
 

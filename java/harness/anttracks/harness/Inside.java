@@ -3,12 +3,17 @@ package anttracks.harness;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import javax.management.ObjectName;
 
 /**
  * Runs the main class that is named, with the other arguments, and then prints what only the JVM itself knows:
  * `klasses BYTES of CLASSES classes`, and the list of compiled methods of `jcmd Compiler.codelist`.
+ *
+ * <p>With -Danttracks.harness.classes=FILE, which has the name of a class in each line, also `own NAME` for
+ * each that has a hashCode other than Object's, and `unknown NAME` for each that is not found by its name.
  */
 public final class Inside {
     private Inside() {}
@@ -25,11 +30,25 @@ public final class Inside {
                 new ObjectName("com.sun.management:type=DiagnosticCommand"), name, null, null);
     }
 
+    private static String hashOf(String name) {
+        try {
+            // Of a class that was not loaded when it ran, nothing is initialized now either.
+            Class<?> found = Class.forName(name, false, ClassLoader.getSystemClassLoader());
+            return found.getMethod("hashCode").getDeclaringClass() == Object.class ? "object's " : "own ";
+        } catch (ReflectiveOperationException | LinkageError e) {
+            return "unknown ";
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         Class.forName(args[0]).getMethod("main", String[].class)
                 .invoke(null, (Object) Arrays.copyOfRange(args, 1, args.length));
         System.out.println("klasses " + classSpace() + " of "
                 + ManagementFactory.getClassLoadingMXBean().getLoadedClassCount() + " classes");
+        String names = System.getProperty("anttracks.harness.classes");
+        if (names != null) {
+            for (String name : Files.readAllLines(Path.of(names))) System.out.println(hashOf(name) + name);
+        }
         System.out.println(command("compilerCodelist"));
     }
 }
