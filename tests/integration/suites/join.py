@@ -93,7 +93,8 @@ def check_joined(trace, name, report, of_all):
     expect(report["exact"] and report["other_size"] == 0 and report["other_class"] == 0, what)
     expect(found + report["fillers"] + report["missing"] == every, what)
     expect(found >= 0.999 * (every - report["fillers"]) and report["missing"] == 0, what)
-    expect(of_all or report["fillers"] <= (200 if jdk_release() < 21 else 600), what)
+    # A full collection fills dead objects of the shared archive; how many there are depends on the archive.
+    expect(of_all or report["fillers"] <= (200 if jdk_release() < 21 else 1000), what)
     expect(report["complete"] + report["before_trace"] + report["no_site"] + report["no_thread"] == found, what)
     expect(report["complete"] >= 0.999 * (found - report["before_trace"]), what)
 
