@@ -5,9 +5,9 @@ import os
 import re
 import shlex
 import subprocess
-import threading
 
 import workloads
+from judge.harness import prepare
 from judge.rotated import data_files
 from judge.world import (
     AGENT,
@@ -15,7 +15,6 @@ from judge.world import (
     CLASSES,
     JDK,
     TIMEOUT,
-    Skip,
     add,
     analyze,
     analyze_json,
@@ -31,7 +30,6 @@ FLAGS = ("-XX:+UseParallelGC", "-Xmx24m", "-Xmn8m")
 ROUNDS, BEGIN, FULL = 6000, 2000, 400
 # After more than 60 % of the collections, and after 75 %; with as many full ones since then as it takes.
 LATE, LATER, LATE_FULL = 3900, 4500, 200
-_compiling = threading.Lock()
 
 
 def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS, begin=BEGIN, full=FULL):
@@ -203,11 +201,7 @@ finds_none("classes", "a program that loads classes late", begin=LATE, full=LATE
 def traced_workload(t, name, millis=150, iterations=3, warmup=1, heap=None, options="", flags=()):
     """The trace of a workload of the harness during which a full collection is asked for every so many ms; with
     0 after each young collection."""
-    missing = workloads.WORKLOADS[name].missing()
-    if missing:
-        raise Skip(f"missing {', '.join(missing)}: scripts/harness --install {name}")
-    with _compiling:
-        workloads.compile_all(JDK, (name,))
+    prepare(name)
     trace = t.path("trace")
     agent = f"{AGENT}=file={trace}{options}"
     command = workloads.start(name, JDK, "small", iterations, warmup, heap, agent, flags)

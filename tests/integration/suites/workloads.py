@@ -4,15 +4,14 @@
 import os
 import re
 import subprocess
-import threading
 
 import workloads
-from judge.world import AGENT, JDK, ROOT, Skip, add, expect, run, tail, test, verified
+from judge.harness import prepare
+from judge.world import AGENT, JDK, ROOT, add, expect, run, tail, test, verified
 
 HARNESS = os.path.join(ROOT, "scripts", "harness")
 QUICK = ("serial", "xml.transform", "javac")
 SKIPPED = 77
-_compiling = threading.Lock()
 
 
 def checksums(name, agent=None):
@@ -28,11 +27,7 @@ def checksums(name, agent=None):
 
 def same_under_agent(name):
     def body(t):
-        missing = workloads.WORKLOADS[name].missing()
-        if missing:
-            raise Skip(f"missing {', '.join(missing)}: scripts/harness --install {name}")
-        with _compiling:
-            workloads.compile_all(JDK, (name,))
+        prepare(name)
         plain, plain_says = checksums(name)
         trace = t.path("trace")
         traced, traced_says = checksums(name, f"{AGENT}=file={trace}")
