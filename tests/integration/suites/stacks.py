@@ -146,7 +146,8 @@ def _application_everywhere(t):
         rows = report["sites" if command == "sites" else "rows"]
         rows = [row for row in rows if row["site"].startswith("java.util.HashMap.newNode(")]
         expect(len(rows) == 1 and rows[0]["application"] == often, f"{command}: {rows}")
-        expect(0.6 < rows[0]["application_share"] < 0.8, f"{command}: {rows}")
+        # By some 160 samples, so a standard error of 0.035.
+        expect(0.5 < rows[0]["application_share"] < 0.9, f"{command}: {rows}")
 
 
 @test("Stacks: what lives of a library's site has the application's line, if there is an application")
