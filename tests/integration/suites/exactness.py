@@ -39,11 +39,11 @@ def exact(
     log="gc*",
     collectors=COLLECTORS,
     needs=None,
-    varied=("",),
+    varied=((),),
 ):
     """log_says: what the GC log, of the tags in log, must say for the test to have tested something.
-    needs raises Skip. varied: a flag that is another one at each attempt, where what is right depends on how
-    fast the machine is."""
+    needs raises Skip. varied: more flags, others at each attempt, where those that do depend on how fast the
+    machine is."""
     for collector in collectors:
         _exact(
             name if collector == COLLECTORS[0] else f"with {collector} {name}",
@@ -67,8 +67,7 @@ def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs,
         all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:{tags}:file={log}"] if log_says else [])]
         for attempt in range(ATTEMPTS):
             test.clear()
-            other = varied[attempt % len(varied)]
-            trace, _ = run_traced(test, main, arguments, [*all_flags, *([other] if other else [])])
+            trace, _ = run_traced(test, main, arguments, [*all_flags, *varied[attempt % len(varied)]])
             expect(judge(test.folder, trace) > 0, "nothing was judged")
             if not log_says or says(log, log_says):
                 return
@@ -278,5 +277,5 @@ exact(
     log_says=r"Prepared [1-9]\d* regions out of \d+ for optional evacuation",
     log="gc+ergo+cset=trace",
     collectors=("G1",),
-    varied=tuple(f"-XX:MaxGCPauseMillis={pause}" for pause in PAUSES),
+    varied=tuple((f"-XX:MaxGCPauseMillis={pause}",) for pause in PAUSES),
 )

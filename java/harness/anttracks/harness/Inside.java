@@ -32,7 +32,7 @@ public final class Inside {
 
     private static String hashOf(String name) {
         try {
-            // Of a class that was not loaded when it ran, nothing is initialized now either.
+            // Without its static initializer: this run may not have used the class.
             Class<?> found = Class.forName(name, false, ClassLoader.getSystemClassLoader());
             return found.getMethod("hashCode").getDeclaringClass() == Object.class ? "object's " : "own ";
         } catch (ReflectiveOperationException | LinkageError e) {
