@@ -7,7 +7,7 @@ import workloads
 from bench_page import study_head
 from bench_plan import COLLECTORS, STUDIES, of_collector, settings_of
 from bench_rotation import sync_pause
-from bench_tables import mean_ratio, meanings, median, ratio_text, runs_of, spread, text
+from bench_tables import against, mean_ratio, meanings, median, ratio_text, runs_of, spread, text
 
 VALUES = ("wall_ms", "gc_ms", "cpu_s")
 HEADS = ("run time", "GC time", "CPU time")
@@ -16,9 +16,9 @@ HEADS = ("run time", "GC time", "CPU time")
 def traced(results):
     """One line a workload and collector, then the means."""
     lines = [
-        "| workload | collector | patched: ms an iteration | to Parallel | "
+        "| workload | collector | patched: ms per iteration | to Parallel | "
         + " | ".join(f"traced to patched: {h}" for h in HEADS)
-        + " | bytes an object: raw | stored |",
+        + " | bytes per object: raw | stored |",
         "|---|---|" + "---:|" * 7,
     ]
     for workload, by in results.items():
@@ -39,7 +39,7 @@ def rotated(results):
     lines = [
         "| workload | collector | bound | "
         + " | ".join(f"rotating to traced: {h}" for h in HEADS)
-        + " | collections | sync points | sync pause to plain | asked for |",
+        + " | collections | sync points | sync pause to plain | requested |",
         "|---|---|---|" + "---:|" * 7,
     ]
     for workload, by in results.items():
@@ -75,7 +75,7 @@ def stopped(results):
     """One line a workload and collector, then the means. CPU and GC time are of the whole JVM,
     with the warm-up: not shown."""
     lines = [
-        "| workload | collector | patched: ms an iteration | stopped: ms an iteration | "
+        "| workload | collector | patched: ms per iteration | stopped: ms per iteration | "
         "stopped to patched: run time |",
         "|---|---|" + "---:|" * 3,
     ]
@@ -98,6 +98,20 @@ def stopped(results):
     ]
 
 
+def of_g1(data):
+    if not data["studies"].get("g1"):
+        return ["Not measured."]
+    base, *names = STUDIES["g1"].configurations
+    return [
+        *study_head(data, "g1"),
+        *meanings(names),
+        "",
+        "To g1-patched: the steady iterations' run time; GC time and CPU time of the whole run.",
+        "",
+        *against(runs_of(data["studies"]["g1"]), base, names),
+    ]
+
+
 def page(data):
     results = runs_of(data["studies"]["collectors"])
     return (
@@ -105,7 +119,7 @@ def page(data):
             [
                 "# What tracing costs with each collector",
                 "",
-                "Written by `scripts/bench collectors after-stop`; do not edit. How it is measured and what "
+                "Written by `scripts/bench collectors after-stop g1`; do not edit. How it is measured and what "
                 "an interval says: [measuring.md](measuring.md).",
                 "",
                 *study_head(data, "collectors"),
@@ -122,7 +136,7 @@ def page(data):
                 "## Rotation within a tight bound",
                 "",
                 "Sync pause: a collection that is a sync point to one that is none, with what later ones wait "
-                "for its end. Asked for: collections that the agent requested because none came in time. The "
+                "for its end. Requested: collections that the agent requested because none came in time. The "
                 "first sync point, at the start, is not counted.",
                 "",
                 *rotated(results),
@@ -133,6 +147,10 @@ def page(data):
                 *meanings(("stopped",)),
                 "",
                 *stopped(runs_of(data["studies"]["after-stop"])),
+                "",
+                "## G1: all workloads",
+                "",
+                *of_g1(data),
             ]
         ).rstrip()
         + "\n"

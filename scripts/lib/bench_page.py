@@ -83,6 +83,12 @@ def cost_part(data):
         "",
         *bench_tables.cost(results),
         "",
+        "## With a budget, and rotated",
+        "",
+        "To patched: the steady iterations' run time; GC time and CPU time of the whole run.",
+        "",
+        *bench_tables.against(results, "patched", ("budget", "wide")),
+        "",
         "## Allocation sites (paper: figure 14)",
         "",
         "Every object carries its site from the start, with and without the agent: "
@@ -144,7 +150,7 @@ def rotation_part(data):
         "## Rotation (paper: figures 10, 12, 17)",
         "",
         "Run time, GC time and CPU time: to traced without rotation, which has the allocation sites, too. "
-        "Asked for: collections that the agent requested because none came in time (emergency GCs). Lost: "
+        "Requested: collections that the agent requested because none came in time. Lost: "
         "bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.",
         "",
         *bench_rotation.rotation(results),

@@ -139,7 +139,7 @@ COLLECTORS = ("Parallel", "Serial", "G1")
 
 
 def of_collector(name, collector):
-    """The name of patched, traced, budget, narrow or stopped with that collector."""
+    """The name of patched, traced, budget, wide, narrow or stopped with that collector."""
     return name if collector == "Parallel" else f"{collector.lower()}-{name}"
 
 
@@ -148,7 +148,7 @@ for collector in COLLECTORS[1:]:
         of_collector(name, collector): replace(
             CONFIGURATIONS[name], collector=collector, meaning=f"as {name}, with the {collector} collector"
         )
-        for name in ("patched", "traced", "budget", "narrow", "stopped")
+        for name in ("patched", "traced", "budget", "wide", "narrow", "stopped")
     }
 CONFIGURATIONS |= {
     of_collector("pretenured", collector): replace(
@@ -228,9 +228,16 @@ STUDIES = {
     "cost": Study(
         "what tracing costs",
         "patched",
-        ("stock", "patched", "traced", "budget"),
+        ("stock", "patched", "traced", "budget", "wide"),
         workloads.GENERAL,
         pairs=10,
+    ),
+    "g1": Study(
+        "the same with G1",
+        "g1-patched",
+        tuple(of_collector(name, "G1") for name in ("patched", "traced", "budget", "wide")),
+        workloads.GENERAL,
+        page="benchmarks-collectors",
     ),
     "profilers": Study(
         "tracing beside profilers that sample",

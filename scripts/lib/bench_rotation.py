@@ -59,7 +59,7 @@ def sync_pause(run):
 
 def rotation(results):
     lines = [
-        "| workload | bound | run time | GC time | CPU time | collections | sync points | share | asked for | "
+        "| workload | bound | run time | GC time | CPU time | collections | sync points | share | requested | "
         "sync pause to plain | files | lost |",
         "|---|" + "---:|" * 11,
     ]

@@ -124,7 +124,7 @@ def worst_rows(name, by, names):
 
 def worst_table(results, names):
     lines = [
-        "| workload | | ms an iteration | run time | CPU time | GC time | ICPE 2016 |",
+        "| workload | | ms per iteration | run time | CPU time | GC time | ICPE 2016 |",
         "|---|---|" + "---:|" * 5,
     ]
     for name, by in results.items():
@@ -365,7 +365,9 @@ A program that says hello, Parallel collector; a value is the mean of {starts} J
 SPARED = """\
 What hash-eliminate spares of the hashes that hash makes, from traces: the share of the objects whose class has
 another hashCode than Object's. The classes were asked in a run of their own; those that have no name by which
-they can be found, such as lambdas, and those of other class loaders are not known.
+they can be found, such as lambdas, and those of other class loaders are not known. It is the most that can be
+spared: the interpreter makes a hash for every object that it allocates, and so does compiled code that does not
+know the class.
 """
 CLONES = """\
 An **estimate** from traces: had each place that allocates objects of a class a clone of that class, how many
@@ -414,7 +416,8 @@ def page(data):
     for name, title, text, table in PARTS:
         lines += [f"## {title}", ""]
         if not known[name]:
-            lines += ["Not measured.", ""]
+            papers_alone = [text, *table({}), ""] if table is paper_table else []
+            lines += ["Not measured.", "", *papers_alone]
             continue
         if name not in told:
             lines += [*(probe_head if STUDIES[name].probe else study_head)(data, name), ""]

@@ -148,7 +148,7 @@ def profilers(results):
 def agent_table(results):
     """What the agent did in each configuration."""
     lines = [
-        "| workload | trace | million objects | raw bytes an object | stored bytes an object | walk, ns an "
+        "| workload | trace | million objects | raw bytes per object | stored bytes per object | walk, ns per "
         "object | compression, CPU ms a run | writing, ms | waiting, ms | queue at most, KB |",
         "|---|---|" + "---:|" * 8,
     ]
@@ -178,9 +178,9 @@ def cost(results):
         ("traced", "cpu_s"),
     )
     lines = [
-        "| workload | patched: ms a steady iteration | stock to patched: steady | CPU time | traced to "
+        "| workload | patched: ms per steady iteration | stock to patched: steady | CPU time | traced to "
         "patched: steady | whole run | GC time | CPU time | more CPU time, ns an object | allocated, "
-        "MB/s | bytes an object: raw | stored |",
+        "MB/s | bytes per object: raw | stored |",
         "|---|" + "---:|" * 11,
     ]
     for workload, by in results.items():
@@ -188,8 +188,8 @@ def cost(results):
         ratios = [ratio_text(by[c], base, key) for c, key in columns]
         objects = median(traced, "objects")
         lines.append(
-            f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | {cpu_an_object(traced, base)} "
-            f"| {megabytes_a_second(traced):,.0f} | {median(traced, 'raw_bytes') / objects:.2f} | "
+            f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | "
+            f"{cpu_text(cpu_per_object(traced, base))} | {megabytes_a_second(traced):,.0f} | {median(traced, 'raw_bytes') / objects:.2f} | "
             f"{median(traced, 'stored_bytes') / objects:.2f} |"
         )
     for label, chosen in (("all", results), ("those that allocate most", heavy(results))):
@@ -203,14 +203,33 @@ def cost(results):
     ]
 
 
-def cpu_an_object(runs, base):
+def against(results, base, names):
+    """One line a workload: run time, GC time and CPU time of each configuration to those of base, then the
+    means. Values of before a configuration belonged to the study lack it."""
+    columns = [(name, key) for name in names for key in ("wall_ms", "gc_ms", "cpu_s")]
+    heads = [f"{name}: run time | GC time | CPU time" for name in names]
+    lines = ["| workload | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(columns)]
+    for workload, by in results.items():
+        cells = [ratio_text(by[name], by[base], key) if name in by else "-" for name, key in columns]
+        lines.append(f"| {workload} | " + " | ".join(cells) + " |")
+    means = []
+    for name, key in columns:
+        having = {w: by for w, by in results.items() if name in by}
+        means.append(text(mean_ratio(having, name, base, key)) if having else "-")
+    return lines + [f"| geometric mean of {len(results)} | " + " | ".join(means) + " |"]
+
+
+def cpu_per_object(runs, base):
     """What a run's CPU time is more than its pair's, in ns for each object that it allocated,
-    of all threads."""
+    of all threads: an Estimate."""
     found = [
         (value_of(run, "cpu_s") - value_of(other, "cpu_s")) * 1e9 / run["stats"]["objects"]
         for run, other in zip(runs, base)
     ]
-    estimate = bench_stats.estimate(found)
+    return bench_stats.estimate(found)
+
+
+def cpu_text(estimate):
     return estimate.interval("{:.1f}") + estimate.mark(0)
 
 
