@@ -138,6 +138,14 @@ public final class Hashes {
         check(same < 100, same + " clones have the hash of their original");
     }
 
+    /** Equal strings, which may come to share an array. */
+    private static void strings() {
+        for (int i = 0; i < 1000; i++) {
+            String string = new String("equal to others".getBytes());
+            keep(string, System.identityHashCode(string));
+        }
+    }
+
     private static Object own() {
         return new Own();
     }
@@ -200,6 +208,7 @@ public final class Hashes {
         locked();
         contended();
         cloned();
+        strings();
         owned();
         int distinct = made(count);
         for (int round = 0; round < 12; round++) {

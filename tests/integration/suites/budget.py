@@ -9,7 +9,7 @@ from suites.exactness import ATTEMPTS, COLLECTORS, NO_ROOM, says
 
 PARALLEL = "-XX:+UseParallelGC"
 RUNS = 10
-SHARES = ("0.5", "0.125", "0.015625")
+SHARES = ("0.5", "0.25", "0.125", "0.0625", "0.03125", "0.015625")
 
 
 def exact(name, main, arguments=(), flags=("-Xmx64m",), collectors=COLLECTORS, shares=SHARES, log_says=None):
@@ -89,10 +89,9 @@ exact(
 )
 
 
-@test("A budget is changed while the program runs, and what lives is exact all the time")
-def changed(t):
+def changed(t, collector):
     trace = t.path("trace")
-    with Program(t, flags_of("Parallel")) as program:
+    with Program(t, flags_of(collector)) as program:
         program.attach(f"file={trace}")
         counters = program.status()["trace"]["counters"]
         expect(counters["share_ppm"] == 1_000_000 and counters["budget_ppm"] == 0, f"{counters}")
@@ -118,6 +117,13 @@ def changed(t):
     info = analyze_json("info", trace)
     shares = [period["share"] for period in info["share_over_time"]]
     expect(info["skipped_bytes"] > 0 and min(shares) < 1 and shares[-1] == 1, f"shares over time: {shares}")
+
+
+for each in COLLECTORS:
+    add(
+        f"With {each} a budget is changed while the program runs, and what lives is exact all the time",
+        lambda t, collector=each: changed(t, collector),
+    )
 
 
 @test("A trace of samples has no budget, one of every object no interval, and each is told so")

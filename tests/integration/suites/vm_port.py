@@ -5,7 +5,7 @@ and whether the hook table is complete."""
 import os
 
 import vm_patches
-from judge.world import ROOT, Skip, expect, run, tail, test
+from judge.world import ROOT, Skip, expect, jdk_release, run, tail, test
 
 PAGE = """# The patch
 
@@ -155,12 +155,13 @@ def table(t):
 
 @test("All hunks of the series fit the source that the JDK is built from")
 def real(t):
-    done = run(
-        ["env", "-u", "ANTTRACKS_JDK_HOME", os.path.join(ROOT, "scripts/setup-jdk"), "--until", "download"]
-    )
+    release = str(jdk_release())
+    setup = [os.path.join(ROOT, "scripts/setup-jdk"), "--jdk", release, "--until", "download"]
+    done = run(["env", "-u", "ANTTRACKS_JDK_HOME", *setup])
     if done.returncode != 0:
-        raise Skip("the source of the JDK is missing: scripts/setup-jdk --until download")
-    done = run([os.path.join(ROOT, "scripts/vm-port-check"), done.stdout.strip()])
+        raise Skip(f"the source of the JDK is missing: scripts/setup-jdk --jdk {release} --until download")
+    check = os.path.join(ROOT, "scripts/vm-port-check")
+    done = run([check, done.stdout.strip(), "--release", release])
     expect(
         done.returncode == 0 and " 0 fail" in done.stdout,
         f"{done.returncode}\n{tail(done.stdout, 30)}{tail(done.stderr)}",
