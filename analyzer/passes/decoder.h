@@ -175,6 +175,7 @@ class Decoder {
   bool CheckRow(const trace::CensusRow& row);
   void Census(const trace::Segment& segment);
   bool FitsMode(const trace::Segment& segment);
+  void Dispatch(const trace::Segment& segment);  // to the decoder of its kind
   void Loss(const trace::Segment& segment);
   void End(const trace::Segment& segment);
   bool SpacesFit(std::vector<Space> spaces);

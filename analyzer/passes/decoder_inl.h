@@ -10,7 +10,6 @@ namespace anttracks::analyzer {
 
 template <class Sink>
 void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& position) {
-  using trace::SegmentKind;
   base_ = position.payload;
   position_ = position;
   sink_->Sink::set_position(position_);
@@ -20,6 +19,12 @@ void Decoder<Sink>::Segment(const trace::Segment& segment, const Position& posit
   }
   if (!FitsMode(segment)) return;
   if (must_sync_) CheckFirstEvent(segment);
+  Dispatch(segment);
+}
+
+template <class Sink>
+void Decoder<Sink>::Dispatch(const trace::Segment& segment) {
+  using trace::SegmentKind;
   switch (segment.info().kind) {
     case SegmentKind::kUnknown:
       unknown_segments_++;
