@@ -189,8 +189,8 @@ def cost(results):
         objects = median(traced, "objects")
         lines.append(
             f"| {workload} | {spread(base, 'wall_ms')} | {' | '.join(ratios)} | "
-            f"{cpu_text(cpu_per_object(traced, base))} | {megabytes_a_second(traced):,.0f} | {median(traced, 'raw_bytes') / objects:.2f} | "
-            f"{median(traced, 'stored_bytes') / objects:.2f} |"
+            f"{cpu_text(cpu_per_object(traced, base))} | {megabytes_a_second(traced):,.0f} | "
+            f"{median(traced, 'raw_bytes') / objects:.2f} | {median(traced, 'stored_bytes') / objects:.2f} |"
         )
     for label, chosen in (("all", results), ("those that allocate most", heavy(results))):
         means = [text(mean_ratio(chosen, c, "patched", key)) for c, key in columns]
