@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 import bench_plan
+import bench_results
 import bench_stats
 import profile_samples
 import workloads
@@ -62,7 +63,7 @@ def key_of(study, collector):
 
 def put(results, study, collector, workload, result):
     """Keeps the value in the file, in the place of an older one."""
-    results["machine"] = machine()
+    result |= {"machine": machine(), "commit": bench_results.commit()}
     known = results["studies"].setdefault(key_of(study, collector), {})
     known[workload] = result
     results["studies"][key_of(study, collector)] = {
@@ -82,9 +83,16 @@ def machine():
 
 
 def goal_text(verdicts, most):
+    """verdicts: by workload."""
+    of_kind = {
+        kind: [name for name, verdict in verdicts.items() if verdict == kind]
+        for kind in (bench_stats.REACHED, bench_stats.MISSED, bench_stats.NOT_KNOWN)
+    }
+    reached = of_kind.pop(bench_stats.REACHED)
+    others = [f"{kind} on {', '.join(names)}" for kind, names in of_kind.items() if names]
     return (
-        f"at most {most:g} % of the CPU time of any workload: {bench_stats.all_of(verdicts)} on the "
-        f"{len(verdicts)} that were measured"
+        f"at most {most:g} % of the CPU time of any workload: "
+        + "; ".join([f"reached on {len(reached)} of the {len(verdicts)} that were measured", *others])
     )
 
 
@@ -102,14 +110,14 @@ def table(measured, most, parts_title, agent):
     ]
     numbers = head.index("goal" if most else parts_title) - 1
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * numbers + "---|" * (len(head) - 1 - numbers)]
-    verdicts = []
+    verdicts = {}
     for name, result in measured.items():
         seconds = [profile_samples.Second(*second) for second in result["seconds"]]
         shares = [profile_samples.share(seconds)]
         if agent:
             shares += [profile_samples.by_agent(seconds), profile_samples.in_pauses(seconds)]
         if most:
-            verdicts.append(shares[1 if agent else 0].verdict(most))
+            verdicts[name] = shares[1 if agent else 0].verdict(most)
         samples = sum(second.every for second in seconds)
         parts = (
             ", ".join(f"{part} {count * 100 / samples:.2f} %" for part, count in result["parts"].items())
@@ -119,9 +127,9 @@ def table(measured, most, parts_title, agent):
             name,
             f"{samples:,}",
             *(cell for share in shares for cell in share.cells()),
-            *([verdicts[-1]] if most else []),
+            *([verdicts[name]] if most else []),
             parts,
-            result["date"],
+            f"{result['date']}, commit {result['commit']}" if "commit" in result else result["date"],
         ]
         lines.append("| " + " | ".join(cells) + " |")
     left = [name for name in workloads.WORKLOADS if name not in measured]
@@ -171,15 +179,27 @@ the rest are functions of the patch.
 """
 
 
+def about(studies):
+    """On which machines, when, and with how many samples. studies: the values by workload of each."""
+    days = {}
+    for measured in studies:
+        for result in measured.values():
+            days.setdefault(result["machine"], set()).add(result["date"])
+    lines = [f"- {name}: on {', '.join(sorted(dates))}" for name, dates in sorted(days.items())]
+    lines.append(
+        f"- {profile_samples.HERTZ} samples per second of CPU time ({profile_samples.HERTZ_OF_LONG} in runs of "
+        "more than two minutes)"
+    )
+    return "\n".join(lines) + "\n"
+
+
 def write(results):
     """The paths of the pages that were written."""
     studies, written = results["studies"], []
-    about = f"- {results.get('machine', '')}; {profile_samples.HERTZ} samples per second of CPU time "
-    about += f"({profile_samples.HERTZ_OF_LONG} in runs of more than two minutes)\n"
     if PATCH in studies:
         lines, verdicts = table(studies[PATCH], MOST_OF_PATCH, "parts", False)
         goal = f"- goal: {goal_text(verdicts, MOST_OF_PATCH)}\n"
-        written.append(page(PATCH_PAGE, PATCH_HEAD + "\n" + about + goal, lines))
+        written.append(page(PATCH_PAGE, PATCH_HEAD + "\n" + about([studies[PATCH]]) + goal, lines))
     sections = []
     for name, study in STUDIES.items():
         for collector in bench_plan.COLLECTORS:
@@ -191,7 +211,8 @@ def write(results):
             sections += [f"Goal: {goal_text(verdicts, study.most)}."] if study.most else []
             sections += [""] + lines
     if sections:
-        written.append(page(PROFILE_PAGE, PROFILE_HEAD + "\n" + about, sections[1:]))
+        others = [measured for key, measured in studies.items() if key != PATCH]
+        written.append(page(PROFILE_PAGE, PROFILE_HEAD + "\n" + about(others), sections[1:]))
     return written
 
 

@@ -554,7 +554,7 @@ def profile(_):
         {"javac": {"seconds": [(4, 100, 3, 2, 22)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts", True
     )
     expect(
-        verdicts == ["reached"]
+        verdicts == {"javac": "reached"}
         and lines[2] == "| javac | 900 | 4.00 % | 4.00 to 4.00 % | 1.00 % | 1.00 to 1.00 % | "
         "10.00 % | 10.00 to 10.00 % | reached | fold 1.00 % | - |",
         f"{lines}",
