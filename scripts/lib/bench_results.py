@@ -24,9 +24,9 @@ class Unusable(Exception):
 def java_version(home):
     done = subprocess.run([home + "/bin/java", "-version"], capture_output=True, text=True)
     lines = done.stderr.splitlines()
-    if done.returncode != 0 or len(lines) < 2:
+    if done.returncode != 0 or len(lines) < 3:
         raise Unusable(f"{home}/bin/java does not run")
-    return re.sub(r".*\(build ([^,)]*).*", r"\1", lines[1])
+    return re.sub(r".*\(build ([^,)]*).*", r"\1", lines[2])  # the VM's own: the rest may be another's
 
 
 def where(home_of):
