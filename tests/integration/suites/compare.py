@@ -197,5 +197,6 @@ def _samples(test_):
     analyze(
         "assert", sampled[0], "objects(class=Steady$Dropped) > 200000", "objects(class=Steady$Dropped) < 400000"
     )
-    text = analyze("assert", sampled[0], "objects(class=Steady$Dropped) <= 300000", code=1)
+    # There are 300,000. That limit itself would be held by one run in forty, whose whole interval is below it.
+    text = analyze("assert", sampled[0], "objects(class=Steady$Dropped) <= 240000", code=1)
     expect("FAILS" in text or "not known" in text, text)

@@ -112,6 +112,15 @@ if RELEASE >= 21:
         log_says="Prepare humongous compaction",
         collectors=("G1",),
     )
+    exact(
+        "with strings deduplicated",
+        "Regions",
+        (4,),
+        ("-Xmx128m", "-XX:+UseStringDeduplication"),
+        log="stringdedup*=debug",
+        log_says=r"Deduped: +[1-9]",
+        collectors=("Parallel", "Serial"),
+    )
     add("A large heap is listed while G1 scrubs its old regions", listed_while_scrubbed)
     generational = ("-XX:+UseZGC", "-Xmx128m", *(("-XX:+ZGenerational",) if RELEASE == 21 else ()))
     refused(
@@ -123,6 +132,14 @@ if RELEASE >= 21:
     add("Generational ZGC is sampled", sampled(generational))
 
 if RELEASE >= 25:
+    generational = ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational", "-Xmx128m")
+    refused(
+        "Generational Shenandoah is refused, with the collectors to use",
+        lambda t: f"file={t.path('trace')}",
+        ("UseShenandoahGC", "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
+        generational,
+    )
+    add("Generational Shenandoah is sampled", sampled(generational))
     exact(
         "when native code holds young arrays in their place",
         "Pinned",
