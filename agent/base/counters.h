@@ -2,8 +2,8 @@
 // The agent's counters, one row each: the JSON of END, stats= and `ctl dump-stats`, the messages about losses,
 // and the table in the documentation come from these rows.
 //
-// To add a counter: a member of CounterValues, a row, and the place that fills it in (Session, SampleSession or
-// EventSource); scripts/doc-tables rewrites the page.
+// To add a counter: a member of CounterValues, a row, and the part that counts it, in its function Count
+// (SampleSession: counters); scripts/doc-tables rewrites the page.
 //
 // Thread safety: none needed; the table is constant, and values are a copy.
 #pragma once

@@ -103,7 +103,7 @@ void GcBegin(void* context, const AntTracksGC* gc) noexcept {
   Session& session = *static_cast<Session*>(context);
   BeginOfCollection(session);
   session.exit_gate().CollectionBegins();
-  IfActive(context, [&](Session& s) { s.CollectionBegin(*gc); });
+  IfActive(context, [&](Session& s) { s.collections().Begin(*gc); });
   if (!session.failure().active()) session.LeaveHeap();
 }
 void Moves(void* context, uint32_t worker, const AntTracksMove* moves, uint32_t count) noexcept {
@@ -116,11 +116,11 @@ void Fillers(void* context, uint32_t worker, const AntTracksFiller* fillers, uin
   OfWorker(context, worker, [&](Session& s) { s.gc_events().Fillers(worker, {fillers, count}); });
 }
 void ClassUnload(void* context, uint64_t klass) noexcept {
-  IfActive(context, [&](Session& s) { s.ClassUnload(klass); });
+  IfActive(context, [&](Session& s) { s.collections().ClassUnload(klass); });
 }
 void GcEnd(void* context, const AntTracksGC* gc) noexcept {
   BeginOfCollection(*static_cast<Session*>(context));
-  IfActive(context, [&](Session& s) { s.CollectionEnd(*gc); });
+  IfActive(context, [&](Session& s) { s.collections().End(*gc); });
   static_cast<Session*>(context)->exit_gate().CollectionEnds();
   EndOfCollection(*static_cast<Session*>(context));
 }
@@ -147,7 +147,7 @@ AntTracksCallbacks MakeCallbacks(Session* session) {
   callbacks.fillers = Fillers;
   callbacks.stretch_bytes = session->stretch_bytes();
   callbacks.stack = Stack;
-  callbacks.stack_bytes = session->stack_bytes();
+  callbacks.stack_bytes = session->cost().stack_bytes();
   return callbacks;
 }
 

@@ -153,4 +153,12 @@ GcCounts GcEvents::counts() const {
   return sum;
 }
 
+void GcEvents::Count(CounterValues* values) const {
+  const GcCounts sum = counts();
+  values->moves = sum.moves;
+  values->slides = sum.slides;
+  values->fillers = sum.fillers;
+  values->found_objects = sum.found;
+}
+
 }  // namespace anttracks::core

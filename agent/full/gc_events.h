@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/base/counter.h"
+#include "agent/base/counters.h"
 #include "agent/full/budget.h"
 #include "agent/full/skipped.h"
 #include "agent/heap/object_reader.h"
@@ -48,6 +49,7 @@ class GcEvents {
   bool any_slides() const { return counts().slides != slides_before_; }
 
   GcCounts counts() const;
+  void Count(CounterValues* values) const;
 
  private:
   struct alignas(64) Worker {

@@ -354,4 +354,18 @@ void Mutators::ForgetSiteClasses() {
   for (ThreadState* state = threads_; state != nullptr; state = state->next) state->site_classes.Clear();
 }
 
+void Mutators::Count(CounterValues* values) const {
+  AllocCounts alloc;
+  AddCounts(&alloc);
+  values->objects = alloc.objects.value();
+  values->bytes = alloc.words.value() * trace::kWordBytes;
+  values->tlabs = alloc.tlabs.value();
+  values->outside_objects = alloc.outside.value();
+  values->skipped_bytes = alloc.skipped_words.value() * trace::kWordBytes;
+  values->walk_ns = alloc.walk_ns.value();
+  values->batches_read = walkers_.batches_read();
+  values->batches_refused = walkers_.batches_refused();
+  values->walker_rests = walkers_.rests();
+}
+
 }  // namespace anttracks::core

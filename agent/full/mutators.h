@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/counters.h"
 #include "agent/full/budget.h"
 #include "agent/full/skipped.h"
 #include "agent/full/stack_samples.h"
@@ -66,6 +67,7 @@ class Mutators {
   const Walkers& walkers() const { return walkers_; }
   // Counts of running threads may be from slightly different moments.
   void AddCounts(AllocCounts* sum) const;
+  void Count(CounterValues* values) const;
 
  private:
   struct Orphans {  // skipped ranges of a thread that has ended

@@ -2,15 +2,15 @@
 // Records one trace: passes each report of the VM to the part that writes its segments. Uses neither JVM TI nor
 // files. Uses the VM interface's plain C structs directly, since conversion on these paths would cost time.
 //
-//     callbacks --> Session --+-> Mutators   application threads: allocation
-//                             +-> GcEvents   GC workers: moves, fillers
-//                             +-> Census     the VM thread: when a census is due; then instead of all others
-//                             `-> SyncPoints the VM thread and the agent's own: lists of the heap
+//     callbacks --> Session --+-> Mutators    application threads: allocation
+//                             +-> GcEvents    GC workers: moves, fillers
+//                             +-> Collections the VM thread: begin and end; a Census instead of all others
+//                             `-> SyncPoints  the VM thread and the agent's own: lists of the heap
 //     Mutators, GcEvents, SyncPoints --> ObjectReader --> Definitions; --> Outlet (queue, failure, clock) -->
-//     writer
+//     writer --> CostControl, which sets what Mutators skip
 //
-// Thread safety: Collection* and ClassUnload by the VM thread at a safepoint, where no application thread is in
-// a callback. The parts say it for themselves. Everything else is atomic, or part of Failure and BufferQueue.
+// Thread safety: the parts say it for themselves. Everything else is atomic, or part of Failure and
+// BufferQueue.
 //
 // Ownership: the session owns its parts and the queue. AntTracksVM must outlive it. It must not be destroyed
 // before the VM's stop has returned.
@@ -27,13 +27,11 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/base/counter.h"
-#include "agent/full/budget.h"
 #include "agent/full/census.h"
+#include "agent/full/collections.h"
+#include "agent/full/cost_control.h"
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
-#include "agent/full/skipped.h"
-#include "agent/full/stack_distance.h"
 #include "agent/full/stack_samples.h"
 #include "agent/full/sync_points.h"
 #include "agent/heap/definitions.h"
@@ -91,11 +89,9 @@ class Session final : public SyncPointSource {
   const Mutators& mutators() const { return mutators_; }
   GcEvents& gc_events() { return gc_events_; }
   SyncPoints& sync_points() { return sync_points_; }
+  Collections& collections() { return collections_; }
   void FirstSyncBegin(std::span<const AntTracksSpace> spaces) { sync_points_.FirstBegin(reason_, spaces); }
 
-  void CollectionBegin(const AntTracksGC& gc);
-  void CollectionEnd(const AntTracksGC& gc);
-  void ClassUnload(uint64_t klass);
   // After tracing was switched off, before objects move: when it returns no thread of the agent reads the heap,
   // nor will any.
   void LeaveHeap() noexcept;
@@ -107,15 +103,11 @@ class Session final : public SyncPointSource {
   Census* census() { return census_ ? &*census_ : nullptr; }
   const Census* census() const { return census_ ? &*census_ : nullptr; }
 
-  // Sets what tracing may cost from now on, in percent of the program's CPU time; 100 and more: no limit.
-  // False: out of memory. Any thread, one at a time.
-  bool SetBudget(double percent);
-  const Budget& budget() const { return budget_; }
+  CostControl& cost() { return cost_; }
   void HandOver() override;
   Background& background() { return sync_points_.background(); }
 
   uint32_t stretch_bytes() const { return stretch_bytes_; }
-  uint32_t stack_bytes() const { return stack_distance_.now(); }
   Definitions& definitions() { return definitions_; }
   bool definitions_pending() const override { return definitions_.pending(); }
   std::vector<trace::ByteBuffer> TakeDefinitions() override { return definitions_.Take(); }
@@ -125,39 +117,27 @@ class Session final : public SyncPointSource {
   CounterValues counters() const override;
 
  private:
-  void BeginCensusIfDue(const AntTracksGC& gc);
-  void PushCollection(trace::SegmentKind kind, const AntTracksGC& gc);
-  void ForgetSiteClasses();
   void SetEndReason(std::string_view reason);
-  Budget::Costs CostsSoFar() const;
-  void AdjustStacks();
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
-  const std::chrono::milliseconds pause_limit_;
+  const double budget_percent_;  // at the start
   const Outlet outlet_;
   Definitions definitions_;
   ObjectReader reader_;
-
   trace::SyncReason reason_ = trace::SyncReason::kStart;
-  bool classes_unloaded_ = false;  // in this collection; for the VM thread only
-  Counter collections_;
-
-  const double budget_percent_;  // at the start
-  Budget budget_;
-  Skipped skipped_;
-  uint64_t adjusted_ns_ = 0;  // when the writer last adjusted the budget
+  uint64_t adjusted_ns_ = 0;  // when the writer last adjusted what tracing costs
 
   mutable std::mutex end_mutex_;
   std::string end_reason_;
 
-  const double stack_percent_;
+  CostControl cost_;
   StackSamples stacks_;
-  StackDistance stack_distance_;
   GcEvents gc_events_;
   std::optional<Census> census_;
   SyncPoints sync_points_;
-  Mutators mutators_;  // the last member, so that its walkers end first
+  Mutators mutators_;  // after all that its walkers use
+  Collections collections_;
 };
 
 }  // namespace anttracks::core

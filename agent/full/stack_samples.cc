@@ -52,9 +52,13 @@ void StackSamples::Queue() {
   if (!segment.empty()) (void)outlet_.queue.PushSegments(segment.span(), PushMode::kForce);
 }
 
-StackSamples::Counts StackSamples::counts() const {
+void StackSamples::Count(CounterValues* values) const {
   const std::lock_guard lock(mutex_);
-  return {taken_.value(), cut_.value(), table_.size(), table_.size() * StackTable::kBytes, ns_.value()};
+  values->stacks = taken_.value();
+  values->cut_stacks = cut_.value();
+  values->distinct_stacks = table_.size();
+  values->stack_ns = ns_.value();
+  values->table_bytes += table_.size() * StackTable::kBytes;
 }
 
 }  // namespace anttracks::core

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "agent/base/counter.h"
+#include "agent/base/counters.h"
 #include "agent/heap/definitions.h"
 #include "agent/heap/stack_table.h"
 #include "agent/stream/outlet.h"
@@ -33,12 +34,9 @@ class StackSamples {
   // Queues what was added. Never waits: it is little.
   void HandOver();
 
-  struct Counts {
-    uint64_t taken = 0, cut = 0;  // cut: without their callers
-    uint64_t distinct = 0, table_bytes = 0;
-    uint64_t ns = 0;  // CPU time, that of the VM included
-  };
-  Counts counts() const;
+  // CPU time, that of the VM included.
+  uint64_t ns() const { return ns_.value(); }
+  void Count(CounterValues* values) const;
 
  private:
   static constexpr size_t kSegmentBytes = 8 << 10;
@@ -54,7 +52,7 @@ class StackSamples {
   StackTable table_;
   trace::StackEncoder encoder_;
   uint32_t interval_ = 0;  // of the stacks that the encoder has
-  Counter taken_, cut_, ns_;
+  Counter taken_, cut_, ns_;  // cut: without their callers
 };
 
 }  // namespace anttracks::core

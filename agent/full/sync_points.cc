@@ -275,4 +275,12 @@ void SyncPoints::LeaveHeap() noexcept {
   if (!background_.Withdraw()) background_.WaitIdle();
 }
 
+void SyncPoints::Count(CounterValues* values) const {
+  values->sync_objects = values->census_objects = objects_.value();
+  values->sync_points = values->censuses = completed_.value();
+  values->abandoned_sync_points = values->abandoned_censuses = abandoned_.value();
+  values->sync_pause_ns = values->census_pause_ns = pause_ns_.value();
+  values->census_ns = cpu_ns_.value();
+}
+
 }  // namespace anttracks::core

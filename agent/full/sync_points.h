@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "agent/base/counter.h"
+#include "agent/base/counters.h"
 #include "agent/full/background.h"
 #include "agent/full/space_lister.h"
 #include "agent/stream/outlet.h"
@@ -81,13 +82,9 @@ class SyncPoints {
   // Any thread.
   Background& background() { return background_; }
   double EstimatedBytes() const { return lister_.EstimatedBytes(); }
-  uint64_t objects() const { return objects_.value(); }
   uint64_t completed() const { return completed_.value(); }
   uint64_t abandoned() const { return abandoned_.value(); }
-  // Time spent on sync points within pauses.
-  uint64_t pause_ns() const { return pause_ns_.value(); }
-  // CPU time of the reading, within pauses or not.
-  uint64_t cpu_ns() const { return cpu_ns_.value(); }
+  void Count(CounterValues* values) const;
 
  private:
   // What a collection waits for.
@@ -131,6 +128,7 @@ class SyncPoints {
   bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;
+  // pause_ns_: time spent on sync points within pauses. cpu_ns_: of the reading, within pauses or not.
   Counter objects_, completed_, abandoned_, pause_ns_, cpu_ns_;
 };
 

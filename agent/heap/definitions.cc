@@ -316,4 +316,16 @@ DefinitionCounts Definitions::counts() const {
   return counts;
 }
 
+void Definitions::Count(CounterValues* values) const {
+  const DefinitionCounts now = counts();
+  values->threads = now.threads;
+  values->site_classes = now.site_classes;
+  values->sites = now.sites;
+  values->unknown_sites = now.unknown_sites;
+  values->methods = now.methods;
+  values->classes = now.classes;
+  values->live_site_classes = now.live_site_classes;
+  values->table_bytes += now.table_bytes;
+}
+
 }  // namespace anttracks::core

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agent/base/counters.h"
 #include "agent/heap/layout_table.h"
 #include "agent/heap/site_class_table.h"
 #include "trace/format.h"
@@ -74,6 +75,7 @@ class Definitions {
   bool pending() const { return pending_.load(std::memory_order_acquire); }
 
   DefinitionCounts counts() const;
+  void Count(CounterValues* values) const;
 
  private:
   struct Class {

@@ -215,7 +215,7 @@ Status Tracer::Set(const core::Change& change) {
   if (!change.budget_percent) {
     return Status::Error("a trace of every object has no interval; give it a budget, such as budget=3%");
   }
-  if (session_.SetBudget(*change.budget_percent)) return {};
+  if (session_.cost().SetBudget(*change.budget_percent)) return {};
   return Status::Error("not enough memory for a budget");
 }
 

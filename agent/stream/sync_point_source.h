@@ -35,9 +35,7 @@ class SyncPointSource : public EventSource {
   virtual double SyncPointBytes() const = 0;
   // Has a young collection done soon, by another thread. Any thread.
   virtual void RequestCollection() = 0;
-
- protected:
-  // Must be called before the mark kNextFile is queued.
+  // Must be called before the mark kNextFile is queued. By the VM thread.
   void NextFileQueued() { queued_.store(true, std::memory_order_release); }
 
  private:

@@ -282,8 +282,8 @@ TEST_CASE("what a full file wants while its successor is queued does not make th
   AntTracksGC gc{};
   gc.kind = ANTTRACKS_GC_FULL;
   gc.cause = "test";
-  session.CollectionBegin(gc);
-  session.CollectionEnd(gc);
+  session.collections().Begin(gc);
+  session.collections().End(gc);
   CHECK_FALSE(session.sync_point_wanted());
   session.WantSyncPoint();  // the writer is still at the old file
   CHECK_FALSE(session.sync_point_wanted());

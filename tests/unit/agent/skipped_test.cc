@@ -177,7 +177,7 @@ TEST_CASE("a stretch is written with the share with which it was chosen, also wh
     recording.Tlab(1, &slot, allocated.stretches[i].start, allocated.stretches[i].top);
   };
   for (size_t i = 0; i < 2; i++) report(i);
-  REQUIRE(recording.session().SetBudget(50));
+  REQUIRE(recording.session().cost().SetBudget(50));
   for (int round = 0; round < 5; round++) {
     for (size_t i = 2; i < allocated.stretches.size(); i++) report(i);
   }

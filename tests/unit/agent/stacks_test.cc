@@ -170,7 +170,7 @@ uint32_t DistanceOfDearStacks(const SessionConfig& config) {
     Report(recording, 1, &slot, {17}, 4096, begin);
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
-  CHECK(recording.session().stack_bytes() == std::max(vm.stack_bytes.load(), config.stack_bytes));
+  CHECK(recording.session().cost().stack_bytes() == std::max(vm.stack_bytes.load(), config.stack_bytes));
   return vm.stack_bytes;
 }
 
