@@ -157,7 +157,7 @@ def harness_leak(t):
 def rotated(t):
     # A kind of few objects and a wide heap: sync points leave room for the collections of a verdict.
     flags = ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m")
-    trace, _ = leaking(t, "cache", ",maxsize=1M,dev=0.1", flags, rounds=20000)
+    trace, _ = leaking(t, "cache", ",maxsize=2M,dev=0.1", flags, rounds=40000)
     expect(min(data_files(trace)) > 0, f"nothing was deleted: {list(data_files(trace))}")
     leaks = leaks_of(trace)
     expect(leaks and leaks[0]["class"] == "byte[]" and "Leaking.java" in leaks[0]["site"], f"{leaks[:2]}")
