@@ -37,6 +37,7 @@ public final class Threads {
     }
 
     public static void main(String[] args) throws Exception {
+        stop = false; // Repeat comes here again
         List<Thread> workers = new ArrayList<>();
         CountDownLatch started = new CountDownLatch(8);
         for (int t = 0; t < 8; t++) {
