@@ -96,10 +96,10 @@ void AntTracks::report_tlab(Thread* thread, HeapWord* start, HeapWord* top) {
   }
 }
 
-// From 21 on several of G1's workers retire TLABs at once. The agent gets one at a time.
+// Several workers may retire TLABs at once. The agent gets one at a time.
 void AntTracks::tlab_retired(Thread* thread, HeapWord* start, HeapWord* top) {
   if (!AntTracksRecording::active()) return;
-  const bool by_worker = ANTTRACKS_JDK >= 21 && Thread::current()->is_Worker_thread();
+  const bool by_worker = ANTTRACKS_WORKERS_RETIRE_TLABS && Thread::current()->is_Worker_thread();
   if (by_worker) retire_lock->lock();
   report_tlab(thread, start, top);
   if (by_worker) retire_lock->unlock();

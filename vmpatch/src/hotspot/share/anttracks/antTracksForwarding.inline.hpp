@@ -34,10 +34,7 @@ inline markWord AntTracksForwarding::without_site(markWord mark) {
 }
 
 inline markWord AntTracksForwarding::marked(oop obj, markWord mark) {
-#if ANTTRACKS_JDK >= 25
-  if (!keeps_sites()) return obj->prototype_mark().set_marked();  // compact headers: it has the class
-#endif
-  return marked(mark);
+  return keeps_sites() ? marked(mark) : ANTTRACKS_MARKED_PROTOTYPE(obj);
 }
 
 inline void AntTracksForwarding::unmark(oop obj) {

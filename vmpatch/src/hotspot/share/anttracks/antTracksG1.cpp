@@ -20,11 +20,7 @@ uint32_t AntTracksG1::_young_kind = ANTTRACKS_GC_YOUNG;
 
 // From 22 on pauses outside of mixed phases, too: old regions that could not be evacuated earlier.
 static bool takes_old_regions() {
-#if ANTTRACKS_JDK >= 25
-  return !G1CollectedHeap::heap()->collection_set()->only_contains_young_regions();
-#else
-  return G1CollectedHeap::heap()->collector_state()->in_mixed_phase();
-#endif
+  return ANTTRACKS_G1_TAKES_OLD_REGIONS(G1CollectedHeap::heap());
 }
 
 void AntTracksG1::young_begin() {

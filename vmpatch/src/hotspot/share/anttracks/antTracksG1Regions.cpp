@@ -82,7 +82,7 @@ void AntTracksG1Regions::describe(AntTracksSpaces* out, AntTracksSpaces::Moment 
 }
 
 // What begins at an address in a region: an object, or dead space that is passed over at once.
-#if ANTTRACKS_JDK >= 21
+#if ANTTRACKS_HAS_PARSABLE_BOTTOM
 // Below the region's parsable bottom only the bitmap of marks knows. G1 lowers it, region by region while the program runs,
 // when what was dead has become fillers, and clears the bitmap only afterwards: a look during which it did not change is right.
 template <class Look>

@@ -80,9 +80,7 @@ class VM_AntTracksCollect : public VM_GC_Operation {
   VM_AntTracksCollect(uint collections) : VM_GC_Operation(collections, GCCause::_jvmti_force_gc) {}
   virtual VMOp_Type type() const { return VMOp_AntTracksCollect; }
   virtual void doit() {
-#if ANTTRACKS_JDK < 25  // there the collection has one of its own
-    SvcGCMarker marker(SvcGCMarker::MINOR);
-#endif
+    ANTTRACKS_PARALLEL_YOUNG_MARKER(marker);
     GCCauseSetter cause(Universe::heap(), _gc_cause);
     ANTTRACKS_PARALLEL_COLLECT_YOUNG();
   }

@@ -200,12 +200,6 @@ int32_t describe_thread(void* thread, AntTracksThread* out, char* text, size_t t
   return strings.result();
 }
 
-#if ANTTRACKS_JDK >= 25
-#define OR_PARALLEL ""
-#else
-#define OR_PARALLEL ", or -XX:+UseParallelGC"
-#endif
-
 const char* unsupported() {
   if (UseZGC)           return "-XX:+UseZGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
@@ -219,10 +213,10 @@ const char* unsupported() {
     return "-XX:AntTracksSites=off leaves objects without their allocation site: say mark, hash or ash, or leave it out";
   }
   if (!AntTracksMark::has_sites() && AntTracksMark::in_hash()) {
-    return "with this collector and -XX:AntTracksSites=hash or ash the heap may have 16 GB at most: a smaller -Xmx" OR_PARALLEL;
+    return "with this collector and -XX:AntTracksSites=hash or ash the heap may have 16 GB at most: a smaller -Xmx" ANTTRACKS_OR_PARALLEL;
   }
   if (!AntTracksMark::has_sites()) {
-    return "with this collector the heap may have " ANTTRACKS_LARGEST_FORWARDING_HEAP " at most: a smaller -Xmx" OR_PARALLEL;
+    return "with this collector the heap may have " ANTTRACKS_LARGEST_FORWARDING_HEAP " at most: a smaller -Xmx" ANTTRACKS_OR_PARALLEL;
   }
   if (UseNUMA)          return "-XX:+UseNUMA is not supported: leave it out";
   return NULL;

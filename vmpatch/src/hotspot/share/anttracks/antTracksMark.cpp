@@ -23,15 +23,14 @@ STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + m
 
 uintptr_t AntTracksHash::_unfilled_mask = 0;
 uint32_t AntTracksMark::_scheme = ANTTRACKS_SITES_MARK;
-bool AntTracksMark::_eliminates = false;
-int AntTracksMark::_shift = AntTracksMark::site_shift;
+AntTracksMark::NewMarks AntTracksMark::_new = { markWord::unlocked_value, AntTracksMark::site_shift, false, false };
 size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << AntTracksMark::site_shift) - 64;
 
 jint AntTracksMark::initialize() {
   static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
   uint32_t scheme = 0;
-  _eliminates = strcmp(AntTracksSites, "hash-eliminate") == 0;
-  const char* const name = _eliminates ? "hash" : AntTracksSites;
+  _new._eliminates = strcmp(AntTracksSites, "hash-eliminate") == 0;
+  const char* const name = _new._eliminates ? "hash" : AntTracksSites;
   while (scheme < ARRAY_SIZE(names) && strcmp(name, names[scheme]) != 0) scheme++;
   if (scheme == ARRAY_SIZE(names)) {
     jio_fprintf(defaultStream::error_stream(), "AntTracksSites must be mark, hash, hash-eliminate, ash or off, not '%s'\n",
@@ -40,10 +39,12 @@ jint AntTracksMark::initialize() {
   }
   _scheme = scheme;
   if (!in_hash()) return JNI_OK;
-  _shift = (scheme == ANTTRACKS_SITES_HASH ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT) + AntTracksHash::moved;
+  _new._bits |= AntTracksHash::holds_site;
+  _new._random = scheme == ANTTRACKS_SITES_HASH;
+  _new._shift = (_new._random ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT) + AntTracksHash::moved;
   const int distance_bits = 31;  // in words, beside the hash and two lock bits
   _max_forwarding_heap = (((size_t)1 << distance_bits) * HeapWordSize) - 64;
-  if (_eliminates) AntTracksHash::_unfilled_mask = AntTracksHash::random_mask | AntTracksHash::holds_site;
+  if (_new._eliminates) AntTracksHash::_unfilled_mask = AntTracksHash::random_mask | AntTracksHash::holds_site;
   if (scheme == ANTTRACKS_SITES_ASH) {
     AntTracksHash::_unfilled_mask = AntTracksHash::filled | AntTracksHash::holds_site;
     AntTracksIds::initialize();
@@ -60,7 +61,7 @@ uint32_t AntTracksMark::site_in_hash(markWord mark) {
   if (!AntTracksHash::has_site(mark.value())) return ANTTRACKS_SITE_NONE;
   const bool hashed = !has_random() && !AntTracksHash::is_unfilled(mark.value());
   if (hashed) return AntTracksIds::site_of((uint32_t)mark.hash() & ~AntTracksHash::filled_hash);
-  return (uint32_t)(mark.value() >> _shift);
+  return (uint32_t)(mark.value() >> _new._shift);
 }
 
 intptr_t AntTracksMark::draw_hash(markWord mark, intptr_t value) {

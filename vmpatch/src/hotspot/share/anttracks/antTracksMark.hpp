@@ -29,8 +29,14 @@
 // In the schemes hash and ash it lies in the identity hash: see AntTracksHash. Marks given must be neutral.
 class AntTracksMark : AllStatic {
   static uint32_t _scheme;             // ANTTRACKS_SITES_*
-  static bool     _eliminates;
-  static int      _shift;              // of the site in a new mark
+  // What the runtime reads for each object that it makes, side by side.
+  struct NewMarks {
+    uintptr_t _bits;       // of all
+    int       _shift;      // of the site
+    bool      _random;
+    bool      _eliminates;
+  };
+  static NewMarks _new;
   static size_t   _max_forwarding_heap;  // the largest heap in which a distance fits beside what AntTracksForwarding keeps
 
   static uint32_t site_in_hash(markWord mark);
@@ -47,10 +53,10 @@ class AntTracksMark : AllStatic {
   static uint32_t scheme() { return _scheme; }
   static bool in_hash() { return _scheme >= ANTTRACKS_SITES_HASH; }
   // Code that makes an object has to add AntTracksHash::random_of its address to the mark.
-  static bool has_random() { return _scheme == ANTTRACKS_SITES_HASH; }
+  static bool has_random() { return _new._random; }
   // hash-eliminate: a random part of 0 means that the object has no hash yet. See AntTracksOwnHash.
-  static bool eliminates() { return _eliminates; }
-  static int shift() { return _shift; }
+  static bool eliminates() { return _new._eliminates; }
+  static int shift() { return _new._shift; }
   // Of AntTracksHash::is_unfilled; 0: no mark is unfilled.
   static uintptr_t unfilled_mask() { return AntTracksHash::_unfilled_mask; }
   static uint32_t max_site();
@@ -67,8 +73,7 @@ class AntTracksMark : AllStatic {
   }
   // The mark of a new object, without its random part.
   static markWord with_site(uint32_t site) {
-    const uintptr_t flag = in_hash() ? AntTracksHash::holds_site : 0;
-    return markWord(((uintptr_t)site << _shift) | flag | markWord::prototype().value());
+    return markWord(((uintptr_t)site << _new._shift) | _new._bits);
   }
   // Beside the mark that C1 stores: it gets no random part (hash-eliminate).
   static const intptr_t no_random = min_intx;

@@ -31,8 +31,6 @@ HeapWord* AntTracksPretenure::allocate_old(Thread* thread, size_t words) {
   }
   if (mem == NULL) return NULL;
   thread->incr_allocated_bytes(words * HeapWordSize);
-#if ANTTRACKS_JDK >= 25
-  thread->heap_sampler().inc_outside_tlab_bytes(words * HeapWordSize);
-#endif
+  ANTTRACKS_SAMPLE_OUTSIDE_TLAB(thread, words * HeapWordSize);
   return mem;
 }

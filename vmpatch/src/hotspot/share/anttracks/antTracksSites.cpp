@@ -28,7 +28,7 @@
 #include "runtime/registerMap.hpp"
 #include "runtime/stubRoutines.hpp"
 #include ANTTRACKS_THREAD_HPP
-#if ANTTRACKS_JDK >= 21
+#if ANTTRACKS_HAS_CONTINUATIONS
 #include "runtime/continuation.hpp"
 #endif
 
@@ -92,7 +92,7 @@ bool find_java_frame(frame* fr, RegisterMap* map) {
   return true;
 }
 
-#if ANTTRACKS_JDK >= 21
+#if ANTTRACKS_HAS_CONTINUATIONS
 // Where the frames of a virtual thread end, and those of its carrier begin.
 bool is_mount(const frame& fr) { return Continuation::is_continuation_enterSpecial(fr); }
 // Whether the frame's caller, of a virtual thread, was left in the heap for the time being.
@@ -180,6 +180,12 @@ uint32_t site_of_native(JavaThread* thread, AntTracksCallers* callers, Method* n
   return site;
 }
 
+// Where the thread left Java code. Compiled code that calls the runtime stores only its stack pointer.
+address last_pc(JavaThread* thread) {
+  const address pc = thread->last_Java_pc();
+  return pc != NULL ? pc : (address)thread->last_Java_sp()[-1];
+}
+
 uint32_t site_in_interpreter(JavaThread* thread, AntTracksCallers* callers) {
   intptr_t* const fp = thread->frame_anchor()->last_Java_fp();
   Method* const method = (Method*)fp[frame::interpreter_frame_method_offset];
@@ -199,8 +205,7 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
   AntTracksCallers* const callers = &state->_callers;
   const uint epoch = Atomic::load(&_epoch);
   if (callers->_epoch != epoch) callers->clear(epoch);
-  thread->frame_anchor()->make_walkable();
-  const address pc = thread->last_Java_pc();
+  const address pc = last_pc(thread);
   AntTracksCallers::Blob* const blob = blob_of(callers, pc);
   if (blob->_pc != pc) {
     if (Interpreter::contains(pc)) return site_in_interpreter(thread, callers);
@@ -276,5 +281,3 @@ AntTracksMultiArray::AntTracksMultiArray(JavaThread* thread)
                                                    : AntTracksSites::current(thread)) {
   _state->_multi_array = this;
 }
-
-AntTracksMultiArray::~AntTracksMultiArray() { _state->_multi_array = _outer; }

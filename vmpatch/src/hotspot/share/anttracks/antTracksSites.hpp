@@ -10,6 +10,7 @@
 #ifndef SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
 #define SHARE_ANTTRACKS_ANTTRACKSSITES_HPP
 
+#include "anttracks/antTracksThread.hpp"
 #include "memory/allocation.hpp"
 #include "memory/allStatic.hpp"
 #include "oops/markWord.hpp"
@@ -20,7 +21,6 @@ class Klass;
 class Method;
 class nmethod;
 class Thread;
-struct AntTracksThreadState;
 
 // (The flag AntTracksSites has the same name: see AntTracksMark.)
 //
@@ -62,7 +62,7 @@ class AntTracksMultiArray : public StackObj {
 
  public:
   AntTracksMultiArray(JavaThread* thread);
-  ~AntTracksMultiArray();
+  ~AntTracksMultiArray() { _state->_multi_array = _outer; }
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSSITES_HPP

@@ -11,7 +11,7 @@
 #define SHARE_ANTTRACKS_ANTTRACKSVERSION_HPP
 
 // The JDK whose HotSpot these files are compiled in, found by headers that only some have, and what has another name
-// there. What differs in more than that asks for ANTTRACKS_JDK.
+// there, or is done in another way. Only this file asks for ANTTRACKS_JDK: the others ask for what there is.
 #if __has_include("gc/shared/fullGCForwarding.hpp")
 #define ANTTRACKS_JDK 25
 #elif __has_include("runtime/javaThread.hpp")
@@ -38,6 +38,10 @@
 // The number of the current thread, which is such a worker.
 #define ANTTRACKS_WORKER_ID(worker_thread) WorkerThread::worker_id()
 #define ANTTRACKS_MUTEX PlatformMutex
+// Virtual threads, whose frames may lie in the heap.
+#define ANTTRACKS_HAS_CONTINUATIONS 1
+// Several of G1's workers retire TLABs at once.
+#define ANTTRACKS_WORKERS_RETIRE_TLABS true
 // A map that is not updated, of frames that lie on the thread's stack.
 #define ANTTRACKS_REGISTER_MAP(name, thread) \
   RegisterMap name(thread, RegisterMap::UpdateMap::skip, RegisterMap::ProcessFrames::include, \
@@ -66,6 +70,8 @@
 #define ANTTRACKS_MONITOR_HEADER(monitor) (monitor)->metadata_addr()
 // Parallel's full collection keeps forwarding pointers in marks, as Serial's and G1's do.
 #define ANTTRACKS_PARALLEL_FORWARDS true
+// What helps, beside a smaller heap, where the heap is too large for the others' full collection.
+#define ANTTRACKS_OR_PARALLEL ""
 #define ANTTRACKS_LARGEST_FORWARDING_HEAP "4 TB"
 
 #define ANTTRACKS_REGION G1HeapRegion
@@ -81,6 +87,13 @@
 #define ANTTRACKS_SERIAL_COLLECT_YOUNG(name, collections, full_collections, cause) \
   VM_SerialGCCollect name(false, collections, full_collections, cause)
 #define ANTTRACKS_PARALLEL_COLLECT_YOUNG() ParallelScavengeHeap::heap()->collect_at_safepoint(false)
+// A declaration that an operation of ours needs for a young collection of Parallel; here the collection has one itself.
+#define ANTTRACKS_PARALLEL_YOUNG_MARKER(name) static_assert(true, "")
+#define ANTTRACKS_SAMPLE_OUTSIDE_TLAB(thread, bytes) (thread)->heap_sampler().inc_outside_tlab_bytes(bytes)
+// Whether the young collection that begins takes old regions, too.
+#define ANTTRACKS_G1_TAKES_OLD_REGIONS(heap) (!(heap)->collection_set()->only_contains_young_regions())
+// The mark of a forwarded object that keeps nothing of its own: with compact headers it has the class.
+#define ANTTRACKS_MARKED_PROTOTYPE(obj) (obj)->prototype_mark().set_marked()
 
 #else
 
@@ -88,7 +101,8 @@
 
 #endif // ANTTRACKS_JDK >= 25
 
-// G1. Archived objects lie in old regions.
+// G1. Archived objects lie in old regions. Below a region's parsable bottom only the bitmap of marks knows what is an object.
+#define ANTTRACKS_HAS_PARSABLE_BOTTOM 1
 #define ANTTRACKS_IS_ARCHIVE(region) false
 #define ANTTRACKS_IS_CLOSED_ARCHIVE(region) false
 #define ANTTRACKS_IS_HUMONGOUS_CANDIDATE(attr) (attr).is_humongous_candidate()
@@ -103,6 +117,8 @@
 #define ANTTRACKS_THREAD_NAME(java_thread) (java_thread)->get_thread_name()
 #define ANTTRACKS_WORKER_ID(worker_thread) WorkerThread::cast(worker_thread)->id()
 #define ANTTRACKS_MUTEX os::PlatformMutex
+#define ANTTRACKS_HAS_CONTINUATIONS 0
+#define ANTTRACKS_WORKERS_RETIRE_TLABS false
 #define ANTTRACKS_REGISTER_MAP(name, thread) RegisterMap name(thread, false)
 #define ANTTRACKS_HASHTABLE(K, V, size, hash, equals) \
   ResourceHashtable<K, V, hash, equals, size, ResourceObj::C_HEAP, mtServiceability>
@@ -115,6 +131,7 @@
 #define ANTTRACKS_IS_VARIABLE_SIZE(instance_klass) (instance_klass)->is_mirror_instance_klass()
 #define ANTTRACKS_EXACT_KLASS(type) (type)->klass()
 
+#define ANTTRACKS_HAS_PARSABLE_BOTTOM 0
 #define ANTTRACKS_IS_ARCHIVE(region) (region)->is_archive()
 #define ANTTRACKS_IS_CLOSED_ARCHIVE(region) (region)->is_closed_archive()
 #define ANTTRACKS_IS_HUMONGOUS_CANDIDATE(attr) (attr).is_humongous()
@@ -128,6 +145,7 @@
 #define ANTTRACKS_COMPACT_HEADERS false
 #define ANTTRACKS_MONITOR_HEADER(monitor) (monitor)->header_addr()
 #define ANTTRACKS_PARALLEL_FORWARDS false
+#define ANTTRACKS_OR_PARALLEL ", or -XX:+UseParallelGC"
 #define ANTTRACKS_LARGEST_FORWARDING_HEAP "512 GB"
 
 #define ANTTRACKS_REGION HeapRegion
@@ -142,6 +160,10 @@
 #define ANTTRACKS_SERIAL_COLLECT_YOUNG(name, collections, full_collections, cause) \
   VM_GenCollectFull name(collections, full_collections, cause, GenCollectedHeap::YoungGen)
 #define ANTTRACKS_PARALLEL_COLLECT_YOUNG() ParallelScavengeHeap::heap()->invoke_scavenge()
+#define ANTTRACKS_PARALLEL_YOUNG_MARKER(name) SvcGCMarker name(SvcGCMarker::MINOR)
+#define ANTTRACKS_SAMPLE_OUTSIDE_TLAB(thread, bytes) ((void)0)
+#define ANTTRACKS_G1_TAKES_OLD_REGIONS(heap) (heap)->collector_state()->in_mixed_phase()
+#define ANTTRACKS_MARKED_PROTOTYPE(obj) markWord::prototype().set_marked()
 
 #endif // ANTTRACKS_JDK < 25
 
