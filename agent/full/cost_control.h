@@ -6,7 +6,6 @@
 // Ownership: borrows what it is made with.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "agent/base/counters.h"
@@ -19,7 +18,7 @@ namespace anttracks::core {
 
 class CostControl {
  public:
-  // What the parts of a session have counted so far.
+  // What the parts of a session have counted so far; without a budget only stack_ns is looked at.
   struct Spent {
     uint64_t walk_ns = 0, hook_ns = 0, stack_ns = 0, compress_ns = 0;
     uint64_t tlabs = 0;

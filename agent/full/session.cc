@@ -89,13 +89,16 @@ void Session::HandOver() {
   if (now - adjusted_ns_ < kAdjustNs) return;
   adjusted_ns_ = now;
   stacks_.HandOver();
-  AllocCounts alloc;
-  mutators_.AddCounts(&alloc);
-  cost_.Adjust({.walk_ns = alloc.walk_ns.value(),
-                .hook_ns = gc_events_.counts().hook_ns,
-                .stack_ns = stacks_.ns(),
-                .compress_ns = output_.compress_ns.load(std::memory_order_relaxed),
-                .tlabs = alloc.tlabs.value()});
+  CostControl::Spent spent{.stack_ns = stacks_.ns()};
+  if (cost_.budget().percent() != 0) {  // without one only stacks have a price, and nobody visits all threads
+    AllocCounts alloc;
+    mutators_.AddCounts(&alloc);
+    spent.walk_ns = alloc.walk_ns.value();
+    spent.tlabs = alloc.tlabs.value();
+    spent.hook_ns = gc_events_.counts().hook_ns;
+    spent.compress_ns = output_.compress_ns.load(std::memory_order_relaxed);
+  }
+  cost_.Adjust(spent);
 }
 
 std::string Session::end_reason() const {
