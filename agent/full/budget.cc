@@ -2,6 +2,7 @@
 #include "agent/full/budget.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace anttracks::core {
 namespace {
@@ -17,16 +18,18 @@ constexpr double kFastestFall = 0.25, kFastestRise = 1.5;
 }  // namespace
 
 void Budget::SetPercent(double percent) {
+  const std::lock_guard lock(mutex_);
   // Little to begin with: what the program does is not known yet.
   share_.store(percent >= 100 ? trace::kWholeShare : trace::kWholeShare / 4, std::memory_order_relaxed);
-  begins_.store(true, std::memory_order_relaxed);
+  begins_ = true;
   percent_.store(percent >= 100 ? 0 : percent, std::memory_order_release);
 }
 
 void Budget::Adjust(const Costs& costs) {
+  const std::lock_guard lock(mutex_);
   const double part = percent() / 100;
   if (part == 0) return;
-  if (begins_.exchange(false, std::memory_order_relaxed)) {
+  if (std::exchange(begins_, false)) {
     sums_ = {.last = costs};
     return;
   }

@@ -7,12 +7,13 @@
 // fixed costs (moves, reports of stretches) leave of the budget. What was overspent is saved later, so that the
 // budget holds for the whole run.
 //
-// Thread safety: share, percent and Choose by any thread; SetPercent and Fix by one thread at a time, Adjust by
-// the writer. Units: shares in parts of kWholeShare; times are ns of CPU time since the process began.
+// Thread safety: all by any thread, but Fix before there are others.
+// Units: shares in parts of kWholeShare; times are ns of CPU time since the process began.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "trace/format.h"
 
@@ -53,8 +54,9 @@ class Budget {
  private:
   std::atomic<uint32_t> share_{trace::kWholeShare};
   std::atomic<double> percent_{0}, spent_percent_{0};
-  std::atomic<bool> begins_{false};  // the next Adjust forgets what was spent before
-  // Used by Adjust only.
+  std::mutex mutex_;  // SetPercent and Adjust
+  // Guarded by mutex_.
+  bool begins_ = false;  // the next Adjust forgets what was spent before
   struct Sums {
     Costs last;
     double scaled = 0, fixed = 0, rest = 0;           // of the last half second or so

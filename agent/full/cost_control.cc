@@ -33,7 +33,7 @@ bool CostControl::SetBudget(double percent) {
 }
 
 void CostControl::Adjust(const Spent& spent) {
-  if (budget_.percent() != 0) {
+  if (spent.for_budget) {
     budget_.Adjust({.process_ns = Clock::ProcessCpu(),
                     .scaled_ns = spent.walk_ns + spent.compress_ns + Clock::ThreadCpu(),
                     .fixed_ns = spent.hook_ns + spent.tlabs * kReportNs + spent.stack_ns});

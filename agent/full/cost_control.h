@@ -18,10 +18,11 @@ namespace anttracks::core {
 
 class CostControl {
  public:
-  // What the parts of a session have counted so far; without a budget only stack_ns is looked at.
+  // What the parts of a session have counted so far; unless there is a budget only stack_ns.
   struct Spent {
     uint64_t walk_ns = 0, hook_ns = 0, stack_ns = 0, compress_ns = 0;
     uint64_t tlabs = 0;
+    bool for_budget = false;  // all of it was counted
   };
 
   // share: of the stretches, which are read if there is no budget. stack_bytes, stack_percent: see

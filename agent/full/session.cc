@@ -50,6 +50,12 @@ void Session::LeaveHeap() noexcept {
   sync_points_.LeaveHeap();
 }
 
+// A writer that waited for the disk until now must not tell the VM anything: the next recording may have begun.
+void Session::Deactivate() noexcept {
+  const std::lock_guard lock(cost_mutex_);
+  failure_.Deactivate();
+}
+
 void Session::SetEndReason(std::string_view reason) {
   const std::lock_guard lock(end_mutex_);
   end_reason_ = reason;
@@ -63,14 +69,14 @@ void Session::Finish(std::string_view reason) noexcept {
     mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
     stacks_.HandOver();
   });
-  failure_.Deactivate();
+  Deactivate();
   mutators_.walkers().Stop();
   queue_.Close();
 }
 
 void Session::Abandon(std::string_view reason) noexcept {
   const bool was_active = failure_.active();
-  failure_.Deactivate();
+  Deactivate();
   queue_.AdmitAll();
   mutators_.walkers().Stop();
   failure_.Guard([&] {
@@ -89,8 +95,8 @@ void Session::HandOver() {
   if (now - adjusted_ns_ < kAdjustNs) return;
   adjusted_ns_ = now;
   stacks_.HandOver();
-  CostControl::Spent spent{.stack_ns = stacks_.ns()};
-  if (cost_.budget().percent() != 0) {  // without one only stacks have a price, and nobody visits all threads
+  CostControl::Spent spent{.stack_ns = stacks_.ns(), .for_budget = cost_.budget().percent() != 0};
+  if (spent.for_budget) {  // else only stacks have a price, and nobody visits all threads
     AllocCounts alloc;
     mutators_.AddCounts(&alloc);
     spent.walk_ns = alloc.walk_ns.value();
@@ -98,7 +104,8 @@ void Session::HandOver() {
     spent.hook_ns = gc_events_.counts().hook_ns;
     spent.compress_ns = output_.compress_ns.load(std::memory_order_relaxed);
   }
-  cost_.Adjust(spent);
+  const std::lock_guard lock(cost_mutex_);
+  if (failure_.active()) cost_.Adjust(spent);
 }
 
 std::string Session::end_reason() const {

@@ -38,6 +38,7 @@ void Walkers::Stop() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
     work_.notify_all();
+    stopped_.notify_all();
   }
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();
@@ -56,7 +57,7 @@ void Walkers::Run() {
     if (stop_) return;
     if (!ready_()) {
       // If the walkers have too much to read, threads read for themselves and wait for room.
-      work_.wait_for(lock, kPause, [this] { return stop_; });
+      stopped_.wait_for(lock, kPause, [this] { return stop_; });
       continue;
     }
     ReadOne(lock);
@@ -79,9 +80,9 @@ void Walkers::Run() {
 // follows another one is longer.
 void Walkers::Rest(std::unique_lock<std::mutex>& lock) {
   rests_.fetch_add(1, std::memory_order_relaxed);
-  out_ = true;
-  work_.wait_for(lock, rest_, [this] { return stop_; });
-  out_ = false;
+  resting_++;
+  stopped_.wait_for(lock, rest_, [this] { return stop_; });
+  resting_--;
   rest_ = std::min(2 * rest_, kLongestRest);
 }
 

@@ -89,8 +89,10 @@ class Walkers {
   void Start(unsigned threads);
   // Waits for the batches that are being read; the others stay in their queues.
   void Stop();
-  // False while they rest.
-  bool any() const { return any_.load(std::memory_order_relaxed) && !out_.load(std::memory_order_relaxed); }
+  // False while one of them rests.
+  bool any() const {
+    return any_.load(std::memory_order_relaxed) && resting_.load(std::memory_order_relaxed) == 0;
+  }
 
   // True: the walkers have taken the batch, which is empty now.
   bool Give(ThreadState& state, Batch* batch);
@@ -146,9 +148,10 @@ class Walkers {
   const Waited waited_;
   ReadPace pace_;
   std::vector<pthread_t> threads_;
-  std::atomic<bool> any_{false}, out_{false};
+  std::atomic<bool> any_{false};
+  std::atomic<unsigned> resting_{0};  // walkers that do
   std::mutex mutex_;
-  std::condition_variable work_, released_;
+  std::condition_variable work_, released_, stopped_;
   // Guarded by mutex_.
   std::deque<ThreadState*> list_;  // states with batches to read that are not claimed
   uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause must read them

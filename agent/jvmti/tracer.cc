@@ -181,16 +181,17 @@ void Tracer::Release(JNIEnv* jni) {
 
 Status Tracer::TakeCensus(const std::atomic<bool>& cancelled) {
   if (session_.census() == nullptr) return Source::TakeCensus(cancelled);
-  const uint64_t completed = session_.sync_points().completed();
+  std::optional<uint64_t> completed;  // before the one that is wanted: it is to begin after this call
   const auto until = std::chrono::steady_clock::now() + kCensusWithin;
   auto ask = std::chrono::steady_clock::now();
-  while (session_.sync_points().completed() == completed) {
+  while (!completed || session_.sync_points().completed() == *completed) {
     const auto now = std::chrono::steady_clock::now();
     if (session_.failure().failed())
       return Status::Error("tracing has stopped: " + session_.failure().reason());
     if (cancelled) return Status::Error("the JVM is ending");
     if (now > until) return Status::Error("no census within 60 s; one follows the program's next collection");
     if (now >= ask && !session_.background().busy()) {
+      if (!completed) completed = session_.sync_points().completed();
       RequestCensus();
       ask = now + kAskAgainAfter;
     }
