@@ -273,7 +273,16 @@ std::vector<std::string> BlockedSignals(const std::string& name) {
   return masks;
 }
 
+// A thread that was joined may be listed a moment longer.
+void WaitUntilNoneIsListed() {
+  for (int i = 0; i < 5000 && !BlockedSignals("anttracks-zip").empty(); i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  REQUIRE(BlockedSignals("anttracks-zip").empty());
+}
+
 TEST_CASE("compressors have a name, block all signals, and leave the caller's alone") {
+  WaitUntilNoneIsListed();
   sigset_t none, before, after;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, &before);
@@ -288,11 +297,7 @@ TEST_CASE("compressors have a name, block all signals, and leave the caller's al
     // All but KILL, STOP and the two that belong to the C library.
     CHECK((std::stoull(masks[0], nullptr, 16) | 1u << 8 | 1u << 18 | 3ull << 31) == ~0ull);
   }
-  // A thread that was joined may be listed a moment longer.
-  for (int i = 0; i < 5000 && !BlockedSignals("anttracks-zip").empty(); i++) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  CHECK(BlockedSignals("anttracks-zip").empty());
+  WaitUntilNoneIsListed();
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ void WhileHeldUp(Attached& attached, Call&& call) {
   const uint64_t marked = attached.old + uint64_t{1000} * 24;
   const uint64_t before = FakeVm::SetMark(marked, FakeVm::kMarked);
   attached.StartThread();
+  std::this_thread::sleep_for(milliseconds(50));  // by then it has come to that object
   std::thread unmark([&] {
     std::this_thread::sleep_for(milliseconds(20));
     FakeVm::SetMark(marked, before);

@@ -245,7 +245,10 @@ TEST_CASE("whatever locks do to headers meanwhile, every object comes out once, 
     lockers.emplace_back([&, i] { wrong += LockAndUnlock(owners, i + 5, stop); });
   for (auto& owner : owners) threads.emplace_back([&] { owner->Run(recording); });
   for (std::thread& thread : threads) thread.join();
-  CHECK(recording.session().mutators().walkers().batches_read() != 0);
+  const Walkers& walkers = recording.session().mutators().walkers();
+  for (int i = 0; i < 20'000 && walkers.batches_read() == 0; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(walkers.batches_read() != 0);
   const uint64_t refused = recording.session().mutators().walkers().batches_refused();
   ReadTrace trace = recording.End();
   stop = true;

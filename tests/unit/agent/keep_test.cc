@@ -36,7 +36,8 @@ constexpr char kGood[] = "head -c $n /dev/zero >$out$tmp && mv $out$tmp $out\n";
 constexpr char kFails[] = "head -c 100 /dev/zero >$out$tmp; echo no luck today >&2; exit 1\n";
 constexpr char kDies[] = "head -c 100 /dev/zero >$out$tmp; kill -9 $$\n";
 constexpr char kLies[] = "exit 0\n";
-constexpr char kNeverEnds[] = "head -c 100 /dev/zero >$out$tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
+// Its file is made by the shell itself: no other process may make it once the shell has been killed.
+constexpr char kNeverEnds[] = ": >$out$tmp; echo $$ >>${0%/*}/pids; exec sleep 1000\n";
 constexpr char kWaits[] =
     "echo $$ >>${0%/*}/pids; while [ ! -e ${0%/*}/go ]; do sleep 0.01; done; head -c $n /dev/zero >$out$tmp && "
     "mv $out$tmp $out\n";

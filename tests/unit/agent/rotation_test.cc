@@ -558,14 +558,16 @@ TEST_CASE("a young collection that failed to promote is no sync point, the next 
 
 TEST_CASE("collections are asked for in the background, many requests at once are one") {
   static std::atomic<int> collections{0};
+  static std::atomic<bool> all_asked{false};
   FakeVm vm;
   vm.vm().collect = [] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    while (!all_asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return ++collections;
   };
   Background background;
   std::thread thread([&] { background.Loop(vm.vm()); });
   for (int i = 0; i < 100; i++) background.RequestCollection();
+  all_asked = true;
   while (collections == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   background.Stop();
