@@ -9,7 +9,8 @@ from suites.exactness import ATTEMPTS, COLLECTORS, NO_ROOM, says
 
 PARALLEL = "-XX:+UseParallelGC"
 RUNS = 10
-SHARES = ("0.5", "0.25", "0.125", "0.0625", "0.03125", "0.015625")
+LEAST = "0.00390625"  # that a budget falls to
+SHARES = ("0.5", "0.25", "0.125", "0.0625", "0.03125", "0.015625", LEAST)
 
 
 def exact(name, main, arguments=(), flags=("-Xmx64m",), collectors=COLLECTORS, shares=SHARES, log_says=None):
@@ -53,8 +54,8 @@ exact("for one thread that makes a bit of everything", "Mix")
 exact("for eight allocating threads with short ones beside them", "Threads", shares=("0.125",))
 exact("for arrays of all types and lengths, large ones too", "Arrays2", flags=("-Xmx160m",), shares=("0.125",))
 exact("for objects locked and hashed while the collector runs", "Locks", shares=("0.125",))
-exact("for thousands of class mirrors", "Mirrors", shares=("0.015625",))
-exact("when classes are unloaded by the hundred", "Unloading", shares=("0.015625",))
+exact("for thousands of class mirrors", "Mirrors", shares=(LEAST,))
+exact("when classes are unloaded by the hundred", "Unloading", shares=(LEAST,))
 exact(
     "when promotion fails",
     "PromotionFailure",
