@@ -85,6 +85,8 @@ def stopped(runs, base):
 
 def run_tables(results):
     usual = {name: by for name, by in results.items() if name not in OF_HASHES}
+    if not usual:
+        return ["Not measured yet."]
     lines = []
     for key, title in RUN_VALUES:
         lines += [
