@@ -131,7 +131,7 @@ uint32_t walk_to_site(JavaThread* thread, uint32_t flags, NativeCaller* caller) 
   caller->_code = NULL;
   ANTTRACKS_REGISTER_MAP(map, thread);
   frame fr = thread->last_frame();
-  return find_java_frame(&fr, &map) ? site_and_last_frame(&fr, &map, flags, caller) : ANTTRACKS_SITE_VM;
+  return find_java_frame(&fr, &map) ? site_and_last_frame(&fr, &map, flags, caller) : (uint32_t)ANTTRACKS_SITE_VM;
 }
 
 // The entry for a return address. Stubs are aligned, so that their addresses have most of their low bits in common.
@@ -238,21 +238,36 @@ uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
   return count;
 }
 
+// The site of the arrays of arrays that the thread is allocating; 0: it is not, or Java code runs meanwhile.
+inline uint32_t AntTracksMultiArray::site_at(const AntTracksMultiArray* arrays, const intptr_t* sp) {
+  return arrays != NULL && arrays->_sp == sp ? arrays->_site : 0;
+}
+
 uint32_t AntTracksSites::of_next_object(JavaThread* thread) {
-  const AntTracksMultiArray* const arrays = thread->anttracks()->_multi_array;
-  return arrays != NULL && arrays->_sp == thread->last_Java_sp() ? arrays->_site : current(thread);
+  const uint32_t site = AntTracksMultiArray::site_at(thread->anttracks()->_multi_array, thread->last_Java_sp());
+  return site != 0 ? site : current(thread);
+}
+
+// These two are no part of runtime_mark, so that its short ways save no registers for them.
+NOINLINE markWord AntTracksSites::mark_by_vm(HeapWord* mem) {
+  return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem, false) : markWord::prototype();
+}
+
+NOINLINE markWord AntTracksSites::mark_by_stack(JavaThread* thread, HeapWord* mem, const Klass* klass) {
+  return AntTracksMark::new_mark(of_next_object(thread), mem, AntTracksOwnHash::eliminates(klass));
 }
 
 markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem, const Klass* klass) {
-  if (!thread->is_Java_thread()) {
-    return AntTracksMark::has_sites() ? AntTracksMark::new_mark(ANTTRACKS_SITE_VM, mem, false) : markWord::prototype();
-  }
-  JavaThread* const jt = ANTTRACKS_JAVA_THREAD(thread);
-  if (!jt->anttracks()->_has_sites) return markWord::prototype();
+  const AntTracksThreadState* const state = thread->anttracks();
+  if (state == NULL) return mark_by_vm(mem);  // of a thread of the VM
+  if (!state->_has_sites) return markWord::prototype();
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
   // after the TLAB's reserve.
-  if (mem == thread->tlab().top()) return AntTracksMark::filler_mark();
-  return AntTracksMark::new_mark(of_next_object(jt), mem, AntTracksOwnHash::eliminates(klass));
+  if (mem == thread->tlab().top()) return AntTracksMark::with_site(ANTTRACKS_SITE_FILLER);
+  JavaThread* const jt = ANTTRACKS_JAVA_THREAD(thread);
+  const uint32_t site = AntTracksMultiArray::site_at(state->_multi_array, jt->last_Java_sp());
+  if (site == 0 || AntTracksMark::eliminates()) return mark_by_stack(jt, mem, klass);
+  return AntTracksMark::new_mark(site, mem, false);
 }
 
 void AntTracksSites::forget_nmethod(nmethod* nm) {
@@ -276,8 +291,6 @@ void AntTracksSites::forget_unloading() {
 
 AntTracksMultiArray::AntTracksMultiArray(JavaThread* thread)
     : _state(thread->anttracks()), _outer(_state->_multi_array), _sp(thread->last_Java_sp()),
-      _site(!_state->_has_sites                    ? 0
-            : _outer != NULL && _outer->_sp == _sp ? _outer->_site
-                                                   : AntTracksSites::current(thread)) {
+      _site(_state->_has_sites ? AntTracksSites::of_next_object(thread) : 0) {
   _state->_multi_array = this;
 }

@@ -27,11 +27,11 @@ class Thread;
 // Finds, from the current thread's stack, the site of an object that the runtime
 // allocates, and those of its callers; forgets what is known of code that is freed.
 class AntTracksSites : AllStatic {
-  friend class AntTracksMultiArray;
-
   static volatile uint _epoch;  // of all AntTracksCallers
 
   static uint32_t current(JavaThread* thread);
+  static markWord mark_by_vm(HeapWord* mem);
+  static markWord mark_by_stack(JavaThread* thread, HeapWord* mem, const Klass* klass);
 
  public:
   // The site of the object that the runtime is about to make for the current thread, which has_sites.
@@ -59,6 +59,8 @@ class AntTracksMultiArray : public StackObj {
   AntTracksMultiArray* const _outer;  // NULL: none
   intptr_t* const _sp;                // of the frame that asks for the arrays
   const uint32_t _site;
+
+  static uint32_t site_at(const AntTracksMultiArray* arrays, const intptr_t* sp);
 
  public:
   AntTracksMultiArray(JavaThread* thread);

@@ -61,7 +61,8 @@ struct AntTracksSamplePoint {
   uint32_t _bytes;  // the distance of points that it was drawn for; 0: not drawn yet
 };
 
-// What the VM keeps for each Java thread.
+// What the VM keeps for each Java thread. Other threads have none, which is how the slow path of allocations tells them
+// from Java threads: is_Java_thread() is a virtual call.
 struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
   HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
@@ -73,7 +74,8 @@ struct AntTracksThreadState {
   AntTracksSamplePoint _outside;
   AntTracksCallers _callers;
 
-  AntTracksThreadState();
+  // slot: of the thread; points to this from now on.
+  explicit AntTracksThreadState(AntTracksThreadState** slot);
 };
 
 // Objects that the thread allocates while one of these lives were scalar replaced,
