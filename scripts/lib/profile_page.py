@@ -188,7 +188,7 @@ def about(studies):
     lines = [f"- {name}: on {', '.join(sorted(dates))}" for name, dates in sorted(days.items())]
     lines.append(
         f"- {profile_samples.HERTZ} samples per second of CPU time ({profile_samples.HERTZ_OF_LONG} in runs of "
-        "more than two minutes)"
+        "more than ten minutes)"
     )
     return "\n".join(lines) + "\n"
 

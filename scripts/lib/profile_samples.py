@@ -34,7 +34,7 @@ SITES = ("AntTracksSites::", "AntTracksCompilers::", "AntTracksSiteCache::")
 
 
 def hertz(seconds):
-    return HERTZ if seconds <= 120 else HERTZ_OF_LONG
+    return HERTZ if seconds <= 600 else HERTZ_OF_LONG
 
 
 def part_of(thread, block):
