@@ -118,7 +118,7 @@ if RELEASE >= 21:
         (4,),
         ("-Xmx128m", "-XX:+UseStringDeduplication"),
         log="stringdedup*=debug",
-        log_says=r"Deduped: +[1-9]",
+        log_says=r"Deduplicated: +[1-9]",
         collectors=("Parallel", "Serial"),
     )
     add("A large heap is listed while G1 scrubs its old regions", listed_while_scrubbed)
