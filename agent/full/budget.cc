@@ -18,7 +18,6 @@ constexpr double kFastestFall = 0.25, kFastestRise = 1.5;
 }  // namespace
 
 void Budget::SetPercent(double percent) {
-  const std::lock_guard lock(mutex_);
   // Little to begin with: what the program does is not known yet.
   share_.store(percent >= 100 ? trace::kWholeShare : trace::kWholeShare / 4, std::memory_order_relaxed);
   begins_ = true;
@@ -26,7 +25,6 @@ void Budget::SetPercent(double percent) {
 }
 
 void Budget::Adjust(const Costs& costs) {
-  const std::lock_guard lock(mutex_);
   const double part = percent() / 100;
   if (part == 0) return;
   if (std::exchange(begins_, false)) {

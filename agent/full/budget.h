@@ -7,13 +7,13 @@
 // fixed costs (moves, reports of stretches) leave of the budget. What was overspent is saved later, so that the
 // budget holds for the whole run.
 //
-// Thread safety: all by any thread, but Fix before there are others.
+// Thread safety: share, percent, spent_percent and Choose by any thread; SetPercent, Fix and Adjust by one at
+// a time.
 // Units: shares in parts of kWholeShare; times are ns of CPU time since the process began.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "trace/format.h"
 
@@ -54,8 +54,6 @@ class Budget {
  private:
   std::atomic<uint32_t> share_{trace::kWholeShare};
   std::atomic<double> percent_{0}, spent_percent_{0};
-  std::mutex mutex_;  // SetPercent and Adjust
-  // Guarded by mutex_.
   bool begins_ = false;  // the next Adjust forgets what was spent before
   struct Sums {
     Costs last;

@@ -27,12 +27,20 @@ bool CostControl::Begin(double percent) {
 }
 
 bool CostControl::SetBudget(double percent) {
+  const std::lock_guard lock(mutex_);
   if (percent < 100 && !skipped_.Make(vm_)) return false;
   budget_.SetPercent(percent);
   return true;
 }
 
+void CostControl::End() noexcept {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+}
+
 void CostControl::Adjust(const Spent& spent) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
   if (spent.for_budget) {
     budget_.Adjust({.process_ns = Clock::ProcessCpu(),
                     .scaled_ns = spent.walk_ns + spent.compress_ns + Clock::ThreadCpu(),

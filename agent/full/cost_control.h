@@ -2,11 +2,12 @@
 // What tracing costs, and what follows from it: the share of the stretches that are read (Budget), and how far
 // the sample points of stacks lie apart (StackDistance).
 //
-// Thread safety: SetBudget by any thread, one at a time; Adjust by the writer; the rest by any.
+// Thread safety: all by any thread.
 // Ownership: borrows what it is made with.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "agent/base/counters.h"
 #include "agent/full/budget.h"
@@ -18,11 +19,11 @@ namespace anttracks::core {
 
 class CostControl {
  public:
-  // What the parts of a session have counted so far; unless there is a budget only stack_ns.
+  // What the parts of a session have counted so far.
   struct Spent {
     uint64_t walk_ns = 0, hook_ns = 0, stack_ns = 0, compress_ns = 0;
     uint64_t tlabs = 0;
-    bool for_budget = false;  // all of it was counted
+    bool for_budget = false;  // false: there was none, and nothing but stack_ns was counted
   };
 
   // share: of the stretches, which are read if there is no budget. stack_bytes, stack_percent: see
@@ -36,6 +37,8 @@ class CostControl {
   bool SetBudget(double percent);
   // Adjusts share and distance.
   void Adjust(const Spent& spent);
+  // From now on Adjust does nothing: the next recording may have begun while a writer waits for its disk.
+  void End() noexcept;
 
   const Budget& budget() const { return budget_; }
   Skipped& skipped() { return skipped_; }
@@ -47,6 +50,8 @@ class CostControl {
 
   const AntTracksVM& vm_;
   const double stack_percent_;
+  std::mutex mutex_;  // SetBudget, Adjust, End
+  bool ended_ = false;
   Budget budget_;
   Skipped skipped_;
   StackDistance stack_distance_;

@@ -50,12 +50,6 @@ void Session::LeaveHeap() noexcept {
   sync_points_.LeaveHeap();
 }
 
-// A writer that waited for the disk until now must not tell the VM anything: the next recording may have begun.
-void Session::Deactivate() noexcept {
-  const std::lock_guard lock(cost_mutex_);
-  failure_.Deactivate();
-}
-
 void Session::SetEndReason(std::string_view reason) {
   const std::lock_guard lock(end_mutex_);
   end_reason_ = reason;
@@ -69,14 +63,16 @@ void Session::Finish(std::string_view reason) noexcept {
     mutators_.HandOverAll(PushMode::kForce, OnSkipped::kWriteAsSkipped);
     stacks_.HandOver();
   });
-  Deactivate();
+  failure_.Deactivate();
+  cost_.End();
   mutators_.walkers().Stop();
   queue_.Close();
 }
 
 void Session::Abandon(std::string_view reason) noexcept {
   const bool was_active = failure_.active();
-  Deactivate();
+  failure_.Deactivate();
+  cost_.End();
   queue_.AdmitAll();
   mutators_.walkers().Stop();
   failure_.Guard([&] {
@@ -104,8 +100,7 @@ void Session::HandOver() {
     spent.hook_ns = gc_events_.counts().hook_ns;
     spent.compress_ns = output_.compress_ns.load(std::memory_order_relaxed);
   }
-  const std::lock_guard lock(cost_mutex_);
-  if (failure_.active()) cost_.Adjust(spent);
+  cost_.Adjust(spent);
 }
 
 std::string Session::end_reason() const {

@@ -117,7 +117,6 @@ class Session final : public SyncPointSource {
   CounterValues counters() const override;
 
  private:
-  void Deactivate() noexcept;
   void SetEndReason(std::string_view reason);
 
   const AntTracksVM& vm_;
@@ -129,7 +128,6 @@ class Session final : public SyncPointSource {
   trace::SyncReason reason_ = trace::SyncReason::kStart;
   uint64_t adjusted_ns_ = 0;  // when the writer last adjusted what tracing costs
 
-  std::mutex cost_mutex_;     // held by the writer while it may adjust what tracing costs
   mutable std::mutex end_mutex_;
   std::string end_reason_;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/base/clock.h"
+#include "agent/full/cost_control.h"
 #include "agent/full/stack_distance.h"
 #include "agent/heap/stack_table.h"
 #include "tests/unit/agent/recorded.h"
@@ -198,6 +199,20 @@ TEST_CASE("a recording that has ended tells the VM nothing: the next one has a d
   std::this_thread::sleep_for(std::chrono::milliseconds(120));
   recording.session().HandOver();  // as a writer does that waited for the disk
   CHECK(vm.stack_bytes == 17);
+}
+
+TEST_CASE("a budget that is set while costs are counted does not count what was spent before") {
+  FakeVm vm;
+  CostControl cost(vm.vm(), trace::kWholeShare, 0, 0);
+  REQUIRE(cost.SetBudget(3));
+  cost.Adjust({});  // was counted when there was no budget
+  const CostControl::Spent spent{.walk_ns = 60'000'000'000, .for_budget = true};
+  cost.Adjust(spent);
+  const uint32_t share = cost.budget().share();
+  std::thread program([] { Work(50'000'000); });
+  program.join();
+  cost.Adjust(spent);
+  CHECK(cost.budget().share() > share);
 }
 
 // A program in which stacks at every 512 KB take a part of the CPU time; for each step of a tenth of a second
