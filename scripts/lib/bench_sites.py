@@ -86,7 +86,7 @@ def stopped(runs, base):
 def run_tables(results):
     usual = {name: by for name, by in results.items() if name not in OF_HASHES}
     if not usual:
-        return ["Not measured yet."]
+        return ["Not measured."]
     lines = []
     for key, title in RUN_VALUES:
         lines += [
