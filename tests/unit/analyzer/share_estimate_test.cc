@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -15,26 +16,40 @@ namespace {
 
 constexpr uint32_t kGroups = 8;
 
-// Stretches of about 8192 words. Group 0 is everywhere, the next ones are rarer and rarer, the last one comes
-// in bursts.
-struct Program {
-  explicit Program(uint32_t seed) : random(seed) {}
+constexpr uint64_t WordsOf(uint32_t group) { return 3 + 4 * group; }
 
-  std::vector<uint32_t> Stretch() {
-    std::vector<uint32_t> groups;
-    const bool burst = random() % 50 == 0;
-    for (int i = 0; i < 500; i++) {
-      const uint32_t draw = random() % (1u << 12);
-      uint32_t group = 0;
-      while (group + 2 < kGroups && draw >> (12 - 2 * (group + 1)) == 0) group++;
-      groups.push_back(burst && i < 300 ? kGroups - 1 : group);
-    }
-    return groups;
-  }
-  std::mt19937 random;
+// About 8192 words.
+struct Stretch {
+  std::vector<uint32_t> groups;
+  uint64_t objects[kGroups] = {}, words = 0;
 };
 
-constexpr uint64_t WordsOf(uint32_t group) { return 3 + 4 * group; }
+// Group 0 is everywhere, the next ones are rarer and rarer, the last one comes in bursts.
+Stretch MakeStretch(std::mt19937* random) {
+  Stretch stretch;
+  const bool burst = (*random)() % 50 == 0;
+  for (int i = 0; i < 500; i++) {
+    const uint32_t draw = (*random)() % (1u << 12);
+    uint32_t group = 0;
+    while (group + 2 < kGroups && draw >> (12 - 2 * (group + 1)) == 0) group++;
+    if (burst && i < 300) group = kGroups - 1;
+    stretch.groups.push_back(group);
+    stretch.objects[group]++;
+    stretch.words += WordsOf(group);
+  }
+  return stretch;
+}
+
+// Every run of a program draws its stretches from these: what is not read costs a draw then, not 500.
+const std::vector<Stretch>& Stretches() {
+  static const std::vector<Stretch> stretches = [] {
+    std::mt19937 random(17);
+    std::vector<Stretch> made(1 << 14);
+    for (Stretch& stretch : made) stretch = MakeStretch(&random);
+    return made;
+  }();
+  return stretches;
+}
 
 struct Run {
   ShareEstimator estimator;
@@ -48,22 +63,21 @@ struct Plan {
 };
 
 void Simulate(uint32_t seed, const Plan& plan, Run* run) {
-  Program program(seed);
-  std::mt19937 choice(seed + 1);
-  for (int stretch = 0; stretch < plan.stretches; stretch++) {
+  std::mt19937 random(seed);
+  for (int i = 0; i < plan.stretches; i++) {
     const uint32_t share =
-        plan.shares[static_cast<size_t>(stretch) * plan.shares.size() / static_cast<size_t>(plan.stretches)];
-    const std::vector<uint32_t> groups = program.Stretch();
-    const bool read = choice() % trace::kWholeShare < share;
-    uint64_t words = 0;
-    if (read) run->estimator.Begin(share);
-    for (const uint32_t group : groups) {
-      run->objects[group]++;
-      run->words[group] += WordsOf(group);
-      words += WordsOf(group);
-      if (read) run->estimator.Object(group, WordsOf(group));
+        plan.shares[static_cast<size_t>(i) * plan.shares.size() / static_cast<size_t>(plan.stretches)];
+    const Stretch& stretch = Stretches()[random() % Stretches().size()];
+    for (uint32_t group = 0; group < kGroups; group++) {
+      run->objects[group] += stretch.objects[group];
+      run->words[group] += stretch.objects[group] * WordsOf(group);
     }
-    if (!read) run->estimator.Skipped(words);
+    if (random() % trace::kWholeShare >= share) {
+      run->estimator.Skipped(stretch.words);
+      continue;
+    }
+    run->estimator.Begin(share);
+    for (const uint32_t group : stretch.groups) run->estimator.Object(group, WordsOf(group));
   }
   run->estimator.End();
 }
