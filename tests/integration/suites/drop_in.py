@@ -168,11 +168,14 @@ def at_once(t):
 @test("Whoever runs the service can use a VM that an administrator with a narrow umask installed")
 def narrow_umask(t):
     home = linked_jdk(t.path("home"))
+    os.chmod(home + "/bin/java", 0o750)  # a JDK that belongs to the service
     install("--to", t.path("with"), home, before=("sh", "-c", 'umask 077; exec "$@"', "sh"))
     for folder, _, names in os.walk(t.path("with")):
         for path in (folder, *(os.path.join(folder, name) for name in names)):
             mode = os.stat(path).st_mode
             expect(mode & 0o004, f"{path} has mode {mode:o}")
+    mode = os.stat(t.path("with/bin/java")).st_mode
+    expect(mode & 0o005 == 0o005, f"bin/java has mode {mode:o}")
 
 
 @test("After an update of the JDK the VM is told not to fit, and can be taken out")
