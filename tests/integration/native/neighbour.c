@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7, kHeld = 512, kHeldBytes = 16 << 10 };
@@ -153,33 +152,23 @@ static void SuspendThreads(JNIEnv* jni, jthread self) {
   (*env)->Deallocate(env, (unsigned char*)threads);
 }
 
-static long Micros(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000L + now.tv_nsec / 1000;
-}
-
-/* The program has at least half of the time, however long a walk over its heap takes. */
 static void JNICALL Work(jvmtiEnv* jvmti, JNIEnv* jni, void* unused) {
   jthread self = NULL;
   (void)jvmti, (void)unused;
   if ((*env)->GetCurrentThread(env, &self) != JVMTI_ERROR_NONE) return;
   while (1) {
-    long took = 0;
     pthread_mutex_lock(&busy);
     if (ended) break;
     if (begun) {
-      const long began = Micros();
       WalkHeap(jni);
       UseTags(jni);
       HoldFillers(jni);
       Retransform(jni);
       SuspendThreads(jni, self);
       rounds++;
-      took = Micros() - began;
     }
     pthread_mutex_unlock(&busy);
-    usleep(took > kPauseMicros ? took : kPauseMicros);
+    usleep(kPauseMicros);
   }
   pthread_mutex_unlock(&busy);
 }
