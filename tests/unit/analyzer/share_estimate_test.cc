@@ -18,7 +18,7 @@ constexpr uint32_t kGroups = 8;
 
 constexpr uint64_t WordsOf(uint32_t group) { return 3 + 4 * group; }
 
-// About 8192 words.
+// About 2,200 words; 10,000 with a burst of the last group.
 struct Stretch {
   std::vector<uint32_t> groups;
   uint64_t objects[kGroups] = {}, words = 0;
