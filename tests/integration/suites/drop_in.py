@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/anttracks-install: the VM beside the one of a JDK that is there already, which is the tested one."""
+"""scripts/anttracks-install: the VM beside the one of a JDK that is there already. That JDK is the tested one, or
+the same without the patch where it is built."""
 
 import contextlib
 import os
@@ -9,21 +10,46 @@ import subprocess
 
 from judge.exact import judge
 from judge.host import SmallDisk
-from judge.world import AGENT, CLASSES, JDK, ROOT, expect, run, tail, test
+from judge.world import AGENT, BUILD, CLASSES, JDK, ROOT, expect, jdk_release, run, tail, test
 
 INSTALL = os.path.join(ROOT, "scripts", "anttracks-install")
 
 
-def linked_jdk(folder):
+def source_version(home):
+    with open(home + "/release", encoding="utf-8") as file:
+        return re.search(r'^JAVA_RUNTIME_VERSION="([0-9.]+\+\d+)', file.read(), re.M)[1]
+
+
+def unpatched_jdk():
+    """The home of the same JDK without the patch, if it is built; else None."""
+    home = os.path.join(BUILD, "jdk-stock" if jdk_release() == 17 else f"jdk{jdk_release()}-stock")
+    return home if os.path.exists(home) and source_version(home) == source_version(JDK) else None
+
+
+def linked_jdk(folder, jdk=JDK):
     """A JDK that may be written into: all are links but the programs, which find it by their own place."""
     os.makedirs(folder + "/lib")
-    shutil.copytree(JDK + "/bin", folder + "/bin")
-    for name in os.listdir(JDK):
+    shutil.copytree(jdk + "/bin", folder + "/bin")
+    for name in os.listdir(jdk):
         if name not in ("bin", "lib", "release"):
-            os.symlink(os.path.join(os.path.realpath(JDK), name), os.path.join(folder, name))
-    for name in os.listdir(JDK + "/lib"):
+            os.symlink(os.path.join(os.path.realpath(jdk), name), os.path.join(folder, name))
+    for name in os.listdir(jdk + "/lib"):
         if name != "jvm.cfg":
-            os.symlink(os.path.join(os.path.realpath(JDK), "lib", name), os.path.join(folder, "lib", name))
+            os.symlink(os.path.join(os.path.realpath(jdk), "lib", name), os.path.join(folder, "lib", name))
+    shutil.copy(jdk + "/lib/jvm.cfg", folder + "/lib/jvm.cfg")
+    shutil.copy(jdk + "/release", folder + "/release")
+    return folder
+
+
+def small_jdk(folder):
+    """What an installation looks at; its java says whatever VM it is asked for."""
+    os.makedirs(folder + "/bin")
+    os.makedirs(folder + "/lib/server")
+    with open(folder + "/bin/java", "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\necho "(build 17-anttracks)"\n')
+    os.chmod(folder + "/bin/java", 0o755)
+    with open(folder + "/lib/server/libjvm.so", "w", encoding="utf-8") as file:
+        file.write("no library")
     shutil.copy(JDK + "/lib/jvm.cfg", folder + "/lib/jvm.cfg")
     shutil.copy(JDK + "/release", folder + "/release")
     return folder
@@ -60,7 +86,7 @@ def trace_exactly(t, java):
 
 @test("The VM beside another one is exact, has its archives, and is gone without a trace")
 def in_place(t):
-    home = linked_jdk(t.path("home"))
+    home = linked_jdk(t.path("home"), unpatched_jdk() or JDK)
     before = state(home)
     said = install(home)
     expect("--remove" in said, f"how to undo it is not told: {said}")
@@ -71,6 +97,9 @@ def in_place(t):
     expect(shared.returncode == 0, f"the archive is not used: {tail(shared.stdout)}")
     stock = run([home + "/bin/java", "-version"])
     expect(stock.returncode == 0, "the JDK's own VM does not run any more")
+    if unpatched_jdk():
+        patched = run([home + "/bin/java", "-XX:AntTracksSites=off", "-version"])
+        expect("Unrecognized VM option" in patched.stderr, "java runs the patched VM")
     expect("already" in install(home, code=1), "a second time is not refused")
     install("--remove", home)
     expect(state(home) == before, f"{state(home)} is left, it was {before}")
@@ -80,7 +109,7 @@ def in_place(t):
 
 @test("A JDK of links leaves the JDK alone that it is made of")
 def linked(t):
-    home = linked_jdk(t.path("home"))
+    home = linked_jdk(t.path("home"), unpatched_jdk() or JDK)
     before = state(home)
     install("--to", t.path("with"), home)
     expect(state(home) == before, "the JDK itself has changed")
@@ -89,6 +118,101 @@ def linked(t):
     install("--remove", t.path("with"))
     expect(not os.path.exists(t.path("with")), "the folder is left")
     expect(state(home) == before, "the JDK itself has changed")
+
+
+@test("Of two JDKs with links to one list of VMs each has its own VM, and the list stays as it was")
+def linked_list(t):
+    homes = [small_jdk(t.path(name)) for name in ("one", "two")]
+    shutil.move(homes[0] + "/lib/jvm.cfg", t.path("shared.cfg"))
+    os.remove(homes[1] + "/lib/jvm.cfg")
+    for home in homes:
+        os.symlink("../../shared.cfg", home + "/lib/jvm.cfg")
+    before = [state(home) for home in homes]
+    for home in homes:
+        install(home, vm=home)
+        expect("-anttracks" in state(home)[2], "the VM is not in the list")
+    with open(t.path("shared.cfg"), encoding="utf-8") as file:
+        expect(file.read() == before[0][2], "the list of all has changed")
+    install("--remove", homes[0])
+    expect("-anttracks" in state(homes[1])[2], "the other VM is out of its list")
+    install("--remove", homes[1])
+    for home, was in zip(homes, before):
+        expect(state(home) == was, f"{state(home)} is left, it was {was}")
+        link = os.readlink(home + "/lib/jvm.cfg")
+        expect(link == "../../shared.cfg", f"the list is a link to {link}")
+
+
+@test("What somebody else has put into the list of VMs stays when ours is taken out")
+def edited_list(t):
+    home = small_jdk(t.path("home"))
+    before = state(home)
+    install(home, vm=home)
+    with open(home + "/lib/jvm.cfg", "a", encoding="utf-8") as file:
+        file.write("-other KNOWN\n")
+    install("--remove", home)
+    wanted = (*before[:2], before[2] + "-other KNOWN\n")
+    expect(state(home) == wanted, f"{state(home)} is left, not {wanted}")
+    with open(home + "/lib/jvm.cfg", "a", encoding="utf-8") as file:
+        file.write("-anttracks KNOWN\n")
+    expect("take that line out" in install(home, vm=home, code=1), "a list with a foreign -anttracks is taken")
+
+
+INTERRUPTING_TOOL = """#!/bin/sh
+printf x >>"$COUNT"
+PATH=/usr/bin:/bin
+{tool} "$@"
+code=$?
+[ "$(wc -c <"$COUNT")" -ne "$KILL_AT" ] || kill -"$SIGNAL" 0
+exit $code
+"""
+# Those that change something; none of them runs beside another one.
+TOOLS = ("cat", "chmod", "chown", "cp", "find", "ln", "mkdir", "mktemp", "mv", "rm", "rmdir", "touch")
+
+
+def interrupted(t, number, signal, *arguments, vm):
+    """Whether anttracks-install was interrupted after the number-th program that it ran (one of TOOLS)."""
+    count = t.path("count")
+    with open(count, "w", encoding="utf-8"):
+        pass
+    settings = {"COUNT": count, "KILL_AT": number, "SIGNAL": signal, "ANTTRACKS_VM_HOME": vm}
+    settings["PATH"] = t.path("tools") + ":" + os.environ["PATH"]
+    words = [f"{name}={value}" for name, value in settings.items()]
+    done = run(["env", *words, INSTALL, *arguments], start_new_session=True)
+    return done.returncode != 0
+
+
+@test("anttracks-install can be interrupted at any moment, and then be undone")
+def interruptions(t):
+    os.makedirs(t.path("tools"))
+    for tool in TOOLS:
+        with open(t.path(f"tools/{tool}"), "w", encoding="utf-8") as file:
+            file.write(INTERRUPTING_TOOL.format(tool=tool))
+        os.chmod(file.name, 0o755)
+    home, linked_home = small_jdk(t.path("home")), t.path("with")
+    before = state(home)
+
+    def nothing_left():
+        return state(home) == before and not os.path.exists(linked_home)
+
+    for signal in ("KILL", "TERM"):
+        for target, arguments in ((home, [home]), (linked_home, ["--to", linked_home, home])):
+            for removes in (False, True):
+                what = f"{'--remove' if removes else arguments}, SIG{signal}"
+                number = 1
+                while True:
+                    if removes:
+                        install(*arguments, vm=home)
+                    if not interrupted(
+                        t, number, signal, *(["--remove", target] if removes else arguments), vm=home
+                    ):
+                        break
+                    if not nothing_left():
+                        install("--remove", target)
+                    expect(nothing_left(), f"{what}: left after program {number}: {state(home)}")
+                    number += 1
+                expect(number > 5, f"{what}: interrupted only {number - 1} times")
+                if not removes:
+                    install("--remove", target)
 
 
 @test("A VM of another build, processor or C library is refused with the reason")
