@@ -21,18 +21,19 @@ void Room(ByteBuffer* buffer, size_t bytes) {
 
 std::array<std::span<const uint8_t>, ColumnSplitter::kParts> ColumnSplitter::parts() const {
   return {rest_.span(), bits_.span().first((objects_ + 7) / 8),
-          ids_.span().first(missed_ids_ * sizeof(uint16_t)), lengths_.span()};
+          ids_.span().first(missed_ids_ * sizeof(uint16_t)), lengths_.span().first(length_bytes_)};
 }
 
 bool ColumnSplitter::Split(std::span<const uint8_t> payload) {
   predictor_.Reset();
   rest_.Clear();
-  lengths_.Clear();
-  objects_ = missed_ids_ = 0;
+  objects_ = missed_ids_ = length_bytes_ = 0;
   // Each object takes two bytes of the payload; bits are written by words.
   Room(&bits_, payload.size() / 16 + 2 * sizeof(uint64_t));
   Room(&ids_, payload.size() + sizeof(uint16_t));
   Room(&missed_, payload.size() + sizeof(uint32_t));
+  // A length takes four bytes of the payload, and at most five as a uv.
+  Room(&lengths_, payload.size() + payload.size() / 4 + 1);
   SegmentReader segments(payload);
   Segment segment;
   for (size_t begin = 0; segments.Next(&segment); begin = segments.offset()) {
@@ -67,43 +68,51 @@ bool ColumnSplitter::Runs(WireReader& in) {
 // Without a branch on what an object is or whether it was foreseen. What changes with each object is in locals:
 // stores of bytes may alias every member.
 void ColumnSplitter::Run(const uint8_t* ids, size_t objects, const uint8_t* lengths) {
-  static constexpr uint8_t kZero[sizeof(uint32_t)] = {};
   Predictor::State state = predictor_.state();
   size_t number = objects_;
   uint8_t* const bits = bits_.data();
   uint8_t* missed_id = ids_.data() + missed_ids_ * sizeof(uint16_t);
   uint8_t* missed_length = missed_.data();
-  uint64_t word = number % 64 == 0 ? 0 : GetU64(bits + number / 64 * sizeof word);
-  for (const uint8_t* const end = ids + objects * sizeof(uint16_t); ids != end; ids += sizeof(uint16_t)) {
-    const uint16_t id = GetU16(ids);
-    const unsigned has_length = id >> 15;
-    uint64_t object = id | kNeverForeseen;
-    uint64_t foreseen = 0;
-    if (IsWide(id)) [[unlikely]] {
-      missed_length = PutU32(missed_length, GetU32(lengths));
-      lengths += sizeof(uint32_t);
-      PutU32(missed_length, GetU32(has_length ? lengths : kZero));
-      missed_length += has_length * sizeof(uint32_t);
-    } else {
-      const uint32_t length = GetU32(has_length ? lengths : kZero);
-      object = id | uint64_t{length} << 16;
-      foreseen = predictor_.Foreseen(state) == object;
-      PutU32(missed_length, length);
-      missed_length += (has_length & ~foreseen) * sizeof length;
+  while (objects != 0) {
+    const size_t used = number % 64, here = std::min(objects, 64 - used);
+    uint64_t word = 0;
+    for (const uint8_t* const end = ids + here * sizeof(uint16_t); ids != end; ids += sizeof(uint16_t)) {
+      const uint16_t id = GetU16(ids);
+      const unsigned has_length = id >> 15;
+      uint64_t object = id | kNeverForeseen;
+      uint64_t missed = 1;
+      if (IsWide(id)) [[unlikely]] {
+        missed_length = PutU32(missed_length, GetU32(lengths));
+        lengths += sizeof(uint32_t) * (1 + has_length);
+        PutU32(missed_length, GetU32(lengths - sizeof(uint32_t)));
+        missed_length += has_length * sizeof(uint32_t);
+      } else {
+        // Without a length this reads what was before, which is ids or their run's head at the latest.
+        lengths += has_length * sizeof(uint32_t);
+        const uint32_t length = GetU32(lengths - sizeof length) & (0 - has_length);
+        object = id | uint64_t{length} << 16;
+        missed = predictor_.Foreseen(state) != object;
+        PutU32(missed_length, length);
+        missed_length += (has_length & missed) * sizeof length;
+      }
+      predictor_.Came(state, object);
+      PutU16(missed_id, id);
+      missed_id += missed * sizeof id;
+      word = word >> 1 | missed << 63;
     }
-    lengths += has_length * sizeof(uint32_t);
-    predictor_.Came(state, object);
-    PutU16(missed_id, id);
-    missed_id += (1 - foreseen) * sizeof id;
-    word |= foreseen << (number % 64);
-    PutU64(bits + number / 64 * sizeof word, word);
-    number++;
-    word = number % 64 == 0 ? 0 : word;
+    word = ~word >> (64 - here);
+    uint8_t* const at = bits + number / 64 * sizeof word;
+    PutU64(at, word << used | (used == 0 ? 0 : GetU64(at)));
+    number += here;
+    objects -= here;
   }
   objects_ = number;
   predictor_.state() = state;
   missed_ids_ = static_cast<size_t>(missed_id - ids_.data()) / sizeof(uint16_t);
-  for (const uint8_t* at = missed_.data(); at < missed_length; at += sizeof(uint32_t)) lengths_.Uv(GetU32(at));
+  uint8_t* packed = lengths_.data() + length_bytes_;
+  for (const uint8_t* at = missed_.data(); at < missed_length; at += sizeof(uint32_t))
+    packed = PutUv(packed, GetU32(at));
+  length_bytes_ = static_cast<size_t>(packed - lengths_.data());
 }
 
 namespace {

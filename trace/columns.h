@@ -68,10 +68,10 @@ class ColumnSplitter {
   void Run(const uint8_t* ids, size_t objects, const uint8_t* lengths);
 
   Predictor predictor_;
-  ByteBuffer rest_, lengths_;
-  ByteBuffer bits_, ids_;  // larger than their contents
-  ByteBuffer missed_;      // lengths before they are packed
-  size_t objects_ = 0, missed_ids_ = 0;
+  ByteBuffer rest_;
+  ByteBuffer bits_, ids_, lengths_;  // larger than their contents
+  ByteBuffer missed_;                // lengths before they are packed
+  size_t objects_ = 0, missed_ids_ = 0, length_bytes_ = 0;
 };
 
 class ColumnJoiner {

@@ -75,12 +75,14 @@ class TlabWalker {
   // False: the resolver gave up; at and out are then undefined.
   bool Read(const Stretch (&stretches)[kLanes], Columns (&out)[kLanes], uint64_t (&at)[kLanes]) {
     Lane a(stretches[0], out[0]), b(stretches[1], out[1]), c(stretches[2], out[2]), d(stretches[3], out[3]);
+    const Table table{entries_, sites_};
     bool read = true;
-    while (read && (a.More() & b.More() & c.More() & d.More())) read = Step(a) && Step(b) && Step(c) && Step(d);
-    while (read && a.More()) read = Step(a);
-    while (read && b.More()) read = Step(b);
-    while (read && c.More()) read = Step(c);
-    while (read && d.More()) read = Step(d);
+    while (read && (a.More() & b.More() & c.More() & d.More()))
+      read = Step(table, a) && Step(table, b) && Step(table, c) && Step(table, d);
+    while (read && a.More()) read = Step(table, a);
+    while (read && b.More()) read = Step(table, b);
+    while (read && c.More()) read = Step(table, c);
+    while (read && d.More()) read = Step(table, d);
     a.Store(&out[0], &at[0]);
     b.Store(&out[1], &at[1]);
     c.Store(&out[2], &at[2]);
@@ -104,11 +106,17 @@ class TlabWalker {
     uint32_t* lengths;
   };
 
-  [[gnu::always_inline]] bool Step(Lane& lane) {
+  // As members they would be loaded again for each object.
+  struct Table {
+    const LayoutTable::Entry* entries;
+    uint64_t sites;
+  };
+
+  [[gnu::always_inline]] bool Step(Table table, Lane& lane) {
     const uint64_t mark = LoadMark(lane.at);
     const auto klass_and_length = LoadAt<uint64_t>(lane.at + 8);
     const uint64_t site = kSites.SiteOf(mark);
-    const LayoutTable::Entry& entry = entries_[site < sites_ ? site : 0];
+    const LayoutTable::Entry& entry = table.entries[site < table.sites ? site : 0];
     if (!kSites.IsPlain(mark) || !entry.Is(static_cast<uint32_t>(klass_and_length))) [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
