@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/anttracks-install: the VM beside the one of a JDK that is there already. That JDK is the tested one, or
-the same without the patch where it is built."""
+"""scripts/anttracks-install: the VM beside the one of a JDK that is there already. That JDK is the tested one,
+or the same without the patch where it is built."""
 
 import contextlib
 import os
