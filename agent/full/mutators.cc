@@ -221,7 +221,7 @@ void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
   } else {
     state.skipped.push_back(stretch);
   }
-  skipped_.Mark(stretch);
+  skipped_.Mark(state.skipped.back(), stretch.start);
 }
 
 // At a safepoint, or when no thread runs.

@@ -24,8 +24,9 @@ class Skipped {
   }
   bool may_skip() const { return may_skip_.load(std::memory_order_acquire); }
 
-  void Mark(const Stretch& stretch) { map_.Mark(stretch); }
-  // The stretch was read after all.
+  // from: as in SkippedMap.
+  void Mark(const Stretch& stretch, uint64_t from) { map_.Mark(stretch, from); }
+  // The stretch, marked as one, was read after all.
   void Clear(const Stretch& stretch) { map_.Clear(stretch); }
   // These stretches are not read when a collection begins.
   void Stand(const std::vector<Stretch>& stretches) {

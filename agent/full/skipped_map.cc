@@ -3,10 +3,20 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 namespace anttracks::core {
 namespace {
 
 constexpr uint64_t kWordBits = 64;
+
+// The whole blocks in a range of bytes: [begin, end); none if end <= begin.
+struct Whole {
+  Whole(uint64_t from, uint64_t to, uint64_t block)
+      : begin((from + block - 1) / block * block), end(to / block * block) {}
+  bool any() const { return begin < end; }
+  const uint64_t begin, end;
+};
 
 }  // namespace
 
@@ -50,15 +60,34 @@ void SkippedMap::Fill(std::atomic<uint64_t>* words, uint64_t begin, uint64_t end
   edge(last, to_last);
 }
 
-void SkippedMap::FillBoth(const Stretch& stretch, To to) {
-  const uint64_t begin = stretch.start - start_, end = stretch.top - start_;
-  // The smallest last object begins fine_.kBytes before the end.
-  Fill(fine_.words, begin / fine_.kBytes, (end - fine_.kBytes) / fine_.kBytes + 1, to);
-  Fill(blocks_.words, (begin + blocks_.kBytes - 1) / blocks_.kBytes, end / blocks_.kBytes, to);
+// Of the objects that begin in [begin, end), which are ends of objects or of blocks.
+void SkippedMap::FillFine(uint64_t begin, uint64_t end, To to) {
+  Fill(fine_.words, begin / fine_.kBytes, end / fine_.kBytes, to);
 }
 
-void SkippedMap::Mark(const Stretch& stretch) { FillBoth(stretch, To::kMark); }
+void SkippedMap::FillBlocks(uint64_t begin, uint64_t end, To to) {
+  Fill(blocks_.words, begin / blocks_.kBytes, end / blocks_.kBytes, to);
+}
 
-void SkippedMap::Clear(const Stretch& stretch) { FillBoth(stretch, To::kClear); }
+void SkippedMap::Mark(const Stretch& stretch, uint64_t from) {
+  const uint64_t begin = stretch.start - start_, marked = from - start_, end = stretch.top - start_;
+  const Whole whole(begin, end, blocks_.kBytes);
+  if (!whole.any()) return FillFine(marked, end, To::kMark);
+  FillFine(marked, whole.begin, To::kMark);
+  const uint64_t block = std::max(whole.begin, marked / blocks_.kBytes * blocks_.kBytes);
+  FillBlocks(block, whole.end, To::kMark);
+  // The edge of what was marked is now within a whole block.
+  if (block < whole.end) FillFine(block, marked, To::kClear);
+  FillFine(std::max(marked, whole.end), end, To::kMark);
+}
+
+void SkippedMap::Clear(const Stretch& stretch) {
+  const uint64_t begin = stretch.start - start_, end = stretch.top - start_;
+  const Whole whole(begin, end, blocks_.kBytes);
+  if (!whole.any()) return FillFine(begin, end, To::kClear);
+  FillFine(begin, whole.begin, To::kClear);
+  FillBlocks(whole.begin, whole.end, To::kClear);
+  FillFine(whole.end, end, To::kClear);
+}
 
 }  // namespace anttracks::core

@@ -5,7 +5,7 @@
 // objects begin in the same 16 bytes, so that the bit at an object's first byte is right for objects at the
 // edges of a range, too. Objects are moved in no order of addresses, so that a look-up of this map would
 // mostly miss the cache. Hence a second map, 64 times smaller, of the blocks of 1 KB that are skipped as a
-// whole: it answers nearly always when most is skipped.
+// whole: it answers nearly always when most is skipped. The first map has only what is not in such a block.
 //
 // Thread safety: Mark by several threads at a time, with disjoint stretches; Contains and Clear only while no
 // thread marks (at a safepoint). Ownership: owns its memory. Units: byte addresses, as numbers; ranges are
@@ -30,8 +30,9 @@ class SkippedMap {
   bool Make(uint64_t start, uint64_t end);
   bool made() const { return fine_.words != nullptr; }
 
-  void Mark(const Stretch& stretch);
-  // Of what was marked: a stretch, or neighbours as one. Never a part of one.
+  // from: of the stretch, [start, from) is marked already, as one; start if nothing is.
+  void Mark(const Stretch& stretch, uint64_t from);
+  // Exactly what was marked as one.
   void Clear(const Stretch& stretch);
   // Whether an object at this address begins in a marked stretch. The address need not be in the heap.
   bool Contains(uint64_t address) const {
@@ -54,7 +55,8 @@ class SkippedMap {
   static constexpr unsigned kBlockLog2 = 10;
 
   static void Fill(std::atomic<uint64_t>* words, uint64_t begin, uint64_t end, To to);
-  void FillBoth(const Stretch& stretch, To to);
+  void FillFine(uint64_t begin, uint64_t end, To to);
+  void FillBlocks(uint64_t begin, uint64_t end, To to);
   uint64_t MemoryBytes() const;
 
   Bits<4> fine_;

@@ -28,15 +28,20 @@ TEST_CASE("of any stretches side by side, the map holds the objects of those tha
     for (uint64_t at = kStart; at < kEnd - 5000;) {
       const uint64_t begin = at;
       const bool mark = random() % 2 == 0;
+      const bool grows = mark && random() % 2 == 0 && !marked.empty() && marked.back().top == begin;
       // Some are longer than the 64 KB of a word of the map of blocks.
       const uint64_t objects = (1 + random() % 40) * (random() % 8 == 0 ? 50 : 1);
       for (uint64_t i = 0; i < objects && at < kEnd - 5000; i++) {
         (mark ? in : out).insert(at);
         at += 16 + 8 * (random() % 12);
       }
-      if (mark) marked.push_back({begin, at});
+      if (grows) {
+        marked.back().top = at;
+      } else if (mark) {
+        marked.push_back({begin, at});
+      }
+      if (mark) map.Mark(marked.back(), begin);
     }
-    for (const Stretch& stretch : marked) map.Mark(stretch);
     CHECK(std::all_of(in.begin(), in.end(), [&](uint64_t at) { return map.Contains(at); }));
     CHECK(std::none_of(out.begin(), out.end(), [&](uint64_t at) { return map.Contains(at); }));
     for (const Stretch& stretch : marked) map.Clear(stretch);
