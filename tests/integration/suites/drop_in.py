@@ -210,6 +210,7 @@ def interruptions(t):
                         install("--remove", target)
                     expect(nothing_left(), f"{what}: left after program {number}: {state(home)}")
                     number += 1
+                    expect(number < 200, f"{what}: never comes to its end")
                 expect(number > 5, f"{what}: interrupted only {number - 1} times")
                 if not removes:
                     install("--remove", target)

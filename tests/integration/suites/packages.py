@@ -7,8 +7,8 @@ import os
 from judge.world import BUILD, ROOT, Skip, expect, jdk_release, run, tail, test
 
 TRY = os.path.join(ROOT, "scripts", "lib", "try_package")
-# What the programs in them are made from.
 SCRIPTS = ("scripts/anttracks-install", "scripts/package")
+# What the programs in them are made from.
 MADE_FROM = ("agent", "analyzer", "meson.build", "trace", "vmpatch", *SCRIPTS)
 
 
