@@ -270,11 +270,16 @@ GROUPS = (
                 "RedefineRunningMethods",
                 "RedefineRunningMethodsWithBacktrace",
                 "TestAddDeleteMethods",
-                "TestLambdaFormRetransformation",
                 "TestRedefineObject",
             ),
             "serviceability/jvmti/GetObjectSizeClass.java",
         ),
+    ),
+    Group(
+        "redefinition of lambda forms",
+        "as above, but with another collector: jtreg mixes up its class Agent and that of TestRedefineObject",
+        ("serviceability/jvmti/RedefineClasses/TestLambdaFormRetransformation.java",),
+        ("parallel",),
     ),
     Group(
         "array copies",

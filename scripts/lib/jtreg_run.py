@@ -114,14 +114,22 @@ def release_of(jdk):
         raise Failed(f"{jdk}/release does not say what release this JDK is") from None
 
 
+def can_run(path):
+    """Whether a test (or a folder of tests) is there, and needs no native library; from 21 on some need one."""
+    if not os.path.isfile(path):
+        return os.path.exists(path)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return "import jvmti.JVMTIUtils;" not in file.read()
+
+
 def those_in(tests, plan):
-    """(the plan without the tests that this release does not have, these). tests: folder of HotSpot's tests."""
-    there = {
-        collector: [test for test in chosen if os.path.exists(os.path.join(tests, test))]
+    """(the plan without the tests that cannot run in this release, these). tests: folder of HotSpot's tests."""
+    able = {
+        collector: [test for test in chosen if can_run(os.path.join(tests, test.partition("#")[0]))]
         for collector, chosen in plan.items()
     }
-    absent = {test for collector, chosen in plan.items() for test in chosen if test not in there[collector]}
-    return {collector: chosen for collector, chosen in there.items() if chosen}, sorted(absent)
+    unable = {test for collector, chosen in plan.items() for test in chosen if test not in able[collector]}
+    return {collector: chosen for collector, chosen in able.items() if chosen}, sorted(unable)
 
 
 def linked_jdk(jdk, folder, java):
