@@ -337,6 +337,15 @@ GROUPS = (
 EXCLUDED = {
     "runtime/CompressedOops/UseCompressedOops.java": "starts a hundred JVMs",
 }
+EXCLUDED_AFTER_17 = {
+    "runtime/handshake/HandshakeDirectTest.java": "needs a native library from JDK 21 on",
+}
+
+
+def excluded(release):
+    """{test: why} of those that are not run on a release, such as "17"."""
+    return EXCLUDED if release == "17" else EXCLUDED | EXCLUDED_AFTER_17
+
 
 # Some of each kind, in a few seconds each: what scripts/test runs.
 SHORT = {

@@ -114,22 +114,14 @@ def release_of(jdk):
         raise Failed(f"{jdk}/release does not say what release this JDK is") from None
 
 
-def can_run(path):
-    """Whether a test (or a folder of tests) is there, and needs no native library; from 21 on some need one."""
-    if not os.path.isfile(path):
-        return os.path.exists(path)
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return "import jvmti.JVMTIUtils;" not in file.read()
-
-
 def those_in(tests, plan):
-    """(the plan without the tests that cannot run in this release, these). tests: folder of HotSpot's tests."""
-    able = {
-        collector: [test for test in chosen if can_run(os.path.join(tests, test.partition("#")[0]))]
+    """(the plan without the tests that this release does not have, these). tests: folder of HotSpot's tests."""
+    there = {
+        collector: [test for test in chosen if os.path.exists(os.path.join(tests, test))]
         for collector, chosen in plan.items()
     }
-    unable = {test for collector, chosen in plan.items() for test in chosen if test not in able[collector]}
-    return {collector: chosen for collector, chosen in able.items() if chosen}, sorted(unable)
+    absent = {test for collector, chosen in plan.items() for test in chosen if test not in there[collector]}
+    return {collector: chosen for collector, chosen in there.items() if chosen}, sorted(absent)
 
 
 def linked_jdk(jdk, folder, java):
@@ -300,7 +292,7 @@ class Runner:
         os.makedirs(work)
         excluded = os.path.join(self.folder, "excluded")
         with open(excluded, "w", encoding="utf-8") as file:
-            file.write("".join(f"{test} 0 generic-all\n" for test in jtreg_list.EXCLUDED))
+            file.write("".join(f"{test} 0 generic-all\n" for test in jtreg_list.excluded(release_of(self.jdk))))
         environment = clean_environment() | {"JT_JAVA": self.java}
         process = subprocess.Popen(
             self.command(collector, tests, work, excluded),
