@@ -154,7 +154,7 @@ for flag, words in (
     ("-XX:ObjectAlignmentInBytes=16", "with objects aligned to 16 bytes"),
     ("-Xshare:off", "without the archive of shared classes"),
     ("-XX:TLABSize=2k -XX:-ResizeTLAB -XX:MinTLABSize=2k", "with tiny TLABs"),
-    ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=10 -XX:TLABRefillWasteFraction=2", "with wasteful TLABs"),
+    ("-XX:-ZeroTLAB -XX:TLABWasteTargetPercent=10", "with wasteful TLABs"),
     ("-XX:ParallelGCThreads=1", "with one GC worker"),
     ("-XX:ParallelGCThreads=8", "with eight GC workers"),
     ("-XX:-DoEscapeAnalysis", "without escape analysis"),
