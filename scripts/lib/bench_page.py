@@ -89,12 +89,9 @@ def cost_part(data):
         "",
         *bench_tables.against(results, "patched", ("budget", "wide")),
         "",
-        "## Allocation sites (paper: figure 14)",
-        "",
-        "Every object carries its site from the start, with and without the agent: "
-        "what that costs is the patched JDK to the stock one.",
-        "",
-        *bench_tables.sites(results),
+        "What a JVM without an agent pays for the site in each object is too little for pairs of runs: "
+        "[benchmarks-patch.md](benchmarks-patch.md) has",
+        "it by CPU samples, [benchmarks-sites.md](benchmarks-sites.md) beside the paper's figure 14.",
         "",
     ]
 

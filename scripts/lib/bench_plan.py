@@ -228,9 +228,11 @@ STUDIES = {
     "cost": Study(
         "what tracing costs",
         "patched",
-        ("stock", "patched", "traced", "budget", "wide"),
+        ("patched", "traced", "budget", "wide"),
         workloads.GENERAL,
         pairs=10,
+        iterations=3,
+        once=("identity-hash",),
     ),
     "g1": Study(
         "the same with G1",

@@ -168,20 +168,17 @@ def agent_table(results):
 
 
 def cost(results):
-    """One line a workload: stock, patched, traced."""
+    """One line a workload: patched, traced."""
     columns = (
-        ("stock", "wall_ms"),
-        ("stock", "cpu_s"),
         ("traced", "wall_ms"),
         ("traced", "elapsed_s"),
         ("traced", "gc_ms"),
         ("traced", "cpu_s"),
     )
     lines = [
-        "| workload | patched: ms per steady iteration | stock to patched: steady | CPU time | traced to "
-        "patched: steady | whole run | GC time | CPU time | more CPU time, ns an object | allocated, "
-        "MB/s | bytes per object: raw | stored |",
-        "|---|" + "---:|" * 11,
+        "| workload | patched: ms per steady iteration | traced to patched: steady | whole run | GC time | CPU "
+        "time | more CPU time, ns an object | allocated, MB/s | bytes per object: raw | stored |",
+        "|---|" + "---:|" * 9,
     ]
     for workload, by in results.items():
         base, traced = by["patched"], by["traced"]
@@ -196,9 +193,9 @@ def cost(results):
         means = [text(mean_ratio(chosen, c, "patched", key)) for c, key in columns]
         lines.append(f"| geometric mean of {label} ({len(chosen)}) | | " + " | ".join(means) + " | | | | |")
     return lines + [
-        "| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | | | 1.047 | | | | | | about "
-        "5 an event | |",
-        "| paper, compiler.compiler, xml.validation, jython, factorie | | | | 1.198, 1.167, 1.056, 1.260 | | "
+        "| paper, mean of DaCapo, DaCapo Scala, SPECjvm (traced to untraced) | | 1.047 | | | | | | about 5 "
+        "an event | |",
+        "| paper, compiler.compiler, xml.validation, jython, factorie | | 1.198, 1.167, 1.056, 1.260 | | "
         "1.561, 1.504, 1.314, 1.379 | | | | | |",
     ]
 
@@ -237,41 +234,6 @@ def heavy(results):
     """The half that allocates most in a second."""
     order = sorted(results, key=lambda w: -megabytes_a_second(results[w]["traced"]))
     return {w: results[w] for w in order[: (len(order) + 1) // 2]}
-
-
-def sites(results):
-    """What it costs that every object carries its allocation site: the patched JDK to the stock one."""
-    paper = {
-        "javac": "+2.9 %",
-        "javac-xml": "+2.9 %",
-        "derby": "+5.5 %",
-        "serial": "+1.8 %",
-        "sunflow": "+1.4 %",
-        "xml.transform": "+6.4 %",
-        "xml.validation": "-0.1 %",
-        "identity-hash": "+2,291 %",
-        "scala-fun": "+103 %",
-    }
-    lines = [
-        "| workload | run time | spread of stock | spread of patched | paper: sites in the hash |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for workload, by in results.items():
-        if workload in paper:
-            lines.append(
-                f"| {workload} | {more(by['patched'], by['stock'], 'wall_ms')} | {width(by['stock'])} | "
-                f"{width(by['patched'])} | {paper[workload]} |"
-            )
-    return lines + [
-        f"| geometric mean of all {len(results)} | {geomean(results, 'patched', 'stock', 'wall_ms')} | | | "
-        "+2.9 % (of seven) |"
-    ]
-
-
-def width(runs):
-    middle = median(runs, "wall_ms")
-    found = values(runs, "wall_ms")
-    return f"{(min(found) / middle - 1) * 100:+.1f} to {(max(found) / middle - 1) * 100:+.1f} %"
 
 
 # Run time and GC time in percent of those without monitoring (Lengauer, Bitto, Mössenböck: "Building Custom,
