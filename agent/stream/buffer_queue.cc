@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "trace/events.h"
 
@@ -146,6 +147,7 @@ void BufferQueue::WaitForRoom(Lock& lock, size_t bytes, WaitBudget* budget) {
   const auto begin = steady_clock::now();
   const auto until = budget == nullptr ? WaitBudget::Time::max() : budget->Begin(begin);
   auto now = begin;
+  if (std::exchange(owes_wake_, false)) work_.notify_one();
   while (!MayGo(bytes) && !stalled_ && now < until && !WriterHangs(now)) {
     if (waited_since_ == WaitBudget::Time()) waited_since_ = now;
     if (now == begin) waits_.fetch_add(1, std::memory_order_relaxed);
@@ -188,9 +190,20 @@ void BufferQueue::CountLoss(uint64_t segments, uint64_t bytes) {
   stall_bytes_ += bytes;
 }
 
+// In a pause only when the queue fills: writer and compressors would take processors from the collection, and
+// the lock from who still hands over.
+bool BufferQueue::WakesWriter(PushMode mode, bool was_ready) {
+  if (!Ready()) return false;
+  owes_wake_ |= !was_ready;
+  const bool in_pause = mode == PushMode::kTry || mode == PushMode::kForce;
+  if (in_pause && queued() < wait_bytes_ / 4) return false;
+  return std::exchange(owes_wake_, false);
+}
+
 bool BufferQueue::Push(Buffer* buffer, PushMode mode, WaitBudget* budget) {
   Buffer* refused = nullptr;
   Buffer* unwanted = nullptr;
+  bool wakes = false;
   {
     Lock lock(mutex_);
     const bool room = Admit(lock, buffer->memory(), mode, budget);
@@ -204,9 +217,10 @@ bool BufferQueue::Push(Buffer* buffer, PushMode mode, WaitBudget* budget) {
       const bool was_ready = Ready();
       Append(buffer);
       unwanted = TrimPool();
-      if (!was_ready && Ready()) work_.notify_one();
+      wakes = WakesWriter(mode, was_ready);
     }
   }
+  if (wakes) work_.notify_one();
   Free(unwanted);
   if (refused != nullptr) Release(refused);
   return refused == nullptr;
@@ -290,6 +304,7 @@ void BufferQueue::QueueLoss() {
 Buffer* BufferQueue::Pop(std::chrono::milliseconds wait) {
   Lock lock(mutex_);
   work_.wait_for(lock, wait, [this] { return Ready() || stalled_ || closed(); });
+  owes_wake_ = false;
   if (stalled_) QueueLoss();
   if (head_ == nullptr) return nullptr;
   Buffer* list = head_;

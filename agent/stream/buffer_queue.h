@@ -23,6 +23,9 @@
 // lock. So each buffer from Acquire has a random capacity, up to the share `fuzz` less than its memory. The
 // memory is the same for all, so that the pool can give any buffer to any thread.
 //
+// Waking. The writer sleeps until enough is queued. What is pushed in a pause (kTry, kForce) does not wake it
+// unless the queue fills: the next thread that pushes does, or the end of the writer's own wait.
+//
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
 //
 // Units: bytes of memory, the buffer's head included.
@@ -153,6 +156,7 @@ class BufferQueue {
   }
   void WaitForRoom(std::unique_lock<std::mutex>& lock, size_t bytes, WaitBudget* budget);
   bool Admit(std::unique_lock<std::mutex>& lock, size_t bytes, PushMode mode, WaitBudget* budget);
+  bool WakesWriter(PushMode mode, bool was_ready);
   void BeginStall();
   void CountLoss(uint64_t segments, uint64_t bytes);
   void Append(Buffer* buffer);
@@ -185,6 +189,7 @@ class BufferQueue {
   size_t taken_bytes_ = 0;  // taken by the writer, not yet recycled
   uint64_t random_ = 0;
   size_t flushes_ = 0;  // queued buffers with flush
+  bool owes_wake_ = false;  // the writer has enough to do since it slept, and nobody has woken it
   // When threads began to wait without the writer taking anything since; zero: no thread waits.
   WaitBudget::Time waited_since_{};
   bool stalled_ = false;

@@ -2,8 +2,12 @@
 #include "agent/stream/buffer_queue.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <fstream>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -240,6 +244,53 @@ TEST_CASE(
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded, &budget));
   CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded, &budget));
   CHECK(q.queue.waits() == 2);  // it had gone on
+}
+
+// A writer that sleeps until it is woken.
+struct Sleeper {
+  explicit Sleeper(Queue& q) : queue(q.queue), thread([this] { Sleep(); }) {
+    for (int i = 0; i < 5000 && !sleeps(); i++) std::this_thread::sleep_for(milliseconds(1));
+  }
+  ~Sleeper() { queue.Recycle(taken); }
+  void Sleep() {
+    id = gettid();
+    taken = queue.Pop(std::chrono::seconds(20));
+  }
+  // By the kernel's word for it, the third of the line.
+  bool sleeps() const {
+    std::ifstream stat("/proc/self/task/" + std::to_string(id) + "/stat");
+    std::string number, name, state;
+    stat >> number >> name >> state;
+    return state == "S";
+  }
+  BufferQueue& queue;
+  std::atomic<Buffer*> taken{nullptr};
+  std::atomic<pid_t> id{0};
+  std::thread thread;
+};
+
+TEST_CASE("what is pushed in a pause wakes the writer only when the queue fills; else the next thread does") {
+  QueueConfig config = kSmall;
+  config.bound_bytes = 16 * kMemory;
+  Queue q(config);
+  for (const bool fills : {false, true}) {
+    Sleeper writer(q);
+    Buffer* const frame = q.Filled(0);
+    frame->flush = true;
+    CHECK(q.queue.Push(frame, PushMode::kForce));
+    CHECK(q.queue.Push(q.Filled(1), PushMode::kTry));
+    std::this_thread::sleep_for(milliseconds(50));
+    CHECK(writer.taken == nullptr);
+    CHECK(q.queue.Push(q.Filled(2), fills ? PushMode::kTry : PushMode::kBounded));
+    if (fills) CHECK(q.queue.Push(q.Filled(3), PushMode::kTry));  // a quarter of the bound
+    const auto begin = std::chrono::steady_clock::now();
+    writer.thread.join();
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+    REQUIRE(writer.taken != nullptr);
+    CHECK(writer.taken.load()->flush);
+    q.queue.Recycle(writer.taken.exchange(nullptr));
+    q.PopAll();
+  }
 }
 
 TEST_CASE("threads can be made to wait before the bound; what is handed over at a safepoint has all of it") {
