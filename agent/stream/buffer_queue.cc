@@ -195,8 +195,8 @@ void BufferQueue::CountLoss(uint64_t segments, uint64_t bytes) {
 bool BufferQueue::WakesWriter(PushMode mode, bool was_ready) {
   if (!Ready()) return false;
   owes_wake_ |= !was_ready;
-  const bool in_pause = mode == PushMode::kTry || mode == PushMode::kForce;
-  if (in_pause && queued() < wait_bytes_ / 4) return false;
+  const bool may_be_in_pause = mode == PushMode::kTry || mode == PushMode::kForce;
+  if (may_be_in_pause && queued() < wait_bytes_ / 4) return false;
   return std::exchange(owes_wake_, false);
 }
 
