@@ -219,7 +219,7 @@ LARGE_HEAPS = ("javac", "javac-xml", "scalac", "ecj")
 WITH_G1 = ("derby", "batik", "xalan", "ecj", "luindex")
 # Iterations of workloads whose own are too short for five full collections, or of which it takes so many until
 # what the program keeps is there (batik).
-SHORT = ("allocate", "identity-hash", "identity-hash-1m")
+SHORT = ("allocate", "identity-hash", "identity-hash-1m", "identity-maps", "identity-map-500k")
 ITERATIONS = dict.fromkeys(SHORT, 20) | {"batik": 15}
 QUICK = ("serial", "xml.transform")
 
