@@ -144,7 +144,7 @@ bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, 
 bool Mutators::ReadForThread(ThreadState& state, const Batch& batch) {
   bool read = true;
   outlet_.failure.Guard([&] {
-    if (outlet_.failure.active()) read = ReadBatch(state, batch, PushMode::kTry, Lookup::kTablesOnly);
+    if (outlet_.failure.active()) read = ReadBatch(state, batch, PushMode::kNoWait, Lookup::kTablesOnly);
   });
   return read;
 }

@@ -23,8 +23,8 @@
 // lock. So each buffer from Acquire has a random capacity, up to the share `fuzz` less than its memory. The
 // memory is the same for all, so that the pool can give any buffer to any thread.
 //
-// Waking. The writer sleeps until enough is queued. What is pushed with kTry or kForce (in pauses; by walkers,
-// too) does not wake it unless the queue fills: the next other push does, or the end of the writer's own wait.
+// Waking. The writer sleeps until enough is queued. What is pushed with kTry or kForce, in pauses, does not wake
+// it unless the queue fills: the next other push does, or the end of the writer's own wait.
 //
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
 //
@@ -66,6 +66,7 @@ struct Buffer {
 enum class PushMode {
   kBounded,  // wait for room; with on-overflow=drop, drop
   kTry,      // drop only above twice the bound; for hand-overs at a safepoint
+  kNoWait,   // as kTry, outside of pauses: wakes the writer
   kGiveUp,   // as kTry, but not counted as a loss: the sync point is abandoned
   kWait,     // wait, except with on-overflow=drop; then as kGiveUp. For the first sync point
   kForce,    // never wait, never drop; for the frames of collections and sync points, and ends

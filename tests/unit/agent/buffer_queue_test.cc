@@ -273,7 +273,8 @@ TEST_CASE("what is pushed in a pause wakes the writer only when the queue fills;
   QueueConfig config = kSmall;
   config.bound_bytes = 16 * kMemory;
   Queue q(config);
-  for (const bool fills : {false, true}) {
+  for (const PushMode third : {PushMode::kBounded, PushMode::kNoWait, PushMode::kTry}) {
+    const bool fills = third == PushMode::kTry;
     Sleeper writer(q);
     Buffer* const frame = q.Filled(0);
     frame->flush = true;
@@ -281,7 +282,7 @@ TEST_CASE("what is pushed in a pause wakes the writer only when the queue fills;
     CHECK(q.queue.Push(q.Filled(1), PushMode::kTry));
     std::this_thread::sleep_for(milliseconds(50));
     CHECK(writer.taken == nullptr);
-    CHECK(q.queue.Push(q.Filled(2), fills ? PushMode::kTry : PushMode::kBounded));
+    CHECK(q.queue.Push(q.Filled(2), third));
     if (fills) CHECK(q.queue.Push(q.Filled(3), PushMode::kTry));  // a quarter of the bound
     const auto begin = std::chrono::steady_clock::now();
     writer.thread.join();
