@@ -23,8 +23,8 @@
 // lock. So each buffer from Acquire has a random capacity, up to the share `fuzz` less than its memory. The
 // memory is the same for all, so that the pool can give any buffer to any thread.
 //
-// Waking. The writer sleeps until enough is queued. What is pushed with kTry or kForce, in pauses, does not wake
-// it unless the queue fills: the next other push does, or the end of the writer's own wait.
+// Waking. The writer sleeps until enough is queued. What is pushed with kTry or kForce, in pauses, does not
+// wake it unless the queue fills: the next other push does, or the end of the writer's own wait.
 //
 // Thread safety: full. The lock is never held during I/O or allocation of buffers.
 //
