@@ -49,7 +49,6 @@ class Study:
     pairs: int = bench_stats.FEWEST
     page: str = "benchmarks"  # in docs/
     quick: tuple = ()  # workloads of --quick where none is named; empty: all
-    iterations: int = 0  # measured ones in each JVM, where fewer than usual do; 0: as usual
     once: tuple = ()  # workloads that take long: a run is one iteration without warm-up
     most_times: int = 12  # what takes longer than so many times the base is stopped
     probe: bool = False  # a run is one of bench_probes, and the workloads are cases of it
@@ -60,7 +59,7 @@ SETTINGS = {
     "javac-xml": Settings(wide="384M"),
     "allocate": Settings(wide="384M", repeat=4),
     "longlived": Settings(narrow="48M", repeat=2),
-    # Their iterations are short: after six of them the compilers are still at work.
+    # Their iterations are short: after a few of them the compilers are still at work.
     "xml.validation": Settings(repeat=10),
     "xml.transform": Settings(repeat=4),
     "batik": Settings(repeat=4),
@@ -231,7 +230,6 @@ STUDIES = {
         ("patched", "traced", "budget", "wide"),
         workloads.GENERAL,
         pairs=10,
-        iterations=3,
         once=("identity-hash",),
     ),
     "g1": Study(
@@ -240,6 +238,7 @@ STUDIES = {
         tuple(of_collector(name, "G1") for name in ("patched", "traced", "budget", "wide")),
         workloads.GENERAL,
         page="benchmarks-collectors",
+        once=("identity-hash",),
     ),
     "profilers": Study(
         "tracing beside profilers that sample",
@@ -308,7 +307,6 @@ STUDIES = {
         page=SITES_PAGE,
         pairs=bench_stats.FEWEST_OF_SMALL,
         quick=("serial", "identity-hash-1m", "identity-maps"),
-        iterations=3,
         once=("identity-hash",),
         most_times=30,
     ),
@@ -320,7 +318,6 @@ STUDIES = {
         page=SITES_PAGE,
         pairs=bench_stats.FEWEST_OF_SMALL,
         quick=("serial",),
-        iterations=3,
     ),
     "strategies": Study(
         "the stock JDK's ways to make identity hashes, on the worst case",
@@ -329,7 +326,6 @@ STUDIES = {
         WORST,
         page=SITES_PAGE,
         quick=("identity-hash-1m",),
-        iterations=3,
         once=("identity-hash",),
         most_times=30,
     ),
