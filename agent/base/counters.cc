@@ -75,7 +75,7 @@ constexpr CounterRow kCounters[] = {
     {"batches_refused", &V::batches_refused, "batches",
      "batches that walkers left to the threads that filled them", kFull},
     {"walker_rests", &V::walker_rests, "rests",
-     "times that a walker paused because it had to wait for a processor", kFull},
+     "times that walkers paused because the program had to wait for a processor", kFull},
     {"folded_files", &V::folded_files, "files",
      "data files whose provenance was saved before they were deleted (`keep=yes`)", kFull},
     {"unfolded_files", &V::unfolded_files, "files",

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/full/mutators.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <optional>
 #include <utility>
 
-#include "agent/full/run_delay.h"
 #include "trace/events.h"
 
 namespace anttracks::core {
 namespace {
 
-double WaitedOfThisThread() {
-  static thread_local RunDelay delay;
-  return delay.Share();
-}
+std::optional<double> WaitedFor(ThreadState& state) { return state.run_delay.Share(state.tid); }
 
 }  // namespace
 
@@ -31,7 +30,7 @@ Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget&
       walker_count_(config.walkers),
       walkers_([this](ThreadState& state, const Batch& batch) { return ReadForThread(state, batch); },
                [this] { return outlet_.queue.fill() < 1; },
-               config.walker_waited ? config.walker_waited : &WaitedOfThisThread) {}
+               config.walker_waited ? config.walker_waited : &WaitedFor) {}
 
 Mutators::~Mutators() {
   walkers_.Stop();
@@ -159,6 +158,7 @@ void Mutators::ReadNow(ThreadState& state, PushMode mode, Walkers::Take take) {
 }
 
 void Mutators::HandBatch(ThreadState& state) {
+  if (state.tid == 0) state.tid = gettid();
   state.wait.Refill(report_limit_);
   const uint64_t bytes = state.batch.bytes;
   if (walkers_.Give(state, &state.batch)) {

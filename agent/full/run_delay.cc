@@ -5,37 +5,36 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdio>
 
 namespace anttracks::core {
+namespace {
 
-RunDelay::RunDelay() : fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {
-  last_ = Read().value_or(Times());
-}
-
-RunDelay::~RunDelay() {
-  if (fd_ >= 0) close(fd_);
-}
-
-// "ran waited slices", ns.
-std::optional<RunDelay::Times> RunDelay::Read() const {
-  char text[96];
-  const ssize_t n = fd_ < 0 ? -1 : pread(fd_, text, sizeof text, 0);
-  if (n <= 0) return std::nullopt;
-  Times times;
+// "ran waited slices", ns. False: the kernel does not tell.
+bool ReadTimes(pid_t thread, uint64_t* ran_ns, uint64_t* waited_ns) {
+  char path[64], text[96];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", static_cast<int>(thread));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, sizeof text);
+  close(fd);
+  if (n <= 0) return false;
   const char* const end = text + n;
-  const auto ran = std::from_chars(text, end, times.ran_ns);
-  if (ran.ec != std::errc() || ran.ptr == end || *ran.ptr != ' ') return std::nullopt;
-  if (std::from_chars(ran.ptr + 1, end, times.waited_ns).ec != std::errc()) return std::nullopt;
-  return times;
+  const auto ran = std::from_chars(text, end, *ran_ns);
+  if (ran.ec != std::errc() || ran.ptr == end || *ran.ptr != ' ') return false;
+  return std::from_chars(ran.ptr + 1, end, *waited_ns).ec == std::errc();
 }
 
-double RunDelay::Share() {
-  const std::optional<Times> now = Read();
-  if (!now) return 0;
-  const auto ran = static_cast<double>(now->ran_ns - last_.ran_ns);
-  const auto waited = static_cast<double>(now->waited_ns - last_.waited_ns);
-  last_ = *now;
-  return ran + waited == 0 ? 0 : waited / (ran + waited);
+}  // namespace
+
+std::optional<double> RunDelay::Share(pid_t thread) {
+  uint64_t ran_ns = 0, waited_ns = 0;
+  if (!ReadTimes(thread, &ran_ns, &waited_ns)) return 0;
+  const uint64_t ran = ran_ns - ran_ns_, waited = waited_ns - waited_ns_;
+  if (ran + waited < kLeastNs) return std::nullopt;
+  ran_ns_ = ran_ns;
+  waited_ns_ = waited_ns;
+  return static_cast<double>(waited) / static_cast<double>(ran + waited);
 }
 
 }  // namespace anttracks::core

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how long a thread had to wait for a processor. If it waits no processor is idle, and its work slows
-// others down.
+// Measures how long a thread had to wait for a processor. If it waits no processor is idle, and work elsewhere
+// slows it down.
 //
 // The kernel counts for each thread the time that it ran and the time that it was ready but waited
-// (/proc/thread-self/schedstat). Where it does not, the thread counts as never waiting.
+// (/proc/self/task/ID/schedstat). Where it does not, the thread counts as never waiting.
 //
-// Thread safety: an object belongs to the thread that made it.
+// Thread safety: one thread at a time; the measured one may be another.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -15,22 +17,16 @@ namespace anttracks::core {
 
 class RunDelay {
  public:
-  RunDelay();
-  ~RunDelay();
-  RunDelay(const RunDelay&) = delete;
+  // The part, 0 to 1, of the time in which the thread waited, of that in which it ran or waited: since the last
+  // call that told one, at first since the thread began. nullopt if that is less than kLeastNs, as one wait in
+  // a short time says nothing. Costs about 5 us: the file is opened each time, as a program may have more
+  // threads than it may have files.
+  std::optional<double> Share(pid_t thread);
 
-  // The part, 0 to 1, of the time since the last call in which the thread waited, of that in which it ran or
-  // waited. The first call gives 0. Costs a system call.
-  double Share();
+  static constexpr uint64_t kLeastNs = 20'000'000;
 
  private:
-  struct Times {
-    uint64_t ran_ns = 0, waited_ns = 0;
-  };
-  std::optional<Times> Read() const;
-
-  int fd_;
-  Times last_;
+  uint64_t ran_ns_ = 0, waited_ns_ = 0;
 };
 
 }  // namespace anttracks::core

@@ -6,11 +6,14 @@
 // Ownership: Mutators owns it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "agent/base/counter.h"
+#include "agent/full/run_delay.h"
 #include "agent/full/walkers.h"
 #include "agent/heap/site_class_table.h"
 #include "agent/heap/tlab_walker.h"
@@ -48,6 +51,9 @@ struct alignas(64) ThreadState {
   ReadQueue unread;
   std::vector<Stretch> skipped;  // since the last collection
   uint32_t random;               // never 0
+
+  pid_t tid = 0;        // of the operating system; 0: it has handed nothing over yet
+  RunDelay run_delay;  // the walkers'
 
   uint64_t java_id = 0;
   std::string name;

@@ -60,19 +60,14 @@ void Walkers::Run() {
       stopped_.wait_for(lock, kPause, [this] { return stop_; });
       continue;
     }
-    ReadOne(lock);
-    if (++batches % kBatchesBetween != 0) continue;
-    lock.unlock();
-    const double waited = waited_();
-    lock.lock();
-    if (waited <= kMostWaited) {
+    const bool look = ++batches % kBatchesBetween == 0;
+    const std::optional<double> waited = ReadOne(lock, look ? Look::kYes : Look::kNo);
+    if (!waited) continue;
+    if (*waited > kMostWaited) {
+      Rest(lock);
+    } else {
       rest_ = kShortestRest;
-      continue;
     }
-    Rest(lock);
-    lock.unlock();
-    (void)waited_();  // what it waited until it ran again says nothing
-    lock.lock();
   }
 }
 
@@ -86,8 +81,9 @@ void Walkers::Rest(std::unique_lock<std::mutex>& lock) {
   rest_ = std::min(2 * rest_, kLongestRest);
 }
 
-// Nothing here may throw but read_, which does not: no memory is needed.
-void Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
+// With a look: what waited_ says of the batch's thread, which lives as long as its stream is claimed. Nothing
+// here may throw but read_, which does not: no memory is needed.
+std::optional<double> Walkers::ReadOne(std::unique_lock<std::mutex>& lock, Look look) {
   ThreadState& state = *list_.front();
   list_.pop_front();
   ReadQueue& queue = state.unread;
@@ -99,6 +95,7 @@ void Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
   const Batch& first = *batch;
   lock.unlock();
   const bool read = read_(state, first);
+  const std::optional<double> waited = look == Look::kYes ? waited_(state) : std::nullopt;
   lock.lock();
   reading_--;
   queue.claimed = false;
@@ -112,6 +109,7 @@ void Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
   }
   List(state);
   released_.notify_all();
+  return waited;
 }
 
 // A thread whose batches are refused again and again keeps them for a while.

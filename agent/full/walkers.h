@@ -10,8 +10,8 @@
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
-// Walkers that have to wait for a processor rest for a while (RunDelay): with no idle core they would only slow
-// the application down. Threads then read everything themselves.
+// If the application's threads have to wait for a processor the walkers rest for a while (RunDelay): with no
+// idle core they would only slow the application down. Threads then read everything themselves.
 //
 // A thread's stream belongs to one at a time: the walker that reads one of its batches, or whoever has claimed
 // it.
@@ -30,6 +30,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "agent/full/read_pace.h"
@@ -77,8 +78,9 @@ class Walkers {
   // Whether the queue has room for what would be read.
   using Ready = std::function<bool()>;
 
-  // Called in a walker: the part of the time since the last call in which it waited for a processor.
-  using Waited = std::function<double()>;
+  // Called in a walker: the part of the time since the last call in which this thread of the application waited
+  // for a processor. nullopt: not known yet.
+  using Waited = std::function<std::optional<double>(ThreadState&)>;
 
   Walkers(Read read, Ready ready, Waited waited)
       : read_(std::move(read)), ready_(std::move(ready)), waited_(std::move(waited)) {}
@@ -129,7 +131,7 @@ class Walkers {
   static constexpr size_t kMostBatches = 8;  // in a thread's queue
   static constexpr uint32_t kMostKept = 64;
 
-  // Walkers rest if one waited for more than this part of its time, during so many batches.
+  // Walkers rest if the thread of the last of so many batches waited for more than this part of its time.
   static constexpr double kMostWaited = 0.1;
   static constexpr int kBatchesBetween = 16;
   static constexpr std::chrono::milliseconds kShortestRest{100}, kLongestRest{3200};
@@ -137,7 +139,8 @@ class Walkers {
   static void* Main(void* self);
   void Run();
   void Rest(std::unique_lock<std::mutex>& lock);
-  void ReadOne(std::unique_lock<std::mutex>& lock);
+  enum class Look : bool { kNo, kYes };
+  std::optional<double> ReadOne(std::unique_lock<std::mutex>& lock, Look look);
   void Refused(ReadQueue& queue);
   void List(ThreadState& state) noexcept;
   void Unlist(ThreadState& state);

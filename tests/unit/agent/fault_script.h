@@ -31,7 +31,8 @@ struct ScriptPlan {
   SessionConfig session = {.buffer_bytes = 1024,
                            .queue_bytes = 64 << 10,
                            .walkers = 1,
-                           .walker_waited = [] { return 0.0; },  // no file of /proc among those that fail
+                           // No file of /proc is among those that fail.
+                           .walker_waited = [](ThreadState&) { return 0.0; },
                            .wait_limit = std::chrono::seconds(20)};
   std::chrono::milliseconds file_wait{100};  // for the next file of a rotation
   // How long the end waits for the writer without progress, and what then lets it go on.

@@ -104,7 +104,7 @@ class Recording {
 };
 
 // For walkers that read however busy the machine is.
-inline double NeverWaited() { return 0; }
+inline double NeverWaited(core::ThreadState&) { return 0; }
 
 // Records of a DEFINITIONS segment.
 void ReadDefinitions(ReadTrace* out, std::span<const uint8_t> payload);

@@ -2,10 +2,12 @@
 // TLABs that the agent's own threads read instead of those that filled them.
 #include <doctest/doctest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -150,10 +152,10 @@ TEST_CASE("a collection finds everything read that was reported before") {
   CheckAll(trace.objects, allocators);
 }
 
-TEST_CASE("walkers that have to wait for a processor stay out for a while, and nothing is lost") {
+TEST_CASE("walkers stay out for a while when threads have to wait for a processor, and nothing is lost") {
   FakeVm vm(true, 1 << 18);
   std::atomic<int> asked{0};
-  Recording recording(vm, {.walkers = 1, .walker_waited = [&asked] {
+  Recording recording(vm, {.walkers = 1, .walker_waited = [&asked](ThreadState&) {
                              asked++;
                              return 0.5;
                            }});
@@ -181,24 +183,29 @@ TEST_CASE("a thread's delay is the part of its time in which it waited for a pro
   }
   std::atomic<bool> stop{false};
   // Two threads that never sleep, on one processor.
-  double share = 0;
-  const auto spin = [&](double* result) {
+  std::atomic<pid_t> measured{0};
+  const auto spin = [&] {
     sched_setaffinity(0, sizeof one, &one);
-    RunDelay delay;
-    CHECK(delay.Share() <= 1);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    while (!stop && (result == nullptr || std::chrono::steady_clock::now() < until)) {
+    measured = gettid();
+    while (!stop) {
     }
-    if (result == nullptr) return;
-    *result = delay.Share();
-    stop = true;
   };
-  std::thread other(spin, nullptr);
-  std::thread measured(spin, &share);
-  measured.join();
-  other.join();
-  CHECK(share > 0.1);
-  CHECK(share <= 1);
+  std::thread first(spin), second(spin);
+  while (measured == 0) std::this_thread::yield();
+  RunDelay delay, fresh;
+  (void)delay.Share(measured);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const std::optional<double> share = delay.Share(measured);
+  REQUIRE(share.has_value());
+  CHECK(*share > 0.1);
+  CHECK(*share <= 1);
+  CHECK_FALSE(delay.Share(measured).has_value());  // too short a time
+  CHECK(fresh.Share(measured).value_or(0) > 0.1);
+  stop = true;
+  first.join();
+  second.join();
+  CHECK(fresh.Share(measured) == 0.0);  // the thread is gone
+  CHECK(fresh.Share(0) == 0.0);
 }
 
 TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
