@@ -252,7 +252,6 @@ STUDIES = {
         "traced",
         ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"),
         HEAVY,
-        pairs=10,
     ),
     "techniques": Study(
         "other ways to monitor memory",
