@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/benchmarks-collectors.md: what tracing and rotation cost with each collector."""
 
-import statistics
-
 import workloads
 from bench_page import study_head
 from bench_plan import COLLECTORS, STUDIES, of_collector, settings_of
-from bench_rotation import sync_pause
+from bench_rotation import sync_pauses
 from bench_tables import against, mean_ratio, meanings, median, ratio_text, runs_of, spread, text
 
 VALUES = ("wall_ms", "gc_ms", "cpu_s")
@@ -50,7 +48,7 @@ def rotated(results):
                 *(ratio_text(runs, base, v) for v in VALUES),
                 f"{median(runs, 'collections'):.0f}",
                 f"{median(runs, 'sync_points') - 1:.0f}",
-                f"{statistics.median(sync_pause(run) for run in runs):.2f}",
+                text(sync_pauses(runs, base), "{:.2f}"),
                 f"{median(runs, 'requested_collections'):.0f}",
             ]
             lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import bench_stats
 from bench_plan import STUDIES
-from bench_rotation import sync_pause
+from bench_rotation import sync_pauses
 from bench_tables import cpu_per_object, cpu_text, heavy, mean_ratio, median, ratio, runs_of
 
 TRIED = {
@@ -172,8 +172,7 @@ def rotation_goals(results):
     goal = "collections that the agent requests, wide bound: none"
     rows.append(Row(goal, asked.interval("{:.0f}"), asked.verdict(0), "rotation", of_each=True))
     both = [(w, c, by[c]) for w, by in results.items() for c in ("wide", "narrow")]
-    # A ratio within one run: no pair is needed.
-    pauses = {f"{w}, {c}": bench_stats.estimate([sync_pause(run) for run in runs]) for w, c, runs in both}
+    pauses = {f"{w}, {c}": sync_pauses(runs, results[w]["traced"]) for w, c, runs in both}
     rows.append(
         worst_row(
             "pause of a sync point to a plain collection's: at most 1.10 times",

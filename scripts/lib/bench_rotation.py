@@ -2,10 +2,9 @@
 """Tables of compression, rotation, sync points and quality, beside those of the paper (Lengauer, Bitto,
 Mössenböck: "Efficient and Viable Handling of Large Object Traces", ICPE 2016, figures 9 to 13, 17, 18)."""
 
-import statistics
-
+import bench_stats
 from bench_plan import settings_of
-from bench_tables import geomean, median, more
+from bench_tables import geomean, median, more, text
 
 
 def compression(results):
@@ -50,11 +49,18 @@ def sides(results):
     return lines
 
 
-def sync_pause(run):
-    """A collection's mean pause with what a sync point adds, to that without."""
-    added = run["stats"]["sync_pause_ns"] / 1e6
-    plain = (run["gc_ms"] - added) / run["stats"]["collections"]
-    return 1 + added / max(1, run["stats"]["sync_points"] - 1) / plain
+def sync_pauses(runs, alone):
+    """Of each run a collection's mean pause with what a sync point adds, to that without; as an Estimate.
+    alone: runs of the same rounds that do not rotate. Their only sync point is the one at the start, which
+    every run has and which is no collection."""
+    return bench_stats.estimate([_sync_pause(run, other) for run, other in zip(runs, alone)])
+
+
+def _sync_pause(run, alone):
+    stats = run["stats"]
+    added = (stats["sync_pause_ns"] - alone["stats"]["sync_pause_ns"]) / 1e6
+    plain = (run["gc_ms"] - added) / stats["collections"]
+    return 1 + added / max(1, stats["sync_points"] - 1) / plain
 
 
 def rotation(results):
@@ -71,12 +77,12 @@ def rotation(results):
                 median(runs, "sync_points") - 1,
             )  # the first one is the start's
             bound = settings_of(workload).wide if name == "wide" else settings_of(workload).narrow
-            pause = statistics.median(sync_pause(run) for run in runs)
+            pause = text(sync_pauses(runs, base), "{:.2f}")
             lines.append(
                 f"| {workload} | {bound}{', keep=yes' if name == 'kept' else ''} | "
                 f"{more(runs, base, 'wall_ms')} | {more(runs, base, 'gc_ms')} | {more(runs, base, 'cpu_s')} | "
                 f"{collections:.0f} | {points:.0f} | {points / collections * 100:.1f} % | "
-                f"{median(runs, 'requested_collections'):.0f} | {pause:.2f} | {median(runs, 'files'):.0f} | "
+                f"{median(runs, 'requested_collections'):.0f} | {pause} | {median(runs, 'files'):.0f} | "
                 f"{max(run['stats']['lost_bytes'] + run['stats']['dropped_bytes'] for run in runs)} |"
             )
     for name in ("wide", "narrow", "kept"):

@@ -12,6 +12,7 @@ import bench_page
 import bench_plan
 import bench_pretenure
 import bench_results
+import bench_rotation
 import bench_run
 import bench_stats
 import bench_tables
@@ -253,6 +254,20 @@ def plans(t):
     ):
         done = run([BENCH, *words])
         expect(done.returncode == 2 and message in done.stderr, f"{words}: {done.returncode} {done.stderr}")
+
+
+@test("scripts/bench: what a sync point adds to a pause leaves out the one at the start")
+def sync_pauses(t):
+    def runs(**stats):
+        values = {"collections": 10, "sync_points": 3, "sync_pause_ns": 1_000_000} | stats
+        return [{"gc_ms": 10.0, "stats": values}] * 6
+
+    alone = runs(sync_points=1)
+    # 2 ms of two sync points, on top of 8 ms of ten collections.
+    found = bench_rotation.sync_pauses(runs(sync_pause_ns=3_000_000), alone)
+    expect((found.middle, found.low, found.high) == (2.25, 2.25, 2.25), f"{found}")
+    found = bench_rotation.sync_pauses(runs(), alone)
+    expect(found.middle == 1, f"{found}")
 
 
 @test("scripts/bench skips async-profiler where no variable names it, and keeps the other values")
