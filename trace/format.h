@@ -10,7 +10,7 @@ namespace anttracks::trace {
 inline constexpr char kFileMagic[8] = {'A', 'N', 'T', 'T', 'R', 'A', 'C', 'K'};
 inline constexpr char kChunkMagic[4] = {'A', 'T', 'C', 'K'};
 inline constexpr uint16_t kMajorVersion = 2;
-inline constexpr uint16_t kMinorVersion = 1;
+inline constexpr uint16_t kMinorVersion = 2;
 
 inline constexpr size_t kFileHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;

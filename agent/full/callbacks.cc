@@ -118,11 +118,14 @@ void Fillers(void* context, uint32_t worker, const AntTracksFiller* fillers, uin
 void ClassUnload(void* context, uint64_t klass) noexcept {
   IfActive(context, [&](Session& s) { s.collections().ClassUnload(klass); });
 }
+// When tracing is off nobody else tells a walk that stands still.
 void GcEnd(void* context, const AntTracksGC* gc) noexcept {
-  BeginOfCollection(*static_cast<Session*>(context));
+  Session& session = *static_cast<Session*>(context);
+  BeginOfCollection(session);
   IfActive(context, [&](Session& s) { s.collections().End(*gc); });
-  static_cast<Session*>(context)->exit_gate().CollectionEnds();
-  EndOfCollection(*static_cast<Session*>(context));
+  if (!session.failure().active()) session.LeaveHeap();
+  session.exit_gate().CollectionEnds();
+  EndOfCollection(session);
 }
 
 }  // namespace

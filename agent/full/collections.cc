@@ -21,7 +21,7 @@ void Collections::Push(trace::SegmentKind kind, const AntTracksGC& gc) {
 
 void Collections::Begin(const AntTracksGC& gc) {
   parts_.gc_events.CollectionBegins(pause_limit_);
-  parts_.sync_points.CollectionBegins(gc.kind);
+  parts_.sync_points.CollectionBegins(gc);
   count_.Add(1);
   if (parts_.census != nullptr) return parts_.census->CollectionBegins(gc);
   // These have to know all objects: they move them in an order of their own, or free their classes.
@@ -35,8 +35,12 @@ void Collections::End(const AntTracksGC& gc) {
   parts_.gc_events.CollectionEnds();
   parts_.skipped.Forget();
   if (classes_unloaded_) ForgetSiteClasses();
-  if (parts_.census != nullptr) return BeginCensusIfDue(gc);
+  if (parts_.census != nullptr) {
+    parts_.sync_points.CollectionEnds(gc);
+    return BeginCensusIfDue(gc);
+  }
   Push(trace::SegmentKind::kGcEnd, gc);
+  parts_.sync_points.CollectionEnds(gc);
   BeginSyncPoint(gc);
 }
 

@@ -125,10 +125,9 @@ uint64_t SpaceLister::ListArchive(uint32_t space, const Stretch& run) {
   return WriteListed(space) ? at : 0;
 }
 
-bool SpaceLister::ListSome(uint32_t space, uint64_t* at) {
-  const uint64_t top = spaces_[space].top;
-  Stretch run{*at, top};
-  if (vm_.next_objects != nullptr) run.top = vm_.next_objects(&run.start, top);
+bool SpaceLister::ListSome(uint32_t space, Stretch* part) {
+  Stretch run = *part;
+  if (vm_.next_objects != nullptr) run.top = vm_.next_objects(&run.start, part->top);
   if (run.start < run.top) {
     const uint64_t end = IsArchive(space) ? ListArchive(space, run) : ListBlock(space, run);
     if (end == 0) return false;
@@ -138,8 +137,8 @@ bool SpaceLister::ListSome(uint32_t space, uint64_t* at) {
     }
     run.top = end;
   }
-  words_read_.fetch_add((run.top - *at) / trace::kWordBytes, std::memory_order_relaxed);
-  *at = run.top;
+  words_read_.fetch_add((run.top - part->start) / trace::kWordBytes, std::memory_order_relaxed);
+  part->start = run.top;
   return true;
 }
 

@@ -41,8 +41,9 @@ class SpaceLister {
   // Each of the next three returns false if listed objects were lost or tracing has failed. List takes objects
   // by address.
   bool List(uint32_t space, std::span<const uint64_t> addresses);
-  // Lists the objects from *at on, at most a block of them, and moves *at to where the next call goes on.
-  bool ListSome(uint32_t space, uint64_t* at);
+  // Lists the first objects of a part of a space, at most a block of them, and takes them off the part. A part
+  // begins and ends where an object or the space does.
+  bool ListSome(uint32_t space, Stretch* part);
   // Queues what was listed.
   bool Close();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/full/sync_points.h"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 
 #include "trace/events.h"
@@ -14,6 +16,17 @@ constexpr double kFillForWalk = 0.5;
 
 bool YoungMayTake(const AntTracksSpace& space) {
   return trace::YoungMayTake(static_cast<trace::SpaceKind>(space.kind));
+}
+
+// The spaces that a collection takes, or has taken, by address.
+std::vector<Stretch> Collected(std::span<const AntTracksSpace> spaces) {
+  std::vector<Stretch> collected;
+  for (const AntTracksSpace& space : spaces) {
+    if (space.collected != ANTTRACKS_NOT_COLLECTED) collected.push_back({space.bottom, space.end});
+  }
+  std::sort(collected.begin(), collected.end(),
+            [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
+  return collected;
 }
 
 }  // namespace
@@ -48,6 +61,16 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   impatient_ = false;
   stop_.store(false);
   hurry_.store(Hurry::kNot);
+  unlisted_.clear();
+  withdrawn_ = false;
+  stands_still_.store(false);
+  for (const bool young : {true, false}) {
+    for (uint32_t i = 0; i < spaces.size(); i++) {
+      const bool by_vm = first && spaces[i].kind == ANTTRACKS_SPACE_EDEN;
+      if (YoungMayTake(spaces[i]) == young && spaces[i].bottom < spaces[i].top && !by_vm)
+        unlisted_.push_back({i, {spaces[i].bottom, spaces[i].top}});
+    }
+  }
   young_done_.store(false);
   open_.store(true);
   return true;
@@ -152,48 +175,98 @@ void SyncPoints::Pace() {
   }
 }
 
-// False: stopped, or lost.
-bool SyncPoints::ListSpace(uint32_t space, Where where) {
-  uint64_t at = lister_.spaces()[space].bottom;
-  while (at < lister_.spaces()[space].top) {
-    if (where == Where::kBesideProgram) {
-      Pace();
-      if (stop_.load() || !outlet_.failure.active()) return false;
-    }
-    if (!lister_.ListSome(space, &at)) return false;
-  }
-  return true;
-}
-
-// False: stopped, or lost.
-bool SyncPoints::ListSpaces(Part part, Where where) {
+// Lists what is left for as long as there is more() to list. False: stopped, or lost.
+template <class More>
+bool SyncPoints::List(Where where, More more) {
   const uint64_t cpu_begin = Clock::ThreadCpu();
   bool whole = true;
-  for (uint32_t i = 0; whole && i < lister_.spaces().size(); i++) {
-    const AntTracksSpace& space = lister_.spaces()[i];
-    const bool listed = first_.load() && space.kind == ANTTRACKS_SPACE_EDEN;
-    if (YoungMayTake(space) == (part == Part::kYoung) && !listed) whole = ListSpace(i, where);
+  while (whole && !unlisted_.empty() && more()) {
+    if (where == Where::kBesideProgram) {
+      Pace();
+      if (stands_still_.load() && young_done_.load()) {
+        whole = WaitHere();  // meanwhile unlisted_ may become shorter
+        continue;
+      }
+      whole = !stop_.load() && outlet_.failure.active();
+    }
+    Unlisted& first = unlisted_.front();
+    whole = whole && lister_.ListSome(first.space, &first.part);
+    if (first.part.start >= first.part.top) unlisted_.pop_front();
   }
   cpu_ns_.Add(Clock::ThreadCpu() - cpu_begin);
   return whole && lister_.Close();
 }
 
+// Until the collection is over. False: stopped, or lost.
+bool SyncPoints::WaitHere() {
+  if (!lister_.Close()) return false;
+  background_.Notify([this] { stands_.store(true); });
+  background_.WaitUntil([this] { return !stands_still_.load(); });
+  return !stop_.load() && outlet_.failure.active();
+}
+
+bool SyncPoints::IsYoungNext() const { return YoungMayTake(lister_.spaces()[unlisted_.front().space]); }
+
+bool SyncPoints::ListYoung(Where where) {
+  return young_done_.load() || List(where, [this] { return IsYoungNext(); });
+}
+
+// Regions by address. How many parts that makes. Regions begin and end with objects, so parts may be cut there.
+size_t SyncPoints::PutFirst(const std::vector<Stretch>& regions) {
+  std::deque<Unlisted> taken, rest;
+  for (const Unlisted& unlisted : unlisted_) {
+    uint64_t at = unlisted.part.start;
+    const auto add = [&](std::deque<Unlisted>& to, uint64_t end) {
+      if (at < end) to.push_back({unlisted.space, {at, end}});
+      at = std::max(at, end);
+    };
+    auto region = std::lower_bound(regions.begin(), regions.end(), at,
+                                   [](const Stretch& a, uint64_t address) { return a.top <= address; });
+    for (; region != regions.end() && region->start < unlisted.part.top; ++region) {
+      add(rest, region->start);
+      add(taken, std::min(region->top, unlisted.part.top));
+    }
+    add(rest, unlisted.part.top);
+  }
+  const size_t parts = taken.size();
+  std::move(rest.begin(), rest.end(), std::back_inserter(taken));
+  unlisted_ = std::move(taken);
+  return parts;
+}
+
+bool SyncPoints::ListTaken(Where where) {
+  const size_t parts = PutFirst(taken_);
+  const size_t rest = unlisted_.size() - parts;
+  return List(where, [this, rest] { return unlisted_.size() > rest; });
+}
+
+// Beside the program. What a collection waits for comes before the rest.
+bool SyncPoints::ListRest() {
+  bool whole = true;
+  while (whole && !unlisted_.empty()) {
+    whole = List(Where::kBesideProgram, [this] { return !awaits_taken_.load(); });
+    if (!whole || !awaits_taken_.load()) continue;
+    whole = ListTaken(Where::kBesideProgram);
+    if (whole) background_.Notify([this] { awaits_taken_.store(false); });
+  }
+  return whole;
+}
+
 // What is left of it.
 void SyncPoints::ListInPause() {
-  const bool young = young_done_.load() || ListSpaces(Part::kYoung, Where::kInPause);
+  const bool whole = List(Where::kInPause, [] { return true; });
   young_done_.store(true);
-  const bool whole = young && ListSpaces(Part::kRest, Where::kInPause);
   whole ? Complete() : Lose();
 }
 
-// A collection that waits for the young spaces goes on when they are listed, or when this is over: then it sees
-// by open_ what has become of the sync point.
+// A collection that waits for a part goes on when that is listed, or when this is over: then it sees by open_
+// what has become of the sync point.
 void SyncPoints::ListInBackground() {
   outlet_.failure.Guard([this] {
-    bool whole = young_done_.load() || ListSpaces(Part::kYoung, Where::kBesideProgram);
+    bool whole = ListYoung(Where::kBesideProgram);
     if (whole) {
       background_.Notify([this] { young_done_.store(true); });
-      whole = ListSpaces(Part::kRest, Where::kBesideProgram);
+      whole = ListRest();
     }
     if (whole) {
       Complete();
@@ -203,11 +276,13 @@ void SyncPoints::ListInBackground() {
   });
 }
 
-void SyncPoints::CollectionBegins(uint32_t gc_kind) {
+void SyncPoints::CollectionBegins(const AntTracksGC& gc) {
   const uint64_t begin = Clock::Monotonic();
-  if (gc_kind == ANTTRACKS_GC_YOUNG) {
-    FinishYoung();
-  } else if (gc_kind == ANTTRACKS_GC_FULL && !first_.load()) {
+  if (gc.kind == ANTTRACKS_GC_YOUNG || gc.kind == ANTTRACKS_GC_MIXED) {
+    FinishTaken(gc);
+  } else if (gc.kind == ANTTRACKS_GC_REMARK) {
+    StandStill();
+  } else if (gc.kind == ANTTRACKS_GC_FULL && !first_.load()) {
     Stop("a full collection came");
   } else {
     Finish();
@@ -215,31 +290,71 @@ void SyncPoints::CollectionBegins(uint32_t gc_kind) {
   // Nothing of a collection may come between the objects of a sync point. One is open without a walk when
   // tracing is about to end and threads that are still ahead of that collect. busy() is asked first: a walk
   // that ends between the two questions has closed its sync point.
-  if (!background_.busy() && open_.load()) Abandon("tracing is ending");
+  if (!background_.busy() && open_.load() && !withdrawn_) Abandon("tracing is ending");
   pause_ns_.Add(Clock::Monotonic() - begin);
 }
 
-// Before a young collection moves what lies in the young spaces. Usually they were listed long ago.
-void SyncPoints::FinishYoung() {
-  if (!background_.busy() || young_done_.load()) return;
-  if (background_.Withdraw()) {
+void SyncPoints::CollectionEnds(const AntTracksGC& gc) {
+  if (gc.kind == ANTTRACKS_GC_REMARK && (withdrawn_ || stands_still_.load()))
+    GoOnWithout(Collected({gc.spaces, gc.nspaces}));
+}
+
+// Before a young or mixed collection moves what it takes. The young spaces were usually listed long ago.
+void SyncPoints::FinishTaken(const AntTracksGC& gc) {
+  const bool mixed = gc.kind == ANTTRACKS_GC_MIXED;
+  if (!background_.busy() || (young_done_.load() && !mixed)) return;
+  const bool withdrawn = background_.Withdraw();
+  if (mixed) taken_ = Collected({gc.spaces, gc.nspaces});
+  if (withdrawn) {
     // Its thread did not come to it, and may be waiting for this very collection: listed here instead.
-    const bool young = ListSpaces(Part::kYoung, Where::kInPause);
+    const bool listed = ListYoung(Where::kInPause) && (!mixed || ListTaken(Where::kInPause));
     young_done_.store(true);
-    if (!young) return Lose();
+    if (!listed) return Lose();
     const bool goes_on = background_.Start([this] { ListInBackground(); });
     if (!goes_on && first_.load()) ListInPause();  // tracing ends, and waits for it
     return;
   }
+  awaits_taken_.store(mixed);
   Hurry calm = Hurry::kNot;
-  hurry_.compare_exchange_strong(calm, Hurry::kYoung);
-  background_.WaitUntil([this] { return young_done_.load(); });
-  Hurry young = Hurry::kYoung;
-  hurry_.compare_exchange_strong(young, Hurry::kNot);
+  hurry_.compare_exchange_strong(calm, Hurry::kSome);
+  background_.WaitUntil([this] { return young_done_.load() && !awaits_taken_.load(); });
+  awaits_taken_.store(false);
+  Hurry some = Hurry::kSome;
+  hurry_.compare_exchange_strong(some, Hurry::kNot);
 }
 
-// Before a collection takes old regions, or classes are unloaded; of the first one before any but a young
-// collection.
+// Before marking ends: the VM's knowledge of what is an object changes, and dead objects lose their classes.
+// The young spaces are listed first, as before any collection.
+void SyncPoints::StandStill() {
+  if (!background_.busy()) return;
+  withdrawn_ = background_.Withdraw();
+  if (withdrawn_) {
+    const bool young = ListYoung(Where::kInPause);
+    young_done_.store(true);
+    if (!young) Lose();
+    withdrawn_ = young;
+    return;
+  }
+  stands_.store(false);
+  stands_still_.store(true);
+  Hurry calm = Hurry::kNot;
+  hurry_.compare_exchange_strong(calm, Hurry::kSome);
+  background_.WaitUntil([this] { return stands_.load(); });
+  Hurry some = Hurry::kSome;
+  hurry_.compare_exchange_strong(some, Hurry::kNot);
+}
+
+// What was freed had no living objects, and may be in use again at once.
+void SyncPoints::GoOnWithout(std::vector<Stretch> freed) {
+  const auto parts = static_cast<std::ptrdiff_t>(PutFirst(freed));
+  unlisted_.erase(unlisted_.begin(), unlisted_.begin() + parts);
+  if (!withdrawn_) return background_.Notify([this] { stands_still_.store(false); });
+  withdrawn_ = false;
+  if (background_.Start([this] { ListInBackground(); })) return;
+  first_.load() ? ListInPause() : Abandon("tracing is ending");
+}
+
+// Before a full collection, of the first one.
 void SyncPoints::Finish() {
   if (!background_.busy()) return;
   if (background_.Withdraw()) return ListInPause();
@@ -272,6 +387,7 @@ void SyncPoints::End() { Stop("tracing ended"); }
 // A walk ends its block; what comes after sees that it has been stopped.
 void SyncPoints::LeaveHeap() noexcept {
   stop_.store(true);
+  background_.Notify([this] { stands_still_.store(false); });
   if (!background_.Withdraw()) background_.WaitIdle();
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sync points: lists of all objects in the heap. The first one shows the moment when tracing starts; those of a
 // rotation follow a collection. The young spaces are listed first. The agent's thread lists the other ones
-// while the program runs: no object in them moves before the next collection.
+// while the program runs: an object in them moves or dies only in a collection that takes its region.
 //
 //     none --First, Begin--> open, listed in the background --all listed--> none, SYNC_END
 //              young collection: waits for the young spaces |
-//              mixed, remark (and full, of the first one):  |
-//                                           waits for all   |
+//              mixed: also for the old regions that it      |
+//                     takes, which are listed next          |
+//              remark: the walk stands still meanwhile      |
+//              full, of the first one: waits for all        |
 //              full collection, the end of tracing (not of the first one), a full queue --> none,
 //              SYNC_ABANDONED, due again
 //
@@ -23,6 +25,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -64,9 +67,11 @@ class SyncPoints {
   bool MayFollow(uint32_t gc_kind, bool stayed) const;
   // At the end of a collection: begins a sync point.
   void Begin(std::span<const AntTracksSpace> spaces);
-  // At the begin of a collection. When it returns, everything that the collection may move or free is listed,
-  // or the sync point is abandoned.
-  void CollectionBegins(uint32_t gc_kind);
+  // At the begin of a collection. When it returns, everything that the collection may move, or free though it
+  // is alive, is listed, or the sync point is abandoned.
+  void CollectionBegins(const AntTracksGC& gc);
+  // When everything about the collection is queued.
+  void CollectionEnds(const AntTracksGC& gc);
   // A sync point was abandoned: another one is due, in the same file.
   bool due() const { return due_.load(); }
 
@@ -88,9 +93,12 @@ class SyncPoints {
 
  private:
   // What a collection waits for.
-  enum class Hurry { kNot, kYoung, kAll };
-  // Which spaces: those that a young collection may take, or the rest.
-  enum class Part : bool { kYoung, kRest };
+  enum class Hurry { kNot, kSome, kAll };
+  // A part of a space that is not listed yet; see SpaceLister::ListSome.
+  struct Unlisted {
+    uint32_t space;
+    Stretch part;
+  };
   // A walk while the program runs limits its speed, and can be stopped.
   enum class Where : bool { kInPause, kBesideProgram };
 
@@ -100,13 +108,21 @@ class SyncPoints {
   void Lose();
   void Abandon(std::string_view reason);
   void Stop(std::string_view reason);
-  void FinishYoung();
+  void FinishTaken(const AntTracksGC& gc);
+  void StandStill();
+  void GoOnWithout(std::vector<Stretch> freed);
   void Finish();
   void Pace();
   void ListInPause();
   void ListInBackground();
-  bool ListSpaces(Part part, Where where);
-  bool ListSpace(uint32_t space, Where where);
+  bool IsYoungNext() const;
+  size_t PutFirst(const std::vector<Stretch>& regions);
+  template <class More>
+  bool List(Where where, More more);
+  bool ListYoung(Where where);
+  bool ListTaken(Where where);
+  bool ListRest();
+  bool WaitHere();
 
   const AntTracksVM& vm_;
   const Outlet outlet_;
@@ -116,15 +132,21 @@ class SyncPoints {
   // Belongs to the VM thread during a pause, then to the background thread until that is idle again. The two
   // communicate through the atomics.
   SpaceLister lister_;
+  std::deque<Unlisted> unlisted_;  // in the order of listing: first what a young collection may take
+  std::vector<Stretch> taken_;     // old regions that a mixed collection is about to take, by address
   bool impatient_ = false;         // the walk no longer waits for the queue to become emptier
   std::atomic<bool> stop_{false};  // the walk must end
   std::atomic<Hurry> hurry_{Hurry::kNot};
   std::atomic<bool> young_done_{true};  // the young spaces are listed
+  std::atomic<bool> awaits_taken_{false};  // a collection waits for taken_
+  std::atomic<bool> stands_still_{false};  // the walk must stand still
+  std::atomic<bool> stands_{false};        // it does
   std::atomic<bool> open_{false};       // begun, and neither completed nor abandoned
   std::atomic<bool> due_{false};
   std::atomic<bool> first_{false};  // not of a rotation
 
   // For the VM thread only.
+  bool withdrawn_ = false;  // the walk begins anew when the collection ends
   bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;

@@ -244,8 +244,11 @@ void Rebuild::DropYoung() {
       ranges.push_back({space.bottom, space.end, trace::Generation::kOld});
   }
   DropAll(std::move(ranges));
-  for (const Space& space : spaces_) {
-    if (space.collected == Collected::kOptional && check_) check_->Freed(space.bottom, space.end);
+  if (check_) {
+    for (const Space& space : spaces_)
+      if (space.collected == Collected::kOptional) check_->Freed(space.bottom, space.end);
+    for (const Space& space : collected_)
+      if (space.collected == Collected::kYes) check_->Freed(space.bottom, space.end);
   }
   for (const HeapObject& object : self_forwarded_) {
     if (heap_->Insert(object.word, object.shape, object.provenance) != InsertResult::kOk) {

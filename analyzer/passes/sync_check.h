@@ -2,8 +2,8 @@
 // Compares the objects that a sync point lists with a known heap: address, class, length and site of each. The
 // ids of site-class pairs may differ if site and class are the same.
 //
-// The objects below the tops in SYNC_BEGIN are counted when the check begins. Young collections before SYNC_END
-// may change the heap elsewhere, and free humongous objects.
+// The objects below the tops in SYNC_BEGIN are counted when the check begins. Collections before SYNC_END may
+// change the heap elsewhere, and free regions and humongous objects that have been listed.
 //
 // Thread safety: none. Ownership: borrows heap and definitions. Units: words of 8 bytes; ranges are [first,
 // end). Memory: one bit per word of each 4 KiB page of the heap with a listed object.
@@ -29,7 +29,7 @@ class SyncCheck {
   // Checks a listed object; space is an index into spaces. Returns what disagrees with the heap; empty:
   // nothing.
   std::string Object(uint64_t space, uint64_t word, uint32_t shape);
-  // A young collection has freed [bottom, end): the objects there now were not there at SYNC_BEGIN.
+  // A collection has freed [bottom, end): the objects there now were not there at SYNC_BEGIN.
   void Freed(uint64_t bottom, uint64_t end) { freed_.push_back({bottom, end}); }
   // After the last object: a sentence for each space with objects that are missing in the list.
   std::vector<std::string> Missing() const;

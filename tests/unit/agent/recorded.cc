@@ -183,6 +183,7 @@ ReadTrace::ReadTrace(const std::string& path) {
                           segment.stream,
                           {segment.payload.begin(), segment.payload.end()}});
       ReadOne(this, segments.back());
+      segments.back().sync_objects_so_far = sync_objects.size();
     }
     Check(!in.malformed(), "malformed segment");
   }

@@ -23,6 +23,7 @@ struct ReadSegment {
   trace::SegmentKind kind;
   uint64_t stream = 0;
   std::vector<uint8_t> payload;
+  size_t sync_objects_so_far = 0;  // of SYNC_OBJECTS up to here, this one included
 };
 
 struct ReadObject {

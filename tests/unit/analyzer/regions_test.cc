@@ -182,6 +182,40 @@ TEST_CASE("a sync point drops nothing that came into regions which were freed si
   CHECK(Errors(b) == 0);
 }
 
+// Region 1, whose Node is dead and left out, or alive, listed and moved to region 3, is taken by a mixed
+// collection and in use again before region 2 is listed.
+TEST_CASE("a mixed collection may come before the end of a sync point") {
+  for (const bool alive : {false, true}) {
+    CAPTURE(alive);
+    TraceBuilder b = Start();
+    b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
+         {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+    b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
+         {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+    b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
+    b.Segment(SegmentKind::kSyncObjects, 2,
+              Objects().Tlab(static_cast<int64_t>(kBig)).WithLength(2, kBigLength));
+    if (alive)
+      b.Segment(SegmentKind::kSyncObjects, 0, Objects().Tlab(static_cast<int64_t>(Region(1))).Fixed(1));
+    b.Gc(SegmentKind::kGcBegin, 8, kMixed, "x", 5000,
+         {At(kOldKind, kYes, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+    if (alive) b.Segment(SegmentKind::kMoves, 0, Moves({{Region(1), Region(3), 0, 3}}));
+    const TestSpace moved = At(kOldKind, kNo, 3, alive ? 3 : 0);
+    b.Gc(SegmentKind::kGcEnd, 8, kMixed, "x", 5100, {At(kOldKind, kNo, 2, 3), moved, Big(kNo)});
+    b.Segment(SegmentKind::kAlloc, 1,
+              Objects().Head(5200).Tlab(static_cast<int64_t>(Region(1))).Fixed(1).Fixed(1));
+    b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
+    b.Numbers(SegmentKind::kSyncEnd, 0, {alive ? 3u : 2u, (3 + 1016 + (alive ? 3 : 0)) * 8});
+    b.Gc(SegmentKind::kGcBegin, 9, kYoungGc, "x", 6000,
+         {At(kEdenKind, kNo, 1, 6), At(kOldKind, kNo, 2, 3), moved, Big(kNo)});
+    b.Gc(SegmentKind::kGcEnd, 9, kYoungGc, "x", 6100,
+         {At(kEdenKind, kNo, 1, 6), At(kOldKind, kNo, 2, 3), moved, Big(kNo)});
+    const auto gc = Json(b, "gcs")["gcs"][2];
+    CHECK(gc["live"]["objects"] == (alive ? 5 : 4));
+    CHECK(Errors(b) == 0);
+  }
+}
+
 TEST_CASE("what a sync point leaves out leaves its room, behind the page where it began, too") {
   TraceBuilder b = WithSync(kOptional);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(6000).Tlab(static_cast<int64_t>(Region(5))).Fixed(1));
