@@ -190,7 +190,7 @@ TEST_CASE("a recording that has ended tells the VM nothing: the next one has a d
   FakeVm vm;
   Recording recording(vm, {.stack_bytes = 4096, .stack_percent = 0.5});
   void* slot = nullptr;
-  recording.session().HandOver();
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the writer has looked once
   const uint64_t begin = Clock::ThreadCpu();
   Work(30'000'000);
   Report(recording, 1, &slot, {17}, 4096, begin);
