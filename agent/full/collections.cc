@@ -35,13 +35,9 @@ void Collections::End(const AntTracksGC& gc) {
   parts_.gc_events.CollectionEnds();
   parts_.skipped.Forget();
   if (classes_unloaded_) ForgetSiteClasses();
-  if (parts_.census != nullptr) {
-    parts_.sync_points.CollectionEnds(gc);
-    return BeginCensusIfDue(gc);
-  }
-  Push(trace::SegmentKind::kGcEnd, gc);
+  if (parts_.census == nullptr) Push(trace::SegmentKind::kGcEnd, gc);
   parts_.sync_points.CollectionEnds(gc);
-  BeginSyncPoint(gc);
+  parts_.census == nullptr ? BeginSyncPoint(gc) : BeginCensusIfDue(gc);
 }
 
 void Collections::BeginSyncPoint(const AntTracksGC& gc) {

@@ -19,8 +19,8 @@ class RunDelay {
  public:
   // The part, 0 to 1, of the time in which the thread waited, of that in which it ran or waited: since the last
   // call that told one, at first since the thread began. nullopt if that is less than kLeastNs, as one wait in
-  // a short time says nothing. Costs about 5 us: the file is opened each time, as a program may have more
-  // threads than it may have files.
+  // a short time says nothing. The file is opened each time, as a program may have more threads than it may
+  // have files.
   std::optional<double> Share(pid_t thread);
 
   static constexpr uint64_t kLeastNs = 20'000'000;

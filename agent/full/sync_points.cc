@@ -287,9 +287,9 @@ void SyncPoints::CollectionBegins(const AntTracksGC& gc) {
   } else {
     Finish();
   }
-  // Nothing of a collection may come between the objects of a sync point. One is open without a walk when
-  // tracing is about to end and threads that are still ahead of that collect. busy() is asked first: a walk
-  // that ends between the two questions has closed its sync point.
+  // What the collection moves must be listed. A sync point is open without a walk when tracing is about to end
+  // and threads that are still ahead of that collect. busy() is asked first: a walk that ends between the two
+  // questions has closed its sync point.
   if (!background_.busy() && open_.load() && !withdrawn_) Abandon("tracing is ending");
   pause_ns_.Add(Clock::Monotonic() - begin);
 }
@@ -315,10 +315,15 @@ void SyncPoints::FinishTaken(const AntTracksGC& gc) {
     return;
   }
   awaits_taken_.store(mixed);
+  HurryUntil([this] { return young_done_.load() && !awaits_taken_.load(); });
+  awaits_taken_.store(false);
+}
+
+// Or until the walk is over.
+void SyncPoints::HurryUntil(const std::function<bool()>& done) {
   Hurry calm = Hurry::kNot;
   hurry_.compare_exchange_strong(calm, Hurry::kSome);
-  background_.WaitUntil([this] { return young_done_.load() && !awaits_taken_.load(); });
-  awaits_taken_.store(false);
+  background_.WaitUntil(done);
   Hurry some = Hurry::kSome;
   hurry_.compare_exchange_strong(some, Hurry::kNot);
 }
@@ -337,15 +342,11 @@ void SyncPoints::StandStill() {
   }
   stands_.store(false);
   stands_still_.store(true);
-  Hurry calm = Hurry::kNot;
-  hurry_.compare_exchange_strong(calm, Hurry::kSome);
-  background_.WaitUntil([this] { return stands_.load(); });
-  Hurry some = Hurry::kSome;
-  hurry_.compare_exchange_strong(some, Hurry::kNot);
+  HurryUntil([this] { return stands_.load(); });
 }
 
 // What was freed had no living objects, and may be in use again at once.
-void SyncPoints::GoOnWithout(std::vector<Stretch> freed) {
+void SyncPoints::GoOnWithout(const std::vector<Stretch>& freed) {
   const auto parts = static_cast<std::ptrdiff_t>(PutFirst(freed));
   unlisted_.erase(unlisted_.begin(), unlisted_.begin() + parts);
   if (!withdrawn_) return background_.Notify([this] { stands_still_.store(false); });

@@ -26,6 +26,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -110,7 +111,8 @@ class SyncPoints {
   void Stop(std::string_view reason);
   void FinishTaken(const AntTracksGC& gc);
   void StandStill();
-  void GoOnWithout(std::vector<Stretch> freed);
+  void GoOnWithout(const std::vector<Stretch>& freed);
+  void HurryUntil(const std::function<bool()>& done);
   void Finish();
   void Pace();
   void ListInPause();

@@ -52,7 +52,7 @@ struct alignas(64) ThreadState {
   std::vector<Stretch> skipped;  // since the last collection
   uint32_t random;               // never 0
 
-  pid_t tid = 0;        // of the operating system; 0: it has handed nothing over yet
+  pid_t tid = 0;       // of the operating system; 0: it has handed nothing over yet
   RunDelay run_delay;  // the walkers'
 
   uint64_t java_id = 0;

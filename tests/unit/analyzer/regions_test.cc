@@ -131,13 +131,19 @@ TEST_CASE("an object of an optional region that could not be evacuated stays") {
   CHECK(Errors(b) == 0);
 }
 
-// After a collection that leaves all, a sync point that lists only the Node of region 2.
-TraceBuilder WithSync(uint64_t collected) {
+// After a collection that leaves all but what is in eden.
+TraceBuilder AfterYoung() {
   TraceBuilder b = Start();
   b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
        {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
   b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
        {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  return b;
+}
+
+// Then a sync point that lists only the Node of region 2.
+TraceBuilder WithSync(uint64_t collected) {
+  TraceBuilder b = AfterYoung();
   b.SyncBegin(2, 4100, {At(kOldKind, collected, 1, 3), At(kOldKind, collected, 2, 3), Big(collected)});
   b.Segment(SegmentKind::kSyncObjects, 1, Objects().Tlab(static_cast<int64_t>(Region(2))).Fixed(1));
   b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
@@ -158,11 +164,7 @@ TEST_CASE("a sync point may leave out the dead where it says so, and then they a
 // The dead array's regions are freed, and in use again, before the end of the sync point that leaves it out,
 // which comes within another collection.
 TEST_CASE("a sync point drops nothing that came into regions which were freed since it began") {
-  TraceBuilder b = Start();
-  b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
-       {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-  b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
-       {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+  TraceBuilder b = AfterYoung();
   b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
   b.Gc(SegmentKind::kGcBegin, 8, kYoungGc, "x", 5000,
        {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kOptional)});
@@ -187,11 +189,7 @@ TEST_CASE("a sync point drops nothing that came into regions which were freed si
 TEST_CASE("a mixed collection may come before the end of a sync point") {
   for (const bool alive : {false, true}) {
     CAPTURE(alive);
-    TraceBuilder b = Start();
-    b.Gc(SegmentKind::kGcBegin, 7, kYoungGc, "x", 3000,
-         {At(kEdenKind, kYes, 0, 6), At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
-    b.Gc(SegmentKind::kGcEnd, 7, kYoungGc, "x", 4000,
-         {At(kOldKind, kNo, 1, 3), At(kOldKind, kNo, 2, 3), Big(kNo)});
+    TraceBuilder b = AfterYoung();
     b.SyncBegin(2, 4100, {At(kOldKind, kOptional, 1, 3), At(kOldKind, kOptional, 2, 3), Big(kOptional)});
     b.Segment(SegmentKind::kSyncObjects, 2,
               Objects().Tlab(static_cast<int64_t>(kBig)).WithLength(2, kBigLength));
