@@ -18,7 +18,7 @@ TEST_CASE("a file header has the layout of the specification") {
   const auto header = EncodeFileHeader({0x1122334455667788, 0x99, 4711, 2});
   CHECK(std::string(header.begin(), header.begin() + 8) == "ANTTRACK");
   const Bytes fixed(header.begin() + 8, header.begin() + 16);
-  CHECK(fixed == B({2, 0, 1, 0, 64, 0, 0, 0}));
+  CHECK(fixed == B({2, 0, 2, 0, 64, 0, 0, 0}));
   CHECK(GetU64(&header[16]) == 0x1122334455667788);
   CHECK(GetU64(&header[24]) == 0x99);
   CHECK(GetU64(&header[32]) == 4711);
