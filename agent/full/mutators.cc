@@ -92,6 +92,7 @@ bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, Loo
 }
 
 // The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
+// Asks the VM: what is written cannot be left to somebody else.
 bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch,
                          PushMode mode) {
   Stretch block[kLanes];
@@ -104,18 +105,21 @@ bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretc
   return true;
 }
 
-// Everything is read before anything is written. False: nothing was; the VM has to be asked, or tracing has
-// failed.
+// With kTablesOnly everything is read before anything is written. False: nothing was; the VM has to be asked,
+// or tracing has failed.
 bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup) {
+  const auto is_long = [](const Stretch& stretch) { return stretch.start + kMostOfRun < stretch.top; };
+  if (lookup == Lookup::kTablesOnly &&
+      std::any_of(std::begin(batch.stretches), std::end(batch.stretches), is_long))
+    return false;
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
   std::vector<Header> outside;
   Stretch stretches[kLanes];
   std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
   bool read = true;
-  for (Stretch& stretch : stretches) {  // none that walkers have is so long
-    while (read && stretch.start + kMostOfRun < stretch.top)
-      read = ReadBlock(state, batch, &stretch, *scratch, mode);
+  for (Stretch& stretch : stretches) {
+    while (read && is_long(stretch)) read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
   read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, lookup) &&
          ReadOutside(batch, &outside, lookup);

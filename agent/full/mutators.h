@@ -75,7 +75,8 @@ class Mutators {
     std::vector<Stretch> skipped;
   };
   static constexpr size_t kMostOutside = 32;  // objects outside TLABs in a batch
-  // The most bytes of objects in a run; more than a walker reads at a time.
+  // The most bytes of objects in a run, but for the last one. A longer stretch becomes several runs; walkers do
+  // not read it.
   static constexpr uint64_t kMostOfRun = 4 << 20;
 
   ThreadState* State(void* thread, void** slot);

@@ -208,19 +208,36 @@ TEST_CASE("a thread's delay is the part of its time in which it waited for a pro
   CHECK(fresh.Share(0) == 0.0);
 }
 
+// Whether a thread other than this one asks the VM about a class. One at a time.
+class Asked {
+ public:
+  explicit Asked(FakeVm& vm) {
+    owner_ = std::this_thread::get_id();
+    by_other_ = false;
+    describe_ = vm.vm().describe_class;
+    vm.vm().describe_class = [](uint64_t klass, AntTracksClass* out, char* text, size_t bytes) {
+      if (std::this_thread::get_id() != owner_) by_other_ = true;
+      return describe_(klass, out, text, bytes);
+    };
+  }
+  bool by_other() const { return by_other_; }
+
+ private:
+  static inline std::thread::id owner_;
+  static inline std::atomic<bool> by_other_{false};
+  static inline int32_t (*describe_)(uint64_t, AntTracksClass*, char*, size_t) = nullptr;
+};
+
+// Until walkers have done something with a batch; the caller's checks fail if they never do.
+void AwaitBatch(const Walkers& walkers) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (walkers.batches_read() + walkers.batches_refused() == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+}
+
 TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
   FakeVm vm(true, 1 << 18);
-  std::atomic<bool> asked{false};
-  static std::thread::id owner;
-  static std::atomic<bool>* asked_by_other;
-  static int32_t (*describe)(uint64_t, AntTracksClass*, char*, size_t);
-  owner = std::this_thread::get_id();
-  asked_by_other = &asked;
-  describe = vm.vm().describe_class;
-  vm.vm().describe_class = [](uint64_t klass, AntTracksClass* out, char* text, size_t bytes) {
-    if (std::this_thread::get_id() != owner) *asked_by_other = true;
-    return describe(klass, out, text, bytes);
-  };
+  const Asked asked(vm);
   Recording recording(vm, {.walkers = 2, .walker_waited = &NeverWaited});
   // One batch, of site-class pairs that nobody has seen.
   uint64_t at = vm.heap();
@@ -230,16 +247,35 @@ TEST_CASE("walkers ask the VM for nothing: what is new stays with its thread") {
     at = vm.Put(at, FakeVm::kPoint, 30 + i);
     recording.Tlab(1, &slot, start, at);
   }
-  const Session& session = recording.session();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (session.mutators().walkers().batches_read() + session.mutators().walkers().batches_refused() == 0 &&
-         std::chrono::steady_clock::now() < until) {
-    std::this_thread::yield();
-  }
-  CHECK(session.mutators().walkers().batches_refused() == 1);
-  CHECK(session.mutators().walkers().batches_read() == 0);
+  const Walkers& walkers = recording.session().mutators().walkers();
+  AwaitBatch(walkers);
+  CHECK(walkers.batches_refused() == 1);
+  CHECK(walkers.batches_read() == 0);
   CHECK(recording.End().objects.size() == kLanes);
-  CHECK_FALSE(asked);
+  CHECK_FALSE(asked.by_other());
+}
+
+TEST_CASE("walkers leave a stretch that is longer than a run to its thread, and its objects are written once") {
+  constexpr uint32_t kLongBytes = 5 << 20;
+  FakeVm vm(true, (kLongBytes + (64 << 10)) / 8);
+  const Asked asked(vm);
+  Recording recording(vm, {.walkers = 1, .walker_waited = &NeverWaited});
+  Walkers& walkers = recording.session().mutators().walkers();
+  // Walkers take much from a program whose objects are read fast.
+  for (int i = 0; i < 200; i++) walkers.pace().Add(1, 64 << 10);
+  REQUIRE(walkers.pace().BytesIn(ReadPace::kMostGivenNs) > kLongBytes);
+  uint64_t at = vm.heap();
+  void* slot = nullptr;
+  for (uint32_t i = 0; i < kLanes; i++) {
+    const uint64_t start = at;
+    at = vm.Put(at, FakeVm::kInts, 30 + i, i == 0 ? kLongBytes / 4 : 1);
+    recording.Tlab(1, &slot, start, at);
+  }
+  AwaitBatch(walkers);
+  CHECK(walkers.batches_refused() == 1);
+  CHECK(walkers.batches_read() == 0);
+  CHECK(recording.End().objects.size() == kLanes);
+  CHECK_FALSE(asked.by_other());
 }
 
 }  // namespace
