@@ -85,11 +85,11 @@ void Census::Count(std::span<const uint16_t> ids, std::span<const uint32_t> leng
   for (const uint16_t id : ids) {
     const uint32_t site_class = trace::IsWide(id) ? *next++ : id & trace::kSiteClassMask;
     Cell& cell = CellOf(site_class);
-    cell.objects++;
+    // At once: while objects are counted their class is loaded, a remark may unload it before the end.
+    if (cell.objects++ == 0) [[unlikely]]
+      cell.layout = definitions_.LayoutOf(site_class);
     if ((id & trace::kHasLength) == 0) continue;
     const uint32_t length = *next++;
-    if (cell.layout.bits() == 0) [[unlikely]]
-      cell.layout = definitions_.LayoutOf(site_class);
     cell.words += cell.layout.how() == ObjectLayout::kArray
                       ? cell.layout.array_words(length, vm_.object_alignment)
                       : length;
@@ -111,11 +111,9 @@ void Census::Write(uint64_t objects, uint64_t words) {
   for (size_t page = 0; page < pages_.size(); page++) {
     if (pages_[page] == nullptr) continue;
     for (size_t i = 0; i < pages_[page]->size(); i++) {
-      Cell& cell = (*pages_[page])[i];
+      const Cell& cell = (*pages_[page])[i];
       if (cell.objects == 0) continue;
-      const size_t site_class = page << kPageBits | i;
-      if (cell.layout.bits() == 0) cell.layout = definitions_.LayoutOf(static_cast<uint32_t>(site_class));
-      rows.Row({site_class, cell.objects, WordsOf(cell)});
+      rows.Row({page << kPageBits | i, cell.objects, WordsOf(cell)});
       if (rows.size() >= kSegmentBytes) push();
     }
   }

@@ -57,7 +57,7 @@ class Census {
   struct Cell {
     uint64_t objects = 0;
     uint64_t words = 0;   // of those whose size depends on their length
-    ObjectLayout layout;  // bits 0: not looked up yet
+    ObjectLayout layout;  // known when there are objects
   };
   static constexpr unsigned kPageBits = 10;
   using Page = std::array<Cell, size_t{1} << kPageBits>;

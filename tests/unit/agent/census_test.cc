@@ -71,11 +71,11 @@ class Counted {
 
   void Put(uint64_t klass, uint32_t site, uint32_t length = 0) { top_ = vm.Put(top_, klass, site, length); }
   uint64_t top() const { return top_; }
+  uint64_t eden() const { return vm.heap_end() - 8192; }
 
   AntTracksGC Gc(uint32_t kind, uint64_t eden_bytes = 0) {
-    spaces_[0] = {ANTTRACKS_SPACE_OLD, 0, vm.heap(), top_, vm.heap_end() - 8192};
-    spaces_[1] = {ANTTRACKS_SPACE_EDEN, 0, vm.heap_end() - 8192, vm.heap_end() - 8192 + eden_bytes,
-                  vm.heap_end()};
+    spaces_[0] = {ANTTRACKS_SPACE_OLD, 0, vm.heap(), top_, eden()};
+    spaces_[1] = {ANTTRACKS_SPACE_EDEN, 0, eden(), eden() + eden_bytes, vm.heap_end()};
     AntTracksGC gc{};
     gc.id = id_;
     gc.kind = kind;
@@ -268,6 +268,26 @@ TEST_CASE("a census goes on after a mixed collection and a remark") {
     REQUIRE(censuses.size() == 1);
     CHECK(censuses[0].objects == 1);
   }
+}
+
+TEST_CASE("objects of a class that a remark unloads before the census is complete have their size") {
+  Counted counted(seconds(0));
+  counted.Put(FakeVm::kInts, 30, 5);
+  const uint64_t eden = counted.eden();
+  const uint64_t eden_bytes = counted.vm.Put(eden, FakeVm::kPoint, 16) - eden;
+  counted.Begin(ANTTRACKS_GC_FULL, eden_bytes);
+  counted.End(ANTTRACKS_GC_FULL, eden_bytes);
+  counted.Begin(ANTTRACKS_GC_REMARK, eden_bytes);  // before it the young spaces are counted
+  counted.recording.callbacks().class_unload(counted.recording.context(), FakeVm::kPoint);
+  counted.End(ANTTRACKS_GC_REMARK, eden_bytes);
+  counted.StartThread();
+  const ReadTrace trace = counted.Finish();
+  CHECK(trace.Count(SegmentKind::kClassUnload) == 1);
+  const auto censuses = CensusesOf(trace);
+  REQUIRE(censuses.size() == 1);
+  const ByName names = NamesOf(trace, censuses[0]);
+  CHECK(names.at({"Point", 16}) == std::pair<uint64_t, uint64_t>(1, 3));
+  CHECK(names.at({"int[]", 30}) == std::pair<uint64_t, uint64_t>(1, 5));
 }
 
 TEST_CASE("a young collection that left dead objects in eden is followed by none") {
