@@ -24,6 +24,8 @@ using trace::SyncReason;
 
 // How long a stop waits for threads that are on their way out.
 constexpr std::chrono::seconds kSettleWithin{5};
+// How long exit() in native code waits for a request in another thread.
+constexpr std::chrono::seconds kExitWithin{1};
 constexpr std::string_view kBusy = "an earlier request to the agent has not ended yet; does the disk answer?";
 
 void JNICALL OnVmInit(jvmtiEnv*, JNIEnv*, jthread) { Agent::Get().VmInit(); }
@@ -264,7 +266,7 @@ Status Agent::StartLocked(JavaVM* vm, const std::string& options, NoOptions none
 }
 
 Status Agent::BeginLocked(SyncReason reason) {
-  const Status status = Caught([&] { return recording_->Begin(reason); });
+  const Status status = Caught([&] { return recording_->Begin(reason, dying_); });
   if (!status.ok()) {
     state_ = State::kStopped;
     Retire();
@@ -350,9 +352,12 @@ void Agent::Unload() noexcept {
 void Agent::ProcessExit() noexcept {
   Agent& agent = Get();
   const Status outcome = Caught([&agent]() -> Status {
-    const std::unique_lock lock(agent.mutex_, std::try_to_lock);
+    const bool told = agent.dying_.exchange(true);  // ends the waits of a request in another thread
+    const auto lock = agent.LockWithin(told ? std::chrono::seconds(0) : kExitWithin);
     if (lock.owns_lock()) agent.ExitedLocked();
-    return {};
+    // VMDeath has waited for it, and said so; in a forked child nobody will ever leave it.
+    if (lock.owns_lock() || told) return {};
+    return Status::Error("the trace has no end: " + std::string(kBusy));
   });
   if (!outcome.ok()) core::LogError(outcome.message());
 }
@@ -382,6 +387,7 @@ void Agent::ForkedChild() {
   Agent& agent = Get();
   if (Recording* const recording = agent.visible_.load()) recording->ForkedChild();
   agent.state_ = State::kEnded;
+  agent.dying_ = true;
 }
 
 }  // namespace anttracks::jvmti

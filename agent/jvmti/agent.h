@@ -12,8 +12,8 @@
 // (Recording).
 //
 // Thread safety: one mutex guards everything; ForkedChild does not take it. A request that makes files may hold
-// it while a disk hangs: the end of the JVM waits for it within a limit, and VMDeath ends other waits.
-// Ownership: one Agent per process; what threads of the JVM or the writer may still use is never freed.
+// it while a disk hangs: the end of the JVM or of the process waits for it within a limit, and ends other
+// waits. Ownership: one Agent per process; what threads of the JVM or the writer may still use is never freed.
 #pragma once
 
 #include <jvmti.h>
@@ -86,8 +86,8 @@ class Agent {
   // About the trace before.
   RecordingPlan last_plan_;
   nlohmann::ordered_json last_;
-  uint64_t traces_ = 0;  // begun
-  std::atomic<bool> dying_{false};
+  uint64_t traces_ = 0;             // begun
+  std::atomic<bool> dying_{false};  // the JVM or the process ends: requests wait for nothing any more
 };
 
 }  // namespace anttracks::jvmti

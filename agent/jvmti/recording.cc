@@ -179,10 +179,10 @@ Status Recording::Subscribe(jvmtiEventCallbacks callbacks) {
   return {};
 }
 
-Status Recording::Begin(trace::SyncReason reason) {
+Status Recording::Begin(trace::SyncReason reason, const std::atomic<bool>& cancelled) {
   JNIEnv* const jni = Jni(java_vm_);
   const Status status = jni == nullptr ? Status::Error("the JVM does not offer JNI to this thread")
-                                       : source_->Begin(jni, reason, *writer_, plan_.text);
+                                       : source_->Begin(jni, reason, *writer_, plan_.text, cancelled);
   if (!status.ok()) NeverBegan(status.message());
   return status;
 }

@@ -51,9 +51,9 @@ class Recording {
   ~Recording();
   Recording(const Recording&) = delete;
 
-  // In the live phase, by a thread of the VM. After an error the recording has ended, and its files are
-  // deleted.
-  trace::Status Begin(trace::SyncReason reason);
+  // In the live phase, by a thread of the VM. cancelled: set to end the wait for the first sync point. After an
+  // error the recording has ended, and its files are deleted.
+  trace::Status Begin(trace::SyncReason reason, const std::atomic<bool>& cancelled);
   // Adds to notes what the user should know about the end. Error: the end of the file could not be written.
   // Takes about `within` at most, whatever the disk does; see stream/wait_budget.h.
   trace::Status End(VmState vm, std::string_view reason, std::chrono::milliseconds within,

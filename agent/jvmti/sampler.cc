@@ -135,7 +135,8 @@ Sampler::Sampler(jvmtiEnv* env, const core::Options& options)
       depth_(options.depth),
       interval_(options.interval) {}
 
-Status Sampler::Begin(JNIEnv* jni, trace::SyncReason, io::Writer& writer, const std::string& options) {
+Status Sampler::Begin(JNIEnv* jni, trace::SyncReason, io::Writer& writer, const std::string& options,
+                      const std::atomic<bool>&) {
   Status status = writer.Start(SampleMetaJson(env_, first_interval_, depth_, options.c_str()));
   if (!status.ok()) return status;
   session_.Begin();

@@ -43,8 +43,8 @@ class Sampler final : public Source {
   Sampler(const Sampler&) = delete;
 
   core::EventSource& events() override { return session_; }
-  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
-                      const std::string& options) override;
+  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options,
+                      const std::atomic<bool>& cancelled) override;
   // Closes the session: a thread that is about to record a sample finds it closed.
   void End(JNIEnv* jni, std::string_view reason) override;
   bool Idle() const override;

@@ -30,10 +30,10 @@ class Source {
   // The same source if the trace rotates, otherwise nullptr.
   virtual core::SyncPointSource* rotating() { return nullptr; }
 
-  // In the live phase: starts the writer, then the reports of the JVM. options: as given. After an error
-  // nothing is reported.
+  // In the live phase: starts the writer, then the reports of the JVM. options: as given. cancelled: set to end
+  // the wait for the first sync point. After an error nothing is reported.
   virtual trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
-                              const std::string& options) = 0;
+                              const std::string& options, const std::atomic<bool>& cancelled) = 0;
   // jni may be nullptr: then the latest deaths of samples are not recorded.
   virtual void End(JNIEnv* jni, std::string_view reason) = 0;
   // No thread of the JVM uses it, nor will any.

@@ -102,7 +102,8 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env, core::Mode mode)
 Tracer::Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace)
     : env_(env), vm_(vm), mode_(options.mode), trace_(trace), session_(vm, ConfigOf(options)) {}
 
-Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options) {
+Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options,
+                     const std::atomic<bool>& cancelled) {
   // At load the heap did not exist yet: fetch its place and the number of GC workers.
   const auto vm = FindVm(env_, mode_);
   if (!vm.ok()) return vm.status();
@@ -120,11 +121,18 @@ Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, 
   if (trace_ != nullptr || attached || census) status = StartBackground(jni);
   if (status.ok()) status = StartVm();
   if (status.ok() && attached && census) RequestCensus();
-  // A large heap is listed beside the program. Whoever asked for the trace hears of it when that is done, or
-  // soon after.
-  if (status.ok() && attached) (void)session_.sync_points().WaitForFirst(3 * core::limits::kFirstSyncPoint);
+  if (status.ok() && attached) AwaitFirst(cancelled);
   if (!status.ok()) session_.background().Stop();
   return status;
+}
+
+// A large heap is listed beside the program. Whoever asked for the trace hears of it when that is done, or soon
+// after.
+void Tracer::AwaitFirst(const std::atomic<bool>& cancelled) {
+  const auto until = std::chrono::steady_clock::now() + 3 * core::limits::kFirstSyncPoint;
+  while (!cancelled && std::chrono::steady_clock::now() < until) {
+    if (session_.sync_points().WaitForFirst(kPause)) return;
+  }
 }
 
 // A census of what was there before.

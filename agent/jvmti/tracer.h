@@ -24,8 +24,8 @@ class Tracer final : public Source {
 
   core::EventSource& events() override { return session_; }
   core::SyncPointSource* rotating() override { return trace_ == nullptr ? nullptr : &session_; }
-  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer,
-                      const std::string& options) override;
+  trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options,
+                      const std::atomic<bool>& cancelled) override;
   void End(JNIEnv* jni, std::string_view reason) override;
   bool Idle() const override;
   void Release(JNIEnv* jni) override;
@@ -37,6 +37,7 @@ class Tracer final : public Source {
   trace::Status StartBackground(JNIEnv* jni);
   trace::Status StartVm();
   void RequestCensus();
+  void AwaitFirst(const std::atomic<bool>& cancelled);
 
   jvmtiEnv* const env_;
   const AntTracksVM& vm_;

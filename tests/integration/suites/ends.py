@@ -11,8 +11,10 @@ import subprocess
 import time
 
 from judge import hprof
+from judge.attached import until
 from judge.exact import dump_differences, rebuilt_objects, show
-from judge.world import ANALYZER, add, analyze_json, expect, java_command, jdk_release, run, tail
+from judge.rotated import Running
+from judge.world import AGENT, ANALYZER, add, analyze_json, expect, java_command, jdk_release, run, tail, test
 from suites.exactness import COLLECTORS
 
 CRASHES = ("-XX:-CreateCoredumpOnCrash",)
@@ -218,3 +220,21 @@ def dump_of_no_memory(collector):
 
 for collector_ in COLLECTORS:
     dump_of_no_memory(collector_)
+
+
+@test("When native code calls exit while a rotation is awaited, the trace ends as it does without the request")
+def exit_during_request(t):
+    # Whoever answers requests has to be there before: no memory is left while collections are held off.
+    flags = ("-XX:+UseParallelGC", "-Xmx48m", "-XX:+StartAttachListener")
+    with Running(t, t.path("trace"), "Ends", ("held-exit",), flags, "maxsize=64M") as running:
+        until(lambda: "held" in running.stdout(), "the critical section does not begin")
+        command = [ANALYZER, "ctl", str(running.pid), "rotate", "--lib", AGENT]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            time.sleep(3)  # it waits for a collection now, for 10 s by the agent's limit
+            expect(client.poll() is None, "the request does not wait: the test tests nothing")
+            with open(t.path("asked"), "wb"):
+                pass
+            code = running.finish()
+            client.communicate(timeout=60)
+        expect(code == 5 and "no end" not in running.stderr(), f"ended with {code}: {tail(running.stderr())}")
+    check_front(t.path("trace"), EXITED)
