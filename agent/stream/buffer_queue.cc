@@ -280,12 +280,21 @@ void BufferQueue::DropUnqueued(size_t segments, size_t bytes) {
   CountLoss(segments, bytes);
 }
 
+// nullptr: out of memory.
+Buffer* BufferQueue::MakeLoss() noexcept {
+  try {
+    trace::ByteBuffer segment;
+    trace::AppendLoss(&segment, stall_time_, stall_segments_, stall_bytes_,
+                      "the trace file could not be written fast enough");
+    return MakeSegments(segment.span());
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 // The LOSS of a stall goes where the dropped segments would have been.
 void BufferQueue::QueueLoss() {
-  trace::ByteBuffer segment;
-  trace::AppendLoss(&segment, stall_time_, stall_segments_, stall_bytes_,
-                    "the trace file could not be written fast enough");
-  Buffer* loss = MakeSegments(segment.span());
+  Buffer* loss = MakeLoss();
   if (loss == nullptr) return;  // stays stalled, tried again at the next Pop
   if (stall_tail_ == nullptr) {
     loss->next = head_;

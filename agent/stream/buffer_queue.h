@@ -15,9 +15,9 @@
 // data file. If threads wait and the writer takes nothing for the time limit, the writer hangs, and nobody
 // waits any more.
 //
-// Stall. Once a buffer was dropped the queue is stalled: everything pushed is dropped at once, until the writer
-// takes a buffer or AdmitAll is called. A LOSS is queued where the dropped segments would have been. With
-// on-overflow=drop nobody waits, and what exceeds the bound is dropped.
+// Stall. Once something was dropped the queue is stalled: nobody waits, and a buffer without room is dropped at
+// once. It ends when a LOSS is queued where the dropped segments would have been: by the writer's next Pop, or
+// by TellLoss. With on-overflow=drop nobody ever waits, and what exceeds the bound is dropped.
 //
 // Fuzz. Threads that run the same code would fill buffers of equal size at the same time and contend for the
 // lock. So each buffer from Acquire has a random capacity, up to the share `fuzz` less than its memory. The
@@ -26,7 +26,8 @@
 // Waking. The writer sleeps until enough is queued. What is pushed with kTry or kForce, in pauses, does not
 // wake it unless the queue fills: the next other push does, or the end of the writer's own wait.
 //
-// Thread safety: full. The lock is never held during I/O or allocation of buffers.
+// Thread safety: full. The lock is never held during I/O, nor while a buffer is allocated, but for that of a
+// stall's LOSS.
 //
 // Units: bytes of memory, the buffer's head included.
 #pragma once
@@ -166,6 +167,7 @@ class BufferQueue {
   uint32_t NextCapacity();
   Buffer* Make(size_t bytes);
   Buffer* MakeSegments(std::span<const uint8_t> segments);
+  Buffer* MakeLoss() noexcept;
   // Whose buffers go back to the pool: an owner's that were never queued, or the writer's.
   enum class From : bool { kOwner, kWriter };
   void Pool(Buffer* list, From from);
@@ -189,7 +191,7 @@ class BufferQueue {
   Buffer* tail_ = nullptr;
   size_t taken_bytes_ = 0;  // taken by the writer, not yet recycled
   uint64_t random_ = 0;
-  size_t flushes_ = 0;  // queued buffers with flush
+  size_t flushes_ = 0;      // queued buffers with flush
   bool owes_wake_ = false;  // the writer has enough to do since it slept, and nobody has woken it
   // When threads began to wait without the writer taking anything since; zero: no thread waits.
   WaitBudget::Time waited_since_{};

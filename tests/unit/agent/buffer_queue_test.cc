@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/agent/failing_memory.h"
 #include "trace/events.h"
 
 namespace anttracks::core {
@@ -94,6 +95,26 @@ TEST_CASE("a stall that lasts over a sync point is told before it and after it")
   CHECK(q.PopAll() == std::vector<uint64_t>{0, 1, 2, 3, 999, 5, 999});
   CHECK(q.queue.TellLoss());
   CHECK(q.PopAll().empty());
+}
+
+TEST_CASE("a LOSS for which there is no memory does not stop the writer, and follows later") {
+  Queue q;
+  for (uint64_t i = 0; i < 4; i++) REQUIRE(q.queue.Push(q.Filled(i), PushMode::kBounded));
+  CHECK_FALSE(q.queue.Push(q.Filled(4), PushMode::kBounded));
+  Buffer* first = nullptr;
+  bool told = true, failed = false;
+  {
+    const FailingMemory none(0);
+    first = q.queue.Pop(milliseconds(0));
+    told = q.queue.TellLoss();
+    failed = none.failed();
+  }
+  CHECK(failed);
+  CHECK_FALSE(told);
+  REQUIRE(first != nullptr);
+  CHECK(first->stream == 0);
+  q.queue.Recycle(first);
+  CHECK(q.PopAll() == std::vector<uint64_t>{1, 2, 3, 999});
 }
 
 TEST_CASE("a waiting thread goes on as soon as there is room") {
