@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kPause{1};
 }  // namespace
 
 void Walkers::Start(unsigned threads) {
+  threads_.reserve(threads);  // from here on nothing throws
   sigset_t most, before;
   sigfillset(&most);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&most, fault);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLABs that the agent's own threads read instead of those that filled them.
+#include "agent/full/walkers.h"
+
 #include <doctest/doctest.h>
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <random>
 #include <thread>
 
 #include "agent/full/read_pace.h"
 #include "agent/full/run_delay.h"
+#include "tests/unit/agent/failing_memory.h"
 #include "tests/unit/agent/recorded.h"
 
 namespace anttracks::core {
@@ -94,6 +99,24 @@ std::vector<Allocator> FourParts(FakeVm& vm) {
   std::vector<Allocator> allocators;
   for (uintptr_t i = 0; i < 4; i++) allocators.emplace_back(vm, i + 1, vm.heap() + i * bytes, bytes);
   return allocators;
+}
+
+TEST_CASE("where there is no memory for walkers none is left behind, nor a blocked signal") {
+  Walkers walkers([](ThreadState&, const Batch&) { return true; }, [] { return true; }, &NeverWaited);
+  bool thrown = false;
+  {
+    const FailingMemory none(0);
+    try {
+      walkers.Start(2);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+  }
+  sigset_t blocked;
+  REQUIRE(pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0);
+  CHECK(thrown);
+  CHECK_FALSE(walkers.any());
+  CHECK(sigismember(&blocked, SIGTERM) == 0);
 }
 
 TEST_CASE("whoever reads what threads have allocated, every object is in the trace once") {
