@@ -4,8 +4,8 @@
 //
 // Thread safety: Alloc, Object and ThreadExit by application threads, each with its own state; WalkAll,
 // HandOverAll and ForgetSiteClasses at a safepoint, or when no thread can be in a callback; the rest by any
-// thread. The mutex of the registry is never held while waiting. Ownership: owns the states, which the VM's
-// slots point to; borrows the rest.
+// thread. The mutex of the registry is held while waiting for a walker to end its batch, but never while
+// waiting for the writer. Ownership: owns the states, which the VM's slots point to; borrows the rest.
 #pragma once
 
 #include <atomic>

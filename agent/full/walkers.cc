@@ -53,7 +53,7 @@ void* Walkers::Main(void* self) {
 
 void Walkers::Run() {
   std::unique_lock lock(mutex_);
-  for (int batches = 0; true;) {
+  while (true) {
     work_.wait(lock, [this] { return stop_ || !list_.empty(); });
     if (stop_) return;
     if (!ready_()) {
@@ -61,8 +61,7 @@ void Walkers::Run() {
       stopped_.wait_for(lock, kPause, [this] { return stop_; });
       continue;
     }
-    const bool look = ++batches % kBatchesBetween == 0;
-    const std::optional<double> waited = ReadOne(lock, look ? Look::kYes : Look::kNo);
+    const std::optional<double> waited = ReadOne(lock);
     if (!waited) continue;
     if (*waited > kMostWaited) {
       Rest(lock);
@@ -82,21 +81,22 @@ void Walkers::Rest(std::unique_lock<std::mutex>& lock) {
   rest_ = std::min(2 * rest_, kLongestRest);
 }
 
-// With a look: what waited_ says of the batch's thread, which lives as long as its stream is claimed. Nothing
-// here may throw but read_, which does not: no memory is needed.
-std::optional<double> Walkers::ReadOne(std::unique_lock<std::mutex>& lock, Look look) {
+// Every kBatchesBetween batches: what waited_ says of the batch's thread, which lives as long as its stream is
+// claimed. Nothing here may throw but read_, which does not: no memory is needed.
+std::optional<double> Walkers::ReadOne(std::unique_lock<std::mutex>& lock) {
   ThreadState& state = *list_.front();
   list_.pop_front();
   ReadQueue& queue = state.unread;
   queue.listed = false;
   queue.claimed = true;
   reading_++;
+  const bool look = ++batches_ % kBatchesBetween == 0;
   // A reference stays valid: batches that are given meanwhile are appended.
   const auto batch = queue.given.begin() + static_cast<ptrdiff_t>(queue.refused);
   const Batch& first = *batch;
   lock.unlock();
   const bool read = read_(state, first);
-  const std::optional<double> waited = look == Look::kYes ? waited_(state) : std::nullopt;
+  const std::optional<double> waited = look ? waited_(state) : std::nullopt;
   lock.lock();
   reading_--;
   queue.claimed = false;

@@ -10,8 +10,9 @@
 //       ^                |       `--cannot--> refused --+
 //       +----Claim-------+------------------------------+   at the latest when a collection begins
 //
-// If the application's threads have to wait for a processor the walkers rest for a while (RunDelay): with no
-// idle core they would only slow the application down. Threads then read everything themselves.
+// A walker that sees the application's threads wait for a processor (RunDelay) rests for a while, and meanwhile
+// walkers are given nothing: with no idle core they would only slow the application down. Threads then read
+// everything themselves.
 //
 // A thread's stream belongs to one at a time: the walker that reads one of its batches, or whoever has claimed
 // it.
@@ -131,16 +132,15 @@ class Walkers {
   static constexpr size_t kMostBatches = 8;  // in a thread's queue
   static constexpr uint32_t kMostKept = 64;
 
-  // Walkers rest if the thread of the last of so many batches waited for more than this part of its time.
+  // A walker rests if the thread of the last of so many batches waited for more than this part of its time.
   static constexpr double kMostWaited = 0.1;
-  static constexpr int kBatchesBetween = 16;
+  static constexpr unsigned kBatchesBetween = 16;
   static constexpr std::chrono::milliseconds kShortestRest{100}, kLongestRest{3200};
 
   static void* Main(void* self);
   void Run();
   void Rest(std::unique_lock<std::mutex>& lock);
-  enum class Look : bool { kNo, kYes };
-  std::optional<double> ReadOne(std::unique_lock<std::mutex>& lock, Look look);
+  std::optional<double> ReadOne(std::unique_lock<std::mutex>& lock);
   void Refused(ReadQueue& queue);
   void List(ThreadState& state) noexcept;
   void Unlist(ThreadState& state);
@@ -159,6 +159,7 @@ class Walkers {
   std::deque<ThreadState*> list_;  // states with batches to read that are not claimed
   uint64_t bytes_ = 0;             // given, not yet read or claimed: a collection's pause must read them
   unsigned reading_ = 0;           // walkers that read the heap now
+  unsigned batches_ = 0;           // that walkers have begun
   bool stop_ = false;
   std::chrono::milliseconds rest_ = kShortestRest;  // the next one
   std::atomic<uint64_t> read_count_{0}, refused_count_{0}, rests_{0};
