@@ -199,14 +199,16 @@ void Recording::NeverBegan(std::string_view why) {
 
 Status Recording::End(VmState vm, std::string_view reason, milliseconds within,
                       std::vector<std::string>* notes) {
+  // The end of the source may wait for the first sync point, and that for the disk.
+  const auto until = std::chrono::steady_clock::now() + (stats_ ? within - core::limits::kStats : within);
   if (vm == VmState::kAlive) {
     source_->End(Jni(java_vm_), reason);
   } else {
     source_->events().Abandon(reason);
   }
   ended_ns_ = source_->events().clock().Now();
-  const milliseconds for_trace = stats_ ? within - core::limits::kStats : within;
-  const bool written = writer_->Wait(core::limits::kEndWithoutProgress, for_trace);
+  const auto left = std::chrono::floor<milliseconds>(until - std::chrono::steady_clock::now());
+  const bool written = writer_->Wait(core::limits::kEndWithoutProgress, left);
   WriteStats(!written || failed() ? "failed" : "ended");
   if (!written) {
     return Status::Error(
