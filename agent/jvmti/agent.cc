@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -234,6 +235,8 @@ trace::Result<RecordingPlan> Agent::Plan(std::string options, NoOptions none) co
 Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none) {
   auto plan = Plan(options, none);
   if (!plan.ok()) return plan.status();
+  const auto slot = std::find(in_use_.begin(), in_use_.end(), nullptr);
+  if (slot == in_use_.end()) return Status::Error("too many traces have not ended yet; does the disk answer?");
   core::SetLogLevel(plan->options.log);
   auto made = Recording::Create(vm, std::move(*plan), Callbacks());
   if (!made.ok()) return made.status();
@@ -245,7 +248,7 @@ Status Agent::MakeLocked(JavaVM* vm, const std::string& options, NoOptions none)
   static bool exit_handled = false;
   if (!exit_handled) exit_handled = std::atexit(&Agent::ProcessExit) == 0;
   recording_ = std::move(*made);
-  visible_.store(recording_.get());
+  slot->store(recording_.get());
   return {};
 }
 
@@ -293,15 +296,17 @@ Status Agent::StopLocked(Notes* notes) {
 
 // Destroys the recording, or keeps it for as long as somebody may be in it.
 void Agent::Retire() {
-  visible_.store(nullptr);
   retired_.push_back(std::move(recording_));
   Reap();
 }
 
 void Agent::Reap() {
   if (dying_) return;
-  std::erase_if(retired_,
-                [](const auto& recording) { return recording->Settle(std::chrono::milliseconds(0)); });
+  std::erase_if(retired_, [this](const auto& recording) {
+    if (!recording->Settle(std::chrono::milliseconds(0))) return false;
+    std::find(in_use_.begin(), in_use_.end(), recording.get())->store(nullptr);
+    return true;
+  });
 }
 
 void Agent::VmInit() noexcept {
@@ -385,7 +390,9 @@ void Agent::EndLocked(VmState vm, std::string_view reason, std::chrono::millisec
 // Only what is async-signal-safe: another thread may have held any lock.
 void Agent::ForkedChild() {
   Agent& agent = Get();
-  if (Recording* const recording = agent.visible_.load()) recording->ForkedChild();
+  for (const std::atomic<Recording*>& slot : agent.in_use_) {
+    if (Recording* const recording = slot.load()) recording->ForkedChild();
+  }
   agent.state_ = State::kEnded;
   agent.dying_ = true;
 }

@@ -18,6 +18,7 @@
 
 #include <jvmti.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -57,6 +58,8 @@ class Agent {
   // The return code of an attach that answered a request. With 0 the VM would add an entry to its list of
   // agents; with another code it closes the library, which does no harm (-z nodelete).
   static constexpr jint kAnswered = 100;
+  // Recordings at a time, running and ended: a forked child can look through a fixed number only.
+  static constexpr size_t kMostInUse = 16;
 
   // Takes the mutex, unless another thread holds it during the whole time.
   std::unique_lock<std::mutex> LockWithin(std::chrono::milliseconds wait);
@@ -80,9 +83,9 @@ class Agent {
 
   std::mutex mutex_;
   State state_ = State::kStopped;
-  std::unique_ptr<Recording> recording_;             // loaded or running
-  std::atomic<Recording*> visible_{nullptr};         // the same, for a forked child
-  std::vector<std::unique_ptr<Recording>> retired_;  // ended, but still in use
+  std::unique_ptr<Recording> recording_;                      // loaded or running
+  std::vector<std::unique_ptr<Recording>> retired_;           // ended, but still in use
+  std::array<std::atomic<Recording*>, kMostInUse> in_use_{};  // all of these, for a forked child; nullptr: none
   // About the trace before.
   RecordingPlan last_plan_;
   nlohmann::ordered_json last_;
