@@ -18,7 +18,8 @@ class Sink {
   virtual trace::Status Close() = 0;
   // How many raw bytes a chunk should have.
   virtual size_t chunk_bytes() const { return 256 << 10; }
-  // Error: the file is no longer at its path, as somebody has deleted or replaced it.
+  // Error: the file is no longer at its path, as somebody has deleted or replaced it, or its descriptor is
+  // another file's.
   virtual trace::Status Check() { return {}; }
   // For a trace that never began: deletes its files. Also after Close.
   virtual void Remove() {}

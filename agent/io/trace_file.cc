@@ -93,9 +93,22 @@ TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd)
 
 TraceFile::~TraceFile() { (void)Close().ok(); }
 
+bool TraceFile::IsOurs(const struct stat& file) const {
+  return file.st_ino == inode_ && file.st_dev == device_;
+}
+
+// It is the other file's now: nothing is written to it any more, and it is not closed.
+Status TraceFile::DescriptorLost() {
+  fd_.store(-1, std::memory_order_release);
+  return Status::Error("the program closed the descriptor of trace file " + path_ +
+                       ", and opened another file with that number");
+}
+
 Status TraceFile::Write(std::span<const uint8_t> bytes) {
   const int fd = fd_.load(std::memory_order_acquire);
   if (fd < 0) return Error("write", path_, EBADF);
+  struct stat now {};
+  if (regular_ && fstat(fd, &now) == 0 && !IsOurs(now)) return DescriptorLost();
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
@@ -103,7 +116,9 @@ Status TraceFile::Write(std::span<const uint8_t> bytes) {
     if (n <= 0) {
       const int error = n < 0 ? errno : EIO;
       // Best effort: a reader stops at the last complete chunk anyway.
-      if (done != 0 && ftruncate(fd, size_) != 0) errno = 0;
+      if (done != 0) {
+        [[maybe_unused]] const int failed = ftruncate(fd, size_);
+      }
       return Error("write", path_, error);
     }
     done += static_cast<size_t>(n);
@@ -123,14 +138,16 @@ Status TraceFile::Close() {
 Status TraceFile::Check() {
   const int fd = fd_.load(std::memory_order_acquire);
   struct stat now {};
-  if (fd < 0 || !regular_ || fstat(fd, &now) != 0 || now.st_nlink != 0) return {};
+  if (fd < 0 || !regular_ || fstat(fd, &now) != 0) return {};
+  if (!IsOurs(now)) return DescriptorLost();
+  if (now.st_nlink != 0) return {};
   return Status::Error("trace file " + path_ + " was deleted while it was written");
 }
 
 void TraceFile::Remove() {
   struct stat named {};
   // Only what was made here: not a device, not what somebody put in its place.
-  if (regular_ && stat(path_.c_str(), &named) == 0 && named.st_ino == inode_ && named.st_dev == device_) {
+  if (regular_ && stat(path_.c_str(), &named) == 0 && IsOurs(named)) {
     unlink(path_.c_str());
   }
   (void)Close().ok();

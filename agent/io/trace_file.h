@@ -2,9 +2,11 @@
 // A trace file on disk.
 //
 // Thread safety: one thread at a time; CloseInForkedChild is async-signal-safe and uses the descriptor only.
-// Ownership: owns the descriptor.
+// Ownership: owns the descriptor, unless the program closes it by mistake and opens a file of its own with that
+// number: that is noticed, and left alone.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -37,6 +39,9 @@ class TraceFile : public Sink {
 
  private:
   TraceFile(std::string path, int fd);
+  // Whether a regular file is the one that was opened here.
+  bool IsOurs(const struct stat& file) const;
+  trace::Status DescriptorLost();
 
   const std::string path_;
   std::atomic<int> fd_;

@@ -107,6 +107,43 @@ TEST_CASE("a trace that is replaced stays whole for who reads it, and ends for w
   CHECK_FALSE((*first)->Check().ok());
 }
 
+// With which this process has the file open.
+int DescriptorOf(const std::string& path) {
+  struct stat wanted {
+  }, open{};
+  if (stat(path.c_str(), &wanted) != 0) return -1;
+  for (int fd = 3; fd < 1024; fd++) {
+    if (fstat(fd, &open) == 0 && open.st_ino == wanted.st_ino && open.st_dev == wanted.st_dev) return fd;
+  }
+  return -1;
+}
+
+TEST_CASE("a file of the host that gets a trace's descriptor is neither written to nor closed") {
+  for (const bool checked : {true, false}) {
+    CAPTURE(checked);
+    const std::string path = TemporaryPath(), other = path + ".other";
+    auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
+    REQUIRE(file.ok());
+    const uint8_t byte = 1;
+    REQUIRE((*file)->Write({&byte, 1}).ok());
+    CHECK((*file)->Check().ok());
+    const int fd = DescriptorOf(path), host = open(other.c_str(), O_CREAT | O_WRONLY, 0600);
+    REQUIRE((fd >= 0 && host >= 0));
+    REQUIRE(dup2(host, fd) == fd);  // closes what was there
+    const trace::Status status = checked ? (*file)->Check() : (*file)->Write({&byte, 1});
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.message() == "the program closed the descriptor of trace file " + path +
+                                  ", and opened another file with that number");
+    CHECK_FALSE((*file)->Write({&byte, 1}).ok());
+    CHECK((*file)->Close().ok());
+    CHECK(fcntl(fd, F_GETFD) >= 0);
+    CHECK(fs::file_size(other) == 0);
+    CHECK(fs::file_size(path) == 1);
+    close(fd);
+    close(host);
+  }
+}
+
 TEST_CASE("a FIFO that nobody reads is an error, not a wait without end") {
   const std::string path = TemporaryPath();
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
