@@ -29,7 +29,7 @@ struct CounterValues {
   uint64_t censuses = 0, abandoned_censuses = 0, census_objects = 0, census_ns = 0, census_pause_ns = 0;
   uint64_t compressed_chunks = 0, compress_ns = 0, write_ns = 0, waits = 0, blocked_ns = 0, walk_ns = 0;
   uint64_t batches_read = 0, batches_refused = 0, walker_rests = 0;
-  uint64_t folded_files = 0, unfolded_files = 0, fold_cpu_ns = 0;
+  uint64_t provenance_files = 0, lost_provenance = 0, provenance_ns = 0;
   uint64_t queue_high_water_bytes = 0, dropped_chunks = 0, dropped_bytes = 0, lost_segments = 0, lost_bytes = 0;
   uint64_t threads = 0, site_classes = 0, sites = 0, unknown_sites = 0, unknown_frames = 0, methods = 0,
            classes = 0;

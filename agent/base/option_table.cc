@@ -79,7 +79,7 @@ constexpr Option kOptions[] = {
      .only_with_maxsize = true,
      .basic = true,
      .meaning = "keep the provenance of live objects (which thread allocated them, and when) when a data file "
-                "is deleted; needs `anttracks` beside the agent",
+                "is deleted",
      .section = "Provenance"},
     {.name = "buffer",
      .type = SizeOption{&Options::buffer_bytes, kKilo, 4 * kMega},

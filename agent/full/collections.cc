@@ -28,11 +28,13 @@ void Collections::Begin(const AntTracksGC& gc) {
   const bool needs_all = gc.kind == ANTTRACKS_GC_FULL || gc.kind == ANTTRACKS_GC_REMARK;
   parts_.mutators.HandOverAll(PushMode::kTry, needs_all ? OnSkipped::kRead : OnSkipped::kWriteAsSkipped);
   parts_.stacks.HandOver();
+  if (parts_.provenance != nullptr) parts_.provenance->CollectionBegins(gc);
   Push(trace::SegmentKind::kGcBegin, gc);
 }
 
 void Collections::End(const AntTracksGC& gc) {
   parts_.gc_events.CollectionEnds();
+  if (parts_.provenance != nullptr) parts_.provenance->CollectionEnds(gc);
   parts_.skipped.Forget();
   if (classes_unloaded_) ForgetSiteClasses();
   if (parts_.census == nullptr) Push(trace::SegmentKind::kGcEnd, gc);

@@ -13,6 +13,7 @@
 #include "agent/full/census.h"
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
+#include "agent/full/provenance.h"
 #include "agent/full/skipped.h"
 #include "agent/full/stack_samples.h"
 #include "agent/full/sync_points.h"
@@ -31,7 +32,8 @@ class Collections {
     GcEvents& gc_events;
     SyncPoints& sync_points;
     Mutators& mutators;
-    Census* census;  // nullptr: every object is recorded
+    Census* census;          // nullptr: every object is recorded
+    Provenance* provenance;  // nullptr: it is not kept
   };
 
   // source: whose next data file begins with a sync point. pause_limit: how long the reports of a collection

@@ -41,6 +41,7 @@ void GcEvents::Moves(uint32_t number, std::span<const AntTracksMove> moves) {
   const uint64_t begin = reckons ? Clock::Monotonic() : 0;
   const bool looks = skipped_.any_stand();
   Worker& worker = workers_[number];
+  if (provenance_ != nullptr) provenance_->Moved(number, moves);
   for (const AntTracksMove& move : moves) {
     if (looks && skipped_.Contains(move.from)) {
       if (!Found(number, {move.from, move.to & ~kOldBit, move.words}, DestinationOf(move))) return;
@@ -60,6 +61,7 @@ void GcEvents::Slides(uint32_t number, std::span<const AntTracksSlide> slides) {
   if (!CheckWorker(number)) return;
   const bool looks = skipped_.any_stand();
   Worker& worker = workers_[number];
+  if (provenance_ != nullptr) provenance_->Moved(number, slides);
   for (const AntTracksSlide& slide : slides) {
     if (looks && skipped_.Contains(slide.from)) {
       worker.self_forwarded.push_back(slide);

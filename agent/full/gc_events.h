@@ -13,6 +13,7 @@
 #include "agent/base/counter.h"
 #include "agent/base/counters.h"
 #include "agent/full/budget.h"
+#include "agent/full/provenance.h"
 #include "agent/full/skipped.h"
 #include "agent/heap/object_reader.h"
 #include "agent/stream/outlet.h"
@@ -30,8 +31,13 @@ struct GcCounts {
 class GcEvents {
  public:
   GcEvents(const AntTracksVM& vm, ObjectReader& reader, const Budget& budget, const Skipped& skipped,
-           const Outlet& outlet)
-      : vm_(vm), reader_(reader), budget_(budget), skipped_(skipped), outlet_(outlet) {}
+           Provenance* provenance, const Outlet& outlet)
+      : vm_(vm),
+        reader_(reader),
+        budget_(budget),
+        skipped_(skipped),
+        provenance_(provenance),
+        outlet_(outlet) {}
   ~GcEvents();
   GcEvents(const GcEvents&) = delete;
 
@@ -69,6 +75,7 @@ class GcEvents {
   ObjectReader& reader_;
   const Budget& budget_;
   const Skipped& skipped_;
+  Provenance* const provenance_;  // nullptr: it is not kept
   const Outlet outlet_;
   std::vector<Worker> workers_;
   Staging staging_;

@@ -19,12 +19,13 @@ std::optional<double> WaitedFor(ThreadState& state) { return state.run_delay.Sha
 }  // namespace
 
 Mutators::Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
-                   StackSamples& stacks, const Outlet& outlet, const Config& config)
+                   StackSamples& stacks, Provenance* provenance, const Outlet& outlet, const Config& config)
     : definitions_(definitions),
       reader_(reader),
       budget_(budget),
       skipped_(skipped),
       stacks_(stacks),
+      provenance_(provenance),
       outlet_(outlet),
       report_limit_(config.report_limit),
       walker_count_(config.walkers),
@@ -59,6 +60,7 @@ bool Mutators::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, Push
 
 void Mutators::WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share,
                         std::span<const uint16_t> ids, std::span<const uint32_t> lengths, PushMode mode) {
+  NoteFilled(state, range);
   if (!RoomForRun(state, RunStream::Bytes(ids, lengths), share, mode)) return;
   state.stream.Put(range, how, ids, lengths);
   state.counts.objects.Add(ids.size());
@@ -218,6 +220,14 @@ void Mutators::Stack(void* thread, void** slot, const AntTracksStack& stack) {
   if (state != nullptr) stacks_.Add(state->id, stack);
 }
 
+void Mutators::NoteFilled(ThreadState& state, const Stretch& stretch) {
+  if (provenance_ != nullptr) Provenance::Note(stretch, &state.filled);
+}
+
+void Mutators::TellFilled(ThreadState& state) {
+  if (provenance_ != nullptr) provenance_->Allocated(state.id, &state.filled);
+}
+
 void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
   state.counts.skipped_words.Add((stretch.top - stretch.start) / trace::kWordBytes);
   if (!state.skipped.empty() && state.skipped.back().top == stretch.start) {
@@ -231,6 +241,7 @@ void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
 // At a safepoint, or when no thread runs.
 void Mutators::WriteSkipped(ThreadState& state, PushMode mode) {
   for (const Stretch& stretch : state.skipped) {
+    NoteFilled(state, stretch);
     if (!RoomForRun(state, trace::kMaxRunHeadBytes, 0, mode)) break;
     state.stream.PutSkipped(stretch);
   }
@@ -264,6 +275,7 @@ void Mutators::SettleSkipped(OnSkipped on_skipped, PushMode mode) {
     const auto state = std::make_unique<ThreadState>(orphans.thread);
     state->skipped = std::move(orphans.skipped);
     settle(*state);
+    TellFilled(*state);
     staging_.Add(outlet_.queue, state->stream, trace::SegmentKind::kAlloc, state->id, mode, &state->wait);
     state->stream.Release(outlet_.queue);
     exited_.Add(state->counts);
@@ -302,6 +314,7 @@ void Mutators::ThreadExit(void* thread, void** slot) {
     if (outlet_.failure.active()) ReadNow(*state, PushMode::kBounded, Walkers::Take::kAll);
   });
   walkers_.Forget(*state);
+  outlet_.failure.Guard([&] { TellFilled(*state); });
   {
     const std::lock_guard lock(registry_mutex_);
     (state->prev == nullptr ? threads_ : state->prev->next) = state->next;
@@ -341,6 +354,7 @@ void Mutators::HandOverAll(PushMode mode, OnSkipped on_skipped) {
   SettleSkipped(on_skipped, mode);
   const std::lock_guard lock(registry_mutex_);
   for (ThreadState* state = threads_; state != nullptr; state = state->next) {
+    TellFilled(*state);
     staging_.Add(outlet_.queue, state->stream, trace::SegmentKind::kAlloc, state->id, mode, &state->wait);
   }
   staging_.Push(outlet_.queue, mode);

@@ -18,6 +18,7 @@
 
 #include "agent/base/counters.h"
 #include "agent/full/budget.h"
+#include "agent/full/provenance.h"
 #include "agent/full/skipped.h"
 #include "agent/full/stack_samples.h"
 #include "agent/full/thread_state.h"
@@ -42,7 +43,7 @@ class Mutators {
   };
 
   Mutators(Definitions& definitions, ObjectReader& reader, const Budget& budget, Skipped& skipped,
-           StackSamples& stacks, const Outlet& outlet, const Config& config);
+           StackSamples& stacks, Provenance* provenance, const Outlet& outlet, const Config& config);
   ~Mutators();
   Mutators(const Mutators&) = delete;
 
@@ -94,6 +95,8 @@ class Mutators {
   void HandBatch(ThreadState& state);
   void ReadNow(ThreadState& state, PushMode mode, Walkers::Take take);
 
+  void NoteFilled(ThreadState& state, const Stretch& stretch);
+  void TellFilled(ThreadState& state);
   void Skip(ThreadState& state, const Stretch& stretch);
   void ReadSkipped(ThreadState& state, PushMode mode);
   void WriteSkipped(ThreadState& state, PushMode mode);
@@ -104,6 +107,7 @@ class Mutators {
   const Budget& budget_;
   Skipped& skipped_;
   StackSamples& stacks_;
+  Provenance* const provenance_;  // nullptr: it is not kept
   const Outlet outlet_;
   const std::chrono::milliseconds report_limit_;
   Staging staging_;

@@ -24,21 +24,25 @@ Session::Session(const AntTracksVM& vm, const SessionConfig& config)
       reader_(vm, definitions_, failure_),
       cost_(vm, config.share, config.stack_bytes, config.stack_percent),
       stacks_(definitions_, outlet_, config.most_stacks),
-      gc_events_(vm, reader_, cost_.budget(), cost_.skipped(), outlet_),
+      provenance_(config.keeps_provenance ? std::optional<Provenance>(std::in_place) : std::nullopt),
+      gc_events_(vm, reader_, cost_.budget(), cost_.skipped(), provenance(), outlet_),
       census_(config.census ? std::optional<Census>(std::in_place, vm, definitions_, outlet_, *config.census)
                             : std::nullopt),
-      sync_points_(vm, reader_, outlet_, {config.first_sync_point_limit, config.most_in_pause, census()}),
-      mutators_(definitions_, reader_, cost_.budget(), cost_.skipped(), stacks_, outlet_,
+      sync_points_(vm, reader_, outlet_,
+                   {config.first_sync_point_limit, config.most_in_pause, census(), provenance()}),
+      mutators_(definitions_, reader_, cost_.budget(), cost_.skipped(), stacks_, provenance(), outlet_,
                 {config.report_limit, config.walkers, config.walker_waited}),
-      collections_(*this, outlet_,
-                   {definitions_, cost_.skipped(), stacks_, gc_events_, sync_points_, mutators_, census()},
-                   config.pause_limit) {}
+      collections_(
+          *this, outlet_,
+          {definitions_, cost_.skipped(), stacks_, gc_events_, sync_points_, mutators_, census(), provenance()},
+          config.pause_limit) {}
 
 Session::~Session() = default;
 
 void Session::Begin(trace::SyncReason reason) {
   reason_ = reason;
   gc_events_.Begin(vm_.gc_workers);
+  if (provenance_) provenance_->Begin(vm_.gc_workers);
   mutators_.Start();
   if (!cost_.Begin(budget_percent_)) failure_.Fail("not enough memory for budget= or share=");
   failure_.Activate();
@@ -87,6 +91,7 @@ void Session::Abandon(std::string_view reason) noexcept {
 
 // In the writer.
 void Session::HandOver() {
+  if (provenance_) provenance_->Settle();
   const uint64_t now = Clock::Monotonic();
   if (now - adjusted_ns_ < kAdjustNs) return;
   adjusted_ns_ = now;
@@ -101,6 +106,10 @@ void Session::HandOver() {
     spent.compress_ns = output_.compress_ns.load(std::memory_order_relaxed);
   }
   cost_.Adjust(spent);
+}
+
+std::vector<trace::ByteBuffer> Session::TakeProvenance() {
+  return provenance_ ? provenance_->TakeSaved() : std::vector<trace::ByteBuffer>();
 }
 
 std::string Session::end_reason() const {
@@ -118,6 +127,7 @@ CounterValues Session::counters() const {
   gc_events_.Count(&values);
   sync_points_.Count(&values);
   cost_.Count(&values);
+  if (provenance_) provenance_->Count(&values);
   definitions_.Count(&values);
   CountOutput(&values);
   return values;

@@ -32,6 +32,7 @@
 #include "agent/full/cost_control.h"
 #include "agent/full/gc_events.h"
 #include "agent/full/mutators.h"
+#include "agent/full/provenance.h"
 #include "agent/full/stack_samples.h"
 #include "agent/full/sync_points.h"
 #include "agent/heap/definitions.h"
@@ -67,6 +68,7 @@ struct SessionConfig {
   uint64_t most_in_pause = 32 << 20;
   uint32_t most_id = trace::kMaxId;                 // see Definitions
   std::optional<std::chrono::seconds> census = {};  // mode=census: every=
+  bool keeps_provenance = false;                    // keep=yes
 };
 
 class Session final : public SyncPointSource {
@@ -97,6 +99,7 @@ class Session final : public SyncPointSource {
   void LeaveHeap() noexcept;
 
   double SyncPointBytes() const override { return sync_points_.EstimatedBytes(); }
+  std::vector<trace::ByteBuffer> TakeProvenance() override;
   void RequestCollection() override { background().RequestCollection(); }
 
   // nullptr: every object is recorded.
@@ -118,6 +121,8 @@ class Session final : public SyncPointSource {
 
  private:
   void SetEndReason(std::string_view reason);
+  // nullptr: it is not kept.
+  Provenance* provenance() { return provenance_ ? &*provenance_ : nullptr; }
 
   const AntTracksVM& vm_;
   const uint32_t stretch_bytes_;
@@ -133,6 +138,7 @@ class Session final : public SyncPointSource {
 
   CostControl cost_;
   StackSamples stacks_;
+  std::optional<Provenance> provenance_;
   GcEvents gc_events_;
   std::optional<Census> census_;
   SyncPoints sync_points_;

@@ -56,6 +56,7 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   if (config_.census == nullptr) WriteBegin(reason, spaces);
   if (outlet_.failure.failed()) return false;  // objects of a sync point that never began make no sense
   const bool first = reason != trace::SyncReason::kRotation;
+  if (config_.provenance != nullptr && !first) config_.provenance->SyncPointBegins();
   lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sync_point_limit);
   first_.store(first);
   impatient_ = false;
@@ -153,6 +154,7 @@ void SyncPoints::Lose() {
 void SyncPoints::Abandon(std::string_view reason) {
   open_.store(false);
   lister_.Release();
+  if (config_.provenance != nullptr) config_.provenance->SyncPointAbandoned();
   if (config_.census == nullptr) {
     trace::ByteBuffer segment;
     trace::AppendSyncAbandoned(&segment, reason);

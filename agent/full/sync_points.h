@@ -34,6 +34,7 @@
 #include "agent/base/counter.h"
 #include "agent/base/counters.h"
 #include "agent/full/background.h"
+#include "agent/full/provenance.h"
 #include "agent/full/space_lister.h"
 #include "agent/stream/outlet.h"
 #include "trace/events.h"
@@ -50,6 +51,7 @@ class SyncPoints {
     std::chrono::milliseconds first_sync_point_limit;  // how long the program may wait for the first one
     uint64_t most_in_pause;                            // see SessionConfig
     Census* census = nullptr;                          // nullptr: objects are listed
+    Provenance* provenance = nullptr;                  // nullptr: it is not kept
   };
 
   SyncPoints(const AntTracksVM& vm, ObjectReader& reader, const Outlet& outlet, const Config& config)
@@ -139,17 +141,17 @@ class SyncPoints {
   bool impatient_ = false;         // the walk no longer waits for the queue to become emptier
   std::atomic<bool> stop_{false};  // the walk must end
   std::atomic<Hurry> hurry_{Hurry::kNot};
-  std::atomic<bool> young_done_{true};  // the young spaces are listed
+  std::atomic<bool> young_done_{true};     // the young spaces are listed
   std::atomic<bool> awaits_taken_{false};  // a collection waits for taken_
   std::atomic<bool> stands_still_{false};  // the walk must stand still
   std::atomic<bool> stands_{false};        // it does
-  std::atomic<bool> open_{false};       // begun, and neither completed nor abandoned
+  std::atomic<bool> open_{false};          // begun, and neither completed nor abandoned
   std::atomic<bool> due_{false};
   std::atomic<bool> first_{false};  // not of a rotation
 
   // For the VM thread only.
   bool withdrawn_ = false;  // the walk begins anew when the collection ends
-  bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
+  bool in_pause_ = false;   // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;
   // pause_ns_: time spent on sync points within pauses. cpu_ns_: of the reading, within pauses or not.

@@ -44,6 +44,7 @@ struct alignas(64) ThreadState {
   uint32_t share = 0;  // of the open segment
   AllocCounts counts;  // tlabs is the thread's own
   SiteClassCache site_classes;
+  std::vector<Stretch> filled;  // since the last collection, if provenance is kept
 
   // The thread's own.
   WaitBudget wait;  // of the current report

@@ -83,7 +83,6 @@ void Writer::Loop() {
     source_.HandOver();
     const bool any = AddBuffers(last ? std::chrono::milliseconds(0) : kFlushAfter);
     CheckFiles();
-    PollFolds();
     if (any) continue;
     FlushChunk();
     WriteEncoded(Pending::kAwait);
@@ -123,7 +122,7 @@ void Writer::Add(core::Buffer& buffer) {
     WriteEncoded(Pending::kAwait);
     if (broken_ || !rotates()) return;
     if (buffer.kind == core::kNextFile) return NextFile();
-    return rotation_.trace->SyncPointComplete();
+    return SyncPointComplete();
   }
   const std::span<const uint8_t> bytes(buffer.data(), buffer.used);
   if (buffer.kind == 0) {
@@ -280,6 +279,20 @@ void Writer::NextFile() {
   WriteChunk(trace::ChunkType::kData, std::move(loss));
 }
 
+void Writer::SyncPointComplete() {
+  const bool complete = rotation_.trace->SyncPointComplete();
+  if (!policy().limits().keep_provenance || policy().current().index == 0) return;
+  const std::vector<trace::ByteBuffer> provenance = rotation_.source->TakeProvenance();
+  if (!complete || provenance.empty()) return;
+  const trace::Status status = rotation_.trace->WriteProvenance(Meta().span(), provenance);
+  core::OutputCounts& counts = source_.output();
+  (status.ok() ? counts.provenance_files : counts.lost_provenance)++;
+  if (!status.ok() && counts.lost_provenance == 1) {
+    core::LogWarn("keep=yes: the provenance of older live objects is lost with the data files before " +
+                  rotation_.trace->current_path() + ": " + status.message());
+  }
+}
+
 void Writer::FulfilWishes() {
   const RotationPolicy::Wish wish = policy().Wishes(std::chrono::steady_clock::now());
   if (wish.sync_point) rotation_.source->WantSyncPoint();
@@ -307,17 +320,6 @@ void Writer::ReportTooSmall() {
   said_too_small_ = true;
   const double stored = static_cast<double>(counts.stored_bytes) / static_cast<double>(counts.raw_bytes);
   core::LogWarn(policy().TooSmall(raw * stored));
-}
-
-void Writer::PollFolds() {
-  const auto now = std::chrono::steady_clock::now();
-  if (!rotates() || broken_ || now - polled_ < kPollAfter) return;
-  polled_ = now;
-  rotation_.trace->Poll();
-  const RotatingTrace::FoldCounts& folds = rotation_.trace->folds();
-  source_.output().folded_files = folds.folded;
-  source_.output().unfolded_files = folds.unfolded;
-  source_.output().fold_cpu_ns = folds.cpu_ns;
 }
 
 }  // namespace anttracks::io

@@ -58,7 +58,6 @@ class Writer {
  private:
   static constexpr std::chrono::milliseconds kFlushAfter{100};
   static constexpr std::chrono::seconds kCheckAfter{1};
-  static constexpr std::chrono::milliseconds kPollAfter{10};
 
   // Both are set, or neither.
   struct Rotation {
@@ -102,12 +101,12 @@ class Writer {
   // end.
   bool MakeRoom(size_t bytes);
   void NextFile();
+  void SyncPointComplete();
   void FulfilWishes();
   // Nothing is written until the next file begins.
   void BeginToDrop();
   void Drop(size_t bytes);
   void ReportTooSmall();
-  void PollFolds();
 
   core::EventSource& source_;
   Sink& sink_;
@@ -121,7 +120,7 @@ class Writer {
   std::string meta_;
   bool broken_ = false;  // a write failed
   bool said_too_small_ = false;
-  std::chrono::steady_clock::time_point checked_{}, polled_{};
+  std::chrono::steady_clock::time_point checked_{};
 
   pthread_t thread_{};
   bool started_ = false, joined_ = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jvmti/recording.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -85,7 +84,7 @@ Status Recording::Prepare(const jvmtiEventCallbacks& callbacks) {
     stats_ = std::move(*stats);
   }
   if (vm_ != nullptr) {
-    source_ = std::make_unique<Tracer>(env_, *vm_, options(), rotating_);
+    source_ = std::make_unique<Tracer>(env_, *vm_, options());
   } else {
     source_ = std::make_unique<Sampler>(env_, options());
   }
@@ -137,11 +136,10 @@ Status Recording::OpenFile() {
   header.trace_id = RandomId();
   header.process_id = static_cast<uint64_t>(getpid());
   if (options().max_bytes != 0) {
-    const auto program = FoldProgram();
-    if (!program.ok()) return program.status();
-    auto rotating = io::RotatingTrace::Create(
-        plan_.file, IfTaken(options()), header,
-        {.max_bytes = options().max_bytes, .deviation = options().deviation, .fold_program = *program});
+    auto rotating = io::RotatingTrace::Create(plan_.file, IfTaken(options()), header,
+                                              {.max_bytes = options().max_bytes,
+                                               .deviation = options().deviation,
+                                               .keep_provenance = options().keep_provenance});
     if (!rotating.ok()) return rotating.status();
     rotating_ = rotating->get();
     sink_ = std::move(*rotating);
@@ -151,22 +149,6 @@ Status Recording::OpenFile() {
   if (!file.ok()) return file.status();
   sink_ = std::move(*file);
   return sink_->Write(trace::EncodeFileHeader(header));
-}
-
-// The analyzer is built beside the agent.
-trace::Result<std::string> Recording::FoldProgram() const {
-  if (!options().keep_provenance) return std::string();
-  Dl_info info{};
-  static const char here = 0;
-  if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) {
-    return Status::Error("keep=yes: cannot find out where the agent's library is");
-  }
-  const std::string library = core::AbsolutePath(info.dli_fname);
-  const size_t slash = library.rfind('/');
-  const std::string program = (slash == std::string::npos ? "./" : library.substr(0, slash + 1)) + "anttracks";
-  if (access(program.c_str(), X_OK) == 0) return program;
-  return Status::Error("keep=yes needs the program anttracks beside the agent, but there is no " + program +
-                       "; copy or link it there");
 }
 
 Status Recording::Subscribe(jvmtiEventCallbacks callbacks) {

@@ -96,8 +96,6 @@ class Recording {
   trace::Status ChooseMode();
   trace::Status OpenFile();
   trace::Status Subscribe(jvmtiEventCallbacks callbacks);
-  // The path of anttracks; empty: provenance is not saved (keep=no).
-  trace::Result<std::string> FoldProgram() const;
   std::string FallbackNote() const;
   void NeverBegan(std::string_view why);
   void ReportCounters(std::vector<std::string>* notes) const;

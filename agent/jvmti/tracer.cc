@@ -69,7 +69,8 @@ core::SessionConfig ConfigOf(const core::Options& options) {
           .most_stacks = core::StackTable::MostFor(options.max_bytes),
           .budget_percent = options.budget_percent,
           .share = static_cast<uint32_t>(options.share * trace::kWholeShare),
-          .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0};
+          .walkers = std::thread::hardware_concurrency() > 1 ? options.walkers : 0,
+          .keeps_provenance = options.keep_provenance};
 }
 
 }  // namespace
@@ -99,8 +100,12 @@ trace::Result<const AntTracksVM*> Tracer::FindVm(jvmtiEnv* env, core::Mode mode)
   return vm;
 }
 
-Tracer::Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace)
-    : env_(env), vm_(vm), mode_(options.mode), trace_(trace), session_(vm, ConfigOf(options)) {}
+Tracer::Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options)
+    : env_(env),
+      vm_(vm),
+      mode_(options.mode),
+      rotates_(options.max_bytes != 0),
+      session_(vm, ConfigOf(options)) {}
 
 Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options,
                      const std::atomic<bool>& cancelled) {
@@ -112,13 +117,12 @@ Status Tracer::Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, 
         "the patched JVM does not report where its heap is: build JDK and agent from the same sources "
         "(scripts/build)");
   }
-  if (trace_ != nullptr) trace_->HeapKnown(vm_.heap_end - vm_.heap_start);
   const bool census = session_.census() != nullptr;
   Status status = writer.Start(MetaJson(env_, vm_, census, options.c_str()));
   if (!status.ok()) return status;
   session_.Begin(reason);
   const bool attached = reason == trace::SyncReason::kAttach;
-  if (trace_ != nullptr || attached || census) status = StartBackground(jni);
+  if (rotates_ || attached || census) status = StartBackground(jni);
   if (status.ok()) status = StartVm();
   if (status.ok() && attached && census) RequestCensus();
   if (status.ok() && attached) AwaitFirst(cancelled);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "agent/full/session.h"
-#include "agent/io/rotation/rotating_trace.h"
 #include "agent/jvmti/source.h"
 #include "vmpatch/abi/anttracks_abi.h"
 
@@ -19,11 +18,10 @@ class Tracer final : public Source {
   // Error: this JVM is not patched, or cannot be traced. mode: what was asked for.
   static trace::Result<const AntTracksVM*> FindVm(jvmtiEnv* env, core::Mode mode);
 
-  // trace: nullptr if the trace does not rotate.
-  Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options, io::RotatingTrace* trace);
+  Tracer(jvmtiEnv* env, const AntTracksVM& vm, const core::Options& options);
 
   core::EventSource& events() override { return session_; }
-  core::SyncPointSource* rotating() override { return trace_ == nullptr ? nullptr : &session_; }
+  core::SyncPointSource* rotating() override { return rotates_ ? &session_ : nullptr; }
   trace::Status Begin(JNIEnv* jni, trace::SyncReason reason, io::Writer& writer, const std::string& options,
                       const std::atomic<bool>& cancelled) override;
   void End(JNIEnv* jni, std::string_view reason) override;
@@ -42,7 +40,7 @@ class Tracer final : public Source {
   jvmtiEnv* const env_;
   const AntTracksVM& vm_;
   const core::Mode mode_;
-  io::RotatingTrace* const trace_;
+  const bool rotates_;
   core::Session session_;
   jobject background_ = nullptr;  // global reference of the agent's Java thread
 };

@@ -14,9 +14,8 @@ void EventSource::CountOutput(CounterValues* values) const {
   values->dropped_chunks = output_.dropped_chunks;
   values->dropped_bytes = output_.dropped_bytes;
   values->requested_collections = output_.requested_collections;
-  values->folded_files = output_.folded_files;
-  values->unfolded_files = output_.unfolded_files;
-  values->fold_cpu_ns = output_.fold_cpu_ns;
+  values->provenance_files = output_.provenance_files;
+  values->lost_provenance += output_.lost_provenance;
   values->queue_high_water_bytes = queue_.high_water_bytes();
   values->lost_segments = queue_.lost_segments();
   values->lost_bytes = queue_.lost_bytes();

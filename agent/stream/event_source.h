@@ -27,8 +27,8 @@ struct OutputCounts {
   std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
   // At the bound of a rotated trace: dropped events, and collections that were asked for.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
-  // With keep=: data files whose provenance was saved or lost, and the CPU time for that.
-  std::atomic<uint64_t> folded_files{0}, unfolded_files{0}, fold_cpu_ns{0};
+  // With keep=: provenance files, and those that had no room or could not be written.
+  std::atomic<uint64_t> provenance_files{0}, lost_provenance{0};
 };
 
 class EventSource {

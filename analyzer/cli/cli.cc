@@ -21,7 +21,7 @@ constexpr const char* kPurpose =
 constexpr const char* kExitCodes =
     "Exit codes:\n"
     "  0  fine; a trace that ends in the middle of a chunk (killed process) is fine too\n"
-    "  1  verify found errors; fold wrote nothing; assert: something does not hold, or is not known\n"
+    "  1  verify found errors; assert: something does not hold, or is not known\n"
     "  2  wrong usage\n"
     "  3  a file cannot be read or is not a trace\n"
     "  4  damaged trace; the results cover what precedes the damage\n"

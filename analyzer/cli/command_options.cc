@@ -354,16 +354,6 @@ void AddVerify(CLI::App& app, Session& session, Arguments& arguments) {
   app.add_option("--max-errors", arguments.verify.max_errors, "Errors to print; all are counted (default 20)");
 }
 
-void AddFold(CLI::App& app, Session& session, Arguments& arguments) {
-  app.add_option("FILE", session.files, "A data file of a rotated trace (app.trace.3)")
-      ->required()
-      ->expected(1);
-  app.add_option("--max-bytes", arguments.fold.max_bytes, "Write nothing if it would be more");
-  app.add_flag("-f,--force", arguments.fold.force, "Replace the provenance file if it exists");
-  // For the agent: main has done what it asks for.
-  app.add_option("--as-child", arguments.fold.memory_bytes)->group("");
-}
-
 void AddAttach(CLI::App& app, Session& session, Arguments& arguments) {
   AddProcess(app, session, arguments);
   app.add_option("OPTIONS", arguments.attach.options,

@@ -38,7 +38,6 @@ void AddAssert(CLI::App& app, Session& session, Arguments& arguments);
 void AddExport(CLI::App& app, Session& session, Arguments& arguments);
 void AddThreads(CLI::App& app, Session& session, Arguments& arguments);
 void AddVerify(CLI::App& app, Session& session, Arguments& arguments);
-void AddFold(CLI::App& app, Session& session, Arguments& arguments);
 void AddAttach(CLI::App& app, Session& session, Arguments& arguments);
 void AddCtl(CLI::App& app, Session& session, Arguments& arguments);
 void AddTop(CLI::App& app, Session& session, Arguments& arguments);

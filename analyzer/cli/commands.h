@@ -156,12 +156,6 @@ struct ThreadsArguments {
   Selection selection;
 };
 
-struct FoldArguments {
-  uint64_t max_bytes = 0;     // the largest file to write; 0: no limit
-  bool force = false;         // replace it if it exists
-  uint64_t memory_bytes = 0;  // see child.h
-};
-
 struct VerifyArguments {
   size_t max_errors = 20;
 };
@@ -204,7 +198,6 @@ struct Arguments {
   JoinArguments join;
   ExportArguments exported;
   AssertArguments expected;
-  FoldArguments fold;
   VerifyArguments verify;
   AttachArguments attach;
   TopArguments top;
@@ -242,7 +235,6 @@ int RunQuality(Session& session);
 int RunVerify(Session& session, const VerifyArguments& arguments);
 int RunSampledVerify(Session& session, const VerifyArguments& arguments);
 int RunCensusVerify(Session& session, const VerifyArguments& arguments);
-int RunFold(Session& session, const FoldArguments& arguments);
 int RunAttach(Session& session, const AttachArguments& arguments);
 int RunTop(Session& session, const TopArguments& arguments);
 int RunCtl(Session& session, const AttachArguments& arguments);

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "analyzer/cli/child.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/pager.h"
 
@@ -48,7 +47,6 @@ int ShowText(const std::vector<std::string>& words, size_t rows, bool show_progr
 
 int main(int argc, char** argv) {
   if (!ProcessorIsKnown()) return anttracks::analyzer::kExitUnreadable;
-  anttracks::analyzer::LowerIfAsked({argv, static_cast<size_t>(argc)});
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool show_progress = ::isatty(STDERR_FILENO) != 0;

@@ -46,7 +46,7 @@ struct Session {
   bool has_meta = false;                    // set by Open: it is written what the trace holds
   std::optional<SampledMeta> sampled = {};  // set by Open; nullopt: no trace of samples
   bool census = false;                      // set by Open: a trace of censuses
-  bool read_ahead = true;                   // read in a thread of its own; not for a child of a traced program
+  bool read_ahead = true;                   // read in a thread of its own
 
   // Opens the files. False, with a message: they are not a trace. True if they are open already.
   bool Open();

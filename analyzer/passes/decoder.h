@@ -68,8 +68,6 @@ struct SinkBase {
   virtual void GcBegin(const GcEvent&) {}
   virtual void GcEnd(const GcEvent&) {}
   virtual void SyncBegin(const SyncEvent&) {}
-  // Whether the objects that a sync point lists in that space are to be decoded.
-  virtual bool WantsSpace(uint64_t /*space*/) const { return true; }
   virtual void SyncObject(uint64_t /*space*/, uint64_t /*word*/, uint32_t /*shape*/) {}
   virtual void SyncEnd(uint64_t /*objects*/, uint64_t /*bytes*/) {}
   virtual void SyncAbandoned(const std::string& /*reason*/) {}

@@ -235,7 +235,6 @@ template <class Sink>
 void Decoder<Sink>::SyncObjects(const trace::Segment& segment) {
   if (!InSync(segment, "outside a sync point")) return;
   if constexpr (!kNeedsObjects<Sink>) return;
-  if (!sink_->Sink::WantsSpace(segment.stream)) return;
   trace::WireReader in(segment.payload);
   const auto begin = [this](const trace::RunHead& head, uint64_t) {
     return head.how != trace::How::kSkipped || Malformed("skipped stretch in a sync point");

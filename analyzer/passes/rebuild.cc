@@ -24,6 +24,12 @@ void Sort(std::vector<Space>* spaces) {
   std::sort(spaces->begin(), spaces->end(), [](const Space& a, const Space& b) { return a.bottom < b.bottom; });
 }
 
+// Whether a sync point of these spaces may.
+bool LeavesOutDead(const std::vector<Space>& spaces) {
+  return std::any_of(spaces.begin(), spaces.end(),
+                     [](const Space& space) { return space.collected == Collected::kOptional; });
+}
+
 }  // namespace
 
 void Rebuild::Configure(uint64_t start_word, uint64_t end_word) {
@@ -393,7 +399,7 @@ void Rebuild::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
 
 void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
   if (!check_ && state_ != HeapState::kFilling) return;
-  if (options_.whole_syncs && (sync_.objects != objects || InBytes(sync_.words) != bytes)) {
+  if (sync_.objects != objects || InBytes(sync_.words) != bytes) {
     Report(ProblemKind::kTotals, "sync point has {} objects and {} bytes, its end says {} and {}",
            sync_.objects, InBytes(sync_.words), objects, bytes);
   }
@@ -403,7 +409,7 @@ void Rebuild::SyncEnd(uint64_t objects, uint64_t bytes) {
     check_.reset();
     syncs_.checked++;
   } else {
-    if (options_.whole_syncs && saved_provenance_.Missing() != 0) {
+    if (!LeavesOutDead(sync_spaces_) && saved_provenance_.Missing() != 0) {
       Report(ProblemKind::kSyncMismatch,
              "provenance is given for {} bytes in which the sync point has no such objects",
              InBytes(saved_provenance_.Missing()));

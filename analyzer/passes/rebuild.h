@@ -76,8 +76,7 @@ struct GcRecord {
 class Rebuild : public SinkBase {
  public:
   struct Options {
-    bool check_syncs = true;  // compare sync points with a heap that is known
-    bool whole_syncs = true;  // false: WantsSpace refuses spaces, so neither totals nor provenance is compared
+    bool check_syncs = true;           // compare sync points with a heap that is known
     bool check_spaces = false;         // that every object lies in a space, before and after each collection
     uint64_t stop_after = UINT64_MAX;  // number of collections after which done() is true
   };

@@ -170,9 +170,8 @@ def rotation_part(data):
         "",
         *bench_rotation.keep(results),
         "",
-        "A fold reads every event of a file and rebuilds the heap, which takes about as long as making them "
-        "took: a program that allocates without a pause on all cores is ahead of it, "
-        "and files that must go go unfolded.",
+        "The CPU time is that of following live objects through collections, without what GC workers note in "
+        "pauses ([decision 5](decisions/0005-keep.md)).",
         "",
         "## All values",
         "",

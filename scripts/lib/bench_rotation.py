@@ -118,13 +118,16 @@ def sizes(results):
 
 
 def keep(results):
-    lines = ["| workload | files deleted | folded | CPU s of the folds a run |", "|---|---:|---:|---:|"]
+    lines = [
+        "| workload | files deleted | provenance files | lost | CPU s a run |",
+        "|---|---:|---:|---:|---:|",
+    ]
     for workload, by in results.items():
         runs = by["kept"]
         lines.append(
             f"| {workload} | {max(0, median(runs, 'files') - 10):.0f} at least | "
-            f"{median(runs, 'folded_files'):.0f}, not in time {median(runs, 'unfolded_files'):.0f} | "
-            f"{median(runs, 'fold_cpu_ns') / 1e9:.1f} |"
+            f"{median(runs, 'provenance_files'):.0f} | {median(runs, 'lost_provenance'):.0f} | "
+            f"{median(runs, 'provenance_ns') / 1e9:.2f} |"
         )
     return lines
 

@@ -42,9 +42,9 @@ KEPT_COUNTERS = (
     "files",
     "lost_bytes",
     "dropped_bytes",
-    "folded_files",
-    "unfolded_files",
-    "fold_cpu_ns",
+    "provenance_files",
+    "lost_provenance",
+    "provenance_ns",
 )
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 

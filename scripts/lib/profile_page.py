@@ -155,8 +155,7 @@ Written by `scripts/profile`. Workloads of the harness ([harness.md](harness.md)
 under `perf record`. The share is that of the process' CPU samples that are the agent's or the patch's: \
 in the agent's
 threads, or with a function of `libanttracks.so` or of the patch on the stack. \
-With `keep=yes` the processes that fold data
-files count, too. *By the agent* is that without what the patch does for allocation sites, which a JVM without \
+*By the agent* is that without what the patch does for allocation sites, which a JVM without \
 an agent pays as
 well ([benchmarks-patch.md](benchmarks-patch.md)); a budget is about that share.
 *In pauses* says by how much the agent adds to the CPU time of the threads that collect while the program \

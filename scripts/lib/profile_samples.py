@@ -27,7 +27,6 @@ THREADS = {
     "anttracks": "writer",
     "AntTracks": "sync points",
 }
-FOLD = "fold"
 STACKS = "AntTracksStacks::"
 # Functions of the patch that make or find sites: what they take is paid without an agent, too.
 SITES = ("AntTracksSites::", "AntTracksCompilers::", "AntTracksSiteCache::")
@@ -83,21 +82,15 @@ class Process:
 
 
 def count(text):
-    """Of what perf script prints: (seconds, {part: samples}) of the process that has most, the JVM, with
-    those of its folds."""
-    processes, heads = collections.defaultdict(Process), []
+    """Of what perf script prints: (seconds, {part: samples}) of the process that has most, the JVM."""
+    processes = collections.defaultdict(Process)
     for block in text.split("\n\n"):
         head = HEAD.match(block.lstrip("\n"))
         if head is not None:
-            heads.append(head)
             processes[head["process"]].add(head, block)
     if not processes:
         return [], {}
-    number, jvm = max(processes.items(), key=lambda item: item[1].samples())
-    for head in heads:
-        if head["process"] != number and head["thread"] == "anttracks":
-            jvm.seconds[head["second"]].update(["every", "ours"])
-            jvm.parts[FOLD] += 1
+    jvm = max(processes.values(), key=Process.samples)
     return [
         Second(*(second[name] for name in Second._fields)) for _, second in sorted(jvm.seconds.items())
     ], jvm.parts

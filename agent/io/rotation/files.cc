@@ -109,11 +109,16 @@ Status RotationFiles::DeleteData(uint32_t index) {
                        std::generic_category().message(errno) + "; the folder of file= must allow it");
 }
 
-void RotationFiles::DeleteProvenance(uint32_t index) {
+Status RotationFiles::WriteProvenance(uint32_t index, std::span<const uint8_t> bytes) {
   const std::string path = provenance_path(index);
-  unlink(path.c_str());
-  trace::RemoveUnfinished(path);
+  making_file_ = true;
+  const int error = trace::WriteWhole(path, bytes);
+  making_file_ = false;
+  return error == 0 ? Status()
+                    : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
 }
+
+void RotationFiles::DeleteProvenance(uint32_t index) { unlink(provenance_path(index).c_str()); }
 
 Status RotationFiles::Check() {
   const Status status = definitions_->Check();

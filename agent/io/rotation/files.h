@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "agent/base/policies.h"
@@ -33,7 +34,9 @@ class RotationFiles {
   // current.
   trace::Status CreateData(uint32_t index);
   trace::Status DeleteData(uint32_t index);
-  // Deletes the provenance file of that index, whole or unfinished, if there is one.
+  // Writes the provenance file of that index, whole or not at all.
+  trace::Status WriteProvenance(uint32_t index, std::span<const uint8_t> bytes);
+  // Deletes the provenance file of that index, if there is one.
   void DeleteProvenance(uint32_t index);
 
   // Only after CreateDefinitions and CreateData.

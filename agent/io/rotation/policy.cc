@@ -8,7 +8,7 @@ namespace anttracks::io {
 
 uint64_t RotationPolicy::share() const {
   const uint64_t left = limits_.max_bytes > definitions_bytes_ ? limits_.max_bytes - definitions_bytes_ : 0;
-  return left / (limits_.files() + (limits_.keeps_provenance() ? 1 : 0));
+  return left / (limits_.files() + (limits_.keep_provenance ? 1 : 0));
 }
 
 size_t RotationPolicy::chunk_bytes() const { return std::clamp<uint64_t>(share() / 16, 4 << 10, 256 << 10); }
@@ -30,10 +30,9 @@ void RotationPolicy::WroteDefinitions(uint64_t bytes) {
   total_ += bytes;
 }
 
-bool RotationPolicy::OldestDeleted() {
+void RotationPolicy::OldestDeleted() {
   total_ -= oldest().bytes + oldest().provenance_bytes;
   files_.pop_front();
-  return limits_.keeps_provenance() && !std::exchange(files_.front().fold_tried, true);
 }
 
 // Within the size that was asked for.
@@ -92,30 +91,8 @@ std::string RotationPolicy::TooSmall(double sync_bytes) const {
          "M. Events are lost, the trace goes on";
 }
 
-// Oldest first, since each needs the provenance file of the one before; well ahead of when it must be done, but
-// not for a program that ends before it needs half of the files or of the bytes (files may have more than their
-// share).
-std::optional<uint32_t> RotationPolicy::BeginFold() {
-  if (!limits_.keeps_provenance() || folds_into_ || !HasRoom(max_provenance_bytes())) return {};
-  if (2 * files_.size() < limits_.files() && 2 * total_ < limits_.max_bytes) return {};
-  const size_t complete = files_.size() - (complete_ ? 0 : 1);
-  size_t next = 1;
-  while (next < complete && files_[next].fold_tried) next++;
-  if (next >= complete) return {};
-  files_[next].fold_tried = true;
-  fold_bytes_ = max_provenance_bytes();
-  total_ += fold_bytes_;
-  folds_into_ = files_[next].index;
-  return folds_into_;
-}
-
-void RotationPolicy::EndFold() {
-  total_ -= std::exchange(fold_bytes_, 0);
-  folds_into_.reset();
-}
-
-void RotationPolicy::ProvenanceMade(uint32_t index, uint64_t bytes) {
-  files_.at(index - oldest().index).provenance_bytes = bytes;
+void RotationPolicy::WroteProvenance(uint64_t bytes) {
+  files_.back().provenance_bytes = bytes;
   total_ += bytes;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decisions of a rotated trace (docs/decisions/0004-rotation.md): when to want a sync point or a
-// collection, when to drop events, which file to delete or to fold, and the arithmetic of the bound. It only
+// collection, when to drop events, which file to delete, and the arithmetic of the bound. It only
 // decides: RotatingTrace and Writer act, and report what they have done.
 //
 // The bound: all files together never exceed max_bytes * (1 + deviation). There are n = 1 / deviation data
@@ -30,7 +30,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 
 namespace anttracks::io {
@@ -38,7 +37,7 @@ namespace anttracks::io {
 struct RotationLimits {
   uint64_t max_bytes = 0;
   double deviation = 0.1;
-  std::string fold_program = {};  // path of anttracks; empty: the provenance in deleted files is lost
+  bool keep_provenance = false;  // in provenance files
 
   uint64_t files() const { return static_cast<uint64_t>(std::lround(1 / deviation)); }
   uint64_t slack() const { return static_cast<uint64_t>(static_cast<double>(max_bytes) * deviation); }
@@ -46,7 +45,6 @@ struct RotationLimits {
   // How much may wait in the queue: a small part of the slack, as it goes into the current data file whatever
   // is decided.
   uint64_t backlog() const { return slack() / 4; }
-  bool keeps_provenance() const { return !fold_program.empty(); }
 };
 
 class RotationPolicy {
@@ -65,7 +63,6 @@ class RotationPolicy {
     uint32_t index = 0;
     uint64_t bytes = 0;
     uint64_t provenance_bytes = 0;  // of its provenance file; 0: there is none
-    bool fold_tried = false;        // of the file before into this one
   };
   struct Wish {
     bool sync_point = false, collection = false;
@@ -89,8 +86,8 @@ class RotationPolicy {
   void FileBegun();
   void Wrote(uint64_t bytes);
   void WroteDefinitions(uint64_t bytes);
-  // The oldest data file was deleted, with its provenance file. True: provenance was to be saved, and is lost.
-  bool OldestDeleted();
+  // The oldest data file was deleted, with its provenance file.
+  void OldestDeleted();
 
   // For events, and for definitions, which may use the reserve.
   bool HasRoom(uint64_t bytes) const { return total_ + bytes + kReserve <= limits_.bound(); }
@@ -124,13 +121,8 @@ class RotationPolicy {
   // The message that a sync point of about that many bytes has no room in a data file.
   std::string TooSmall(double sync_bytes) const;
 
-  // The data file whose predecessor is to be folded now, if any. It counts as tried, and room for its
-  // provenance file is reserved until EndFold.
-  std::optional<uint32_t> BeginFold();
-  void EndFold();
-  // The data file whose predecessor is being folded.
-  std::optional<uint32_t> folds_into() const { return folds_into_; }
-  void ProvenanceMade(uint32_t index, uint64_t bytes);
+  // The current data file has got a provenance file.
+  void WroteProvenance(uint64_t bytes);
   // The largest size of a provenance file.
   uint64_t max_provenance_bytes() const { return share() / 2; }
 
@@ -140,16 +132,13 @@ class RotationPolicy {
   const RotationLimits limits_;
   std::deque<DataFile> files_;  // oldest first; the last one is current
   uint64_t definitions_bytes_ = 0;
-  uint64_t total_ = 0;  // bytes of all files, and the room that is reserved for a fold
+  uint64_t total_ = 0;  // bytes of all files
 
   Phase phase_ = Phase::kWriting;
   bool complete_ = true;  // the sync point of the current file is written
   Dropped dropped_;
   std::chrono::milliseconds retry_after_{kRetryAfter};
   Time retry_at_{}, asked_{};
-
-  std::optional<uint32_t> folds_into_;
-  uint64_t fold_bytes_ = 0;  // reserved in total_ while a fold runs
 };
 
 }  // namespace anttracks::io

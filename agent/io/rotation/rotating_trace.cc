@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/io/rotation/rotating_trace.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "agent/base/log.h"
 #include "trace/format.h"
 
 namespace anttracks::io {
 
 using trace::Status;
-
-constexpr char kTooLate[] = "it had to go before it was folded; give a larger maxsize=";
 
 trace::Result<std::unique_ptr<RotatingTrace>> RotatingTrace::Create(const std::string& path,
                                                                     core::IfExists if_exists,
@@ -78,84 +73,40 @@ Status RotatingTrace::DeleteOldest() {
   const Status status = files_.DeleteData(oldest.index);
   if (!status.ok()) return status;
   if (oldest.provenance_bytes != 0) files_.DeleteProvenance(oldest.index);
-  const bool lost = policy_.OldestDeleted();
-  // A fold that has begun has the file open.
-  if (policy_.folds_into() == oldest.index) {
-    StopFold();
-    Unfolded(oldest.index, kTooLate);
-  }
-  if (lost) Unfolded(policy_.oldest().index, kTooLate);
+  policy_.OldestDeleted();
   return {};
 }
 
-void RotatingTrace::SyncPointComplete() {
-  if (policy_.SyncPointComplete()) StartFold();
-}
-
-void RotatingTrace::StartFold() {
-  const auto into = policy_.BeginFold();
-  if (!into) return;
-  const Status status = fold_.Start(files_.data_path(*into - 1), policy_.max_provenance_bytes());
-  if (!status.ok()) FoldEnded({.ended = true, .good = false, .message = status.message()});
-}
-
-void RotatingTrace::Poll() {
-  if (!policy_.folds_into()) return StartFold();
-  const FoldProcess::Outcome outcome = fold_.Poll();
-  if (outcome.ended) FoldEnded(outcome);
-}
-
-void RotatingTrace::FoldEnded(const FoldProcess::Outcome& outcome) {
-  const uint32_t into = *policy_.folds_into();
-  policy_.EndFold();
-  folds_.cpu_ns += outcome.cpu_ns;
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(files_.provenance_path(into), error);
-  // Its end may not be seen where somebody else waits for all children; the file is there whole or not at all.
-  if ((outcome.good || outcome.unseen) && !error) {
-    policy_.ProvenanceMade(into, bytes);
-    folds_.folded++;
-    return;
+Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta,
+                                      std::span<const trace::ByteBuffer> segments) {
+  trace::FileHeader header = header_;
+  header.flags = trace::kFileProvenance;
+  trace::ByteBuffer file;
+  file.Append(trace::EncodeFileHeader(header));
+  trace::NumberedChunks chunks(trace::Compressed::kYes);
+  const auto add = [&](trace::ChunkType type, std::span<const uint8_t> payload) {
+    const auto chunk = chunks.Encode(type, payload);
+    if (chunk.ok()) file.Append(*chunk);
+    return chunk.ok() ? Status() : chunk.status();
+  };
+  Status status = add(trace::ChunkType::kMeta, meta);
+  for (const trace::ByteBuffer& segment : segments) {
+    if (status.ok()) status = add(trace::ChunkType::kData, segment.span());
   }
-  files_.DeleteProvenance(into);
-  // It may not have come as far as to open what was deleted meanwhile.
-  Unfolded(into, outcome.good                     ? files_.provenance_path(into) + " is gone"
-                 : into == policy_.oldest().index ? kTooLate
-                                                  : outcome.message);
-}
-
-void RotatingTrace::StopFold() {
-  const uint32_t into = *policy_.folds_into();
-  fold_.Stop();
-  policy_.EndFold();
-  files_.DeleteProvenance(into);
-}
-
-void RotatingTrace::Unfolded(uint32_t index, const std::string& why) {
-  folds_.unfolded++;
-  if (std::exchange(said_unfolded_, true)) return;
-  core::LogWarn("keep=yes: the provenance of older live objects is lost with the data file before " +
-                files_.data_path(index) + ": " + why);
-}
-
-Status RotatingTrace::Close() {
-  if (policy_.folds_into()) Poll();
-  // What is being folded stays, unless it went already.
-  if (const auto into = policy_.folds_into()) {
-    StopFold();
-    if (into == policy_.oldest().index) Unfolded(*into, kTooLate);
+  if (!status.ok()) return status;
+  if (file.size() > policy_.max_provenance_bytes() || !MakeRoom(file.size(), policy_.files_to_keep())) {
+    return Status::Error("there is no room for " + files_.provenance_path(header.file_index) + ", which takes " +
+                         std::to_string(file.size()) + " bytes");
   }
-  return files_.Close();
+  status = files_.WriteProvenance(header.file_index, file.span());
+  if (status.ok()) policy_.WroteProvenance(file.size());
+  return status;
 }
 
-void RotatingTrace::Remove() {
-  if (policy_.folds_into()) StopFold();
-  files_.Remove();
-}
+Status RotatingTrace::Close() { return files_.Close(); }
 
-void RotatingTrace::CloseInForkedChild() {
-  fold_.ForgetInForkedChild();
-  files_.CloseInForkedChild();
-}
+void RotatingTrace::Remove() { files_.Remove(); }
+
+void RotatingTrace::CloseInForkedChild() { files_.CloseInForkedChild(); }
 
 }  // namespace anttracks::io

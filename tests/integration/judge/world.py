@@ -21,10 +21,7 @@ JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
 SITES = os.environ.get("ANTTRACKS_TEST_SITES")  # the scheme that programs run with; the JVM's choice if not set
 BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
-# With sanitizers not the anttracks beside the agent: that one folds, and may be a plain build.
-ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(
-    BUILT, *(["analyzer"] if sanitizers.KINDS else []), "anttracks"
-)
+ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttracks")
 NATIVE = os.path.join(OUT, "libnative.so")  # native/native.c
 ASK_SITES = os.path.join(OUT, "libask_sites.so")  # native/ask_sites.c
 NEIGHBOUR = os.path.join(OUT, "libneighbour.so")  # native/neighbour.c, another JVM TI agent

@@ -535,13 +535,10 @@ anttracks  90/90 13.400000:
 """
 
 
-@test(
-    "What the patch and the agent cost is counted by second, "
-    "in the process that has most samples and its folds, in parts"
-)
+@test("What the patch and the agent cost is counted by second, in the process that has most samples, in parts")
 def profile(_):
     counts, parts = profile_samples.count(PERF)
-    expect(counts == [(1, 2, 1, 0, 0), (5, 6, 0, 1, 1)], f"{counts}")
+    expect(counts == [(1, 2, 1, 0, 0), (4, 5, 0, 1, 1)], f"{counts}")
     expect(
         dict(parts)
         == {
@@ -550,7 +547,6 @@ def profile(_):
             "call stacks": 1,
             "collections": 1,
             "compressors": 1,
-            "fold": 1,
         },
         f"{parts}",
     )
@@ -566,12 +562,12 @@ def profile(_):
     ]
     expect(verdicts == ["reached", "not known", "missed"], f"{verdicts}")
     lines, verdicts = profile_page.table(
-        {"javac": {"seconds": [(4, 100, 3, 2, 22)] * 9, "parts": {"fold": 9}, "date": "-"}}, 3, "parts", True
+        {"javac": {"seconds": [(4, 100, 3, 2, 22)] * 9, "parts": {"writer": 9}, "date": "-"}}, 3, "parts", True
     )
     expect(
         verdicts == {"javac": "reached"}
         and lines[2] == "| javac | 900 | 4.00 % | 4.00 to 4.00 % | 1.00 % | 1.00 to 1.00 % | "
-        "10.00 % | 10.00 to 10.00 % | reached | fold 1.00 % | - |",
+        "10.00 % | 10.00 to 10.00 % | reached | writer 1.00 % | - |",
         f"{lines}",
     )
     expect(

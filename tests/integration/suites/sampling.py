@@ -454,7 +454,6 @@ def commands(t):
         )
     done = run([ANALYZER, "heap", "--gc", "99999", trace])
     expect(done.returncode == 2 and "99999" in done.stderr, done.stderr)
-    expect(run([ANALYZER, "fold", trace]).returncode == 2, "fold")
 
 
 def forever(t, options):

@@ -34,7 +34,7 @@ TEST_CASE("the JSON has the counters of its mode, in the order in which programs
       R"("fillers":0,"skipped_bytes":0,"found_objects":0,"share_ppm":0,"budget_ppm":0,"spent_ppm":0,"raw_bytes":0,)"
       R"("stored_bytes":0,"chunks":0,"files":0,"sync_points":0,"abandoned_sync_points":0,"requested_collections":0,)"
       R"("sync_pause_ns":0,"compressed_chunks":0,"compress_ns":0,"write_ns":0,"waits":0,"blocked_ns":0,"walk_ns":0,)"
-      R"("batches_read":0,"batches_refused":0,"walker_rests":0,"folded_files":0,"unfolded_files":0,"fold_cpu_ns":0,)"
+      R"("batches_read":0,"batches_refused":0,"walker_rests":0,"provenance_files":0,"lost_provenance":0,"provenance_ns":0,)"
       R"("queue_high_water_bytes":0,"dropped_chunks":0,"dropped_bytes":0,"lost_segments":0,)"
       R"("lost_bytes":9223372036854775808,"threads":0,"site_classes":0,"sites":0,"unknown_sites":0,"methods":0,)"
       R"("classes":0,"distinct_stacks":0,"live_site_classes":0,"table_bytes":0})");

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "agent/io/descriptor.h"
-#include "agent/io/rotation/fold_process.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/stats_file.h"
 #include "tests/unit/agent/recorded.h"
@@ -45,10 +44,6 @@ TEST_CASE("a host that has closed its standard streams does not print into files
     return file.ok() && (*file)->Write({&byte, 1}).ok();
   }));
   CHECK(std::filesystem::file_size(path) == 1);
-  CHECK(LeavesStandardStreamsClosed([&] {
-    static io::FoldProcess fold("/bin/sleep");
-    return fold.Start("1000", 1).ok();
-  }));
 }
 
 TEST_CASE("a trace is for its owner alone, also where one that others could read was") {

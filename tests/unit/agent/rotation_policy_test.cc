@@ -45,7 +45,7 @@ TEST_CASE("files share what definitions leave, one share is for provenance if it
   CHECK(policy.share() == (1 << 18));
   policy.WroteDefinitions(1 << 18);
   CHECK(policy.share() == (3 << 16));
-  RotationPolicy keeping({.max_bytes = 1 << 20, .deviation = 0.25, .fold_program = "x"});
+  RotationPolicy keeping({.max_bytes = 1 << 20, .deviation = 0.25, .keep_provenance = true});
   CHECK(keeping.share() == (1 << 20) / 5);
   CHECK(keeping.max_provenance_bytes() == keeping.share() / 2);
   policy.WroteDefinitions(1 << 20);  // more than all
@@ -243,79 +243,19 @@ TEST_CASE("whatever a file takes, the bound holds") {
   }
 }
 
-RotationPolicy Keeping() {
-  return Begun({.max_bytes = 1 << 20, .deviation = 0.25, .fold_program = "anttracks"});
-}
-
-TEST_CASE("nothing is folded without keep, before half of the files, or into an incomplete file") {
-  RotationPolicy policy = Begun();
-  for (int i = 0; i < 3; i++) policy.FileBegun();
-  CHECK_FALSE(policy.BeginFold());
-  CHECK_FALSE(policy.OldestDeleted());
-
-  RotationPolicy keeping = Keeping();
-  CHECK_FALSE(keeping.BeginFold());
-  keeping.FileBegun();
-  CHECK_FALSE(keeping.BeginFold());
-  CHECK(keeping.SyncPointComplete());
-  CHECK(keeping.BeginFold() == 1u);
-}
-
-TEST_CASE("folding begins with half of the files, or of the bytes") {
-  const RotationLimits ten{.max_bytes = 1 << 20, .deviation = 0.1, .fold_program = "anttracks"};
-  for (const bool large : {false, true}) {
-    RotationPolicy policy = Begun(ten);
-    for (int files = 2; files <= 5; files++) {
-      policy.FileBegun();
-      CHECK(policy.SyncPointComplete());
-      if (large && files == 3) policy.Wrote(1 << 19);
-      CHECK(policy.BeginFold().has_value() == (files == 5 || (large && files >= 3)));
-      if (policy.folds_into()) policy.EndFold();
-    }
-  }
-}
-
-TEST_CASE("folds go one at a time, oldest first, each once") {
-  RotationPolicy policy = Keeping();
-  for (int i = 0; i < 3; i++) policy.FileBegun();
+TEST_CASE("a provenance file counts against the bound, and goes with its data file") {
+  RotationPolicy policy = Begun({.max_bytes = 1 << 20, .deviation = 0.25, .keep_provenance = true});
+  policy.FileBegun();
   CHECK(policy.SyncPointComplete());
-  for (uint32_t into = 1; into <= 3; into++) {
-    CHECK(policy.BeginFold() == into);
-    CHECK(policy.folds_into() == into);
-    CHECK_FALSE(policy.BeginFold());
-    policy.EndFold();
-    CHECK_FALSE(policy.folds_into());
-  }
-  CHECK_FALSE(policy.BeginFold());
-}
-
-TEST_CASE("a fold has room kept for what it may write, and gives back what it did not need") {
-  for (const bool room : {false, true}) {
-    RotationPolicy policy = Keeping();
-    policy.FileBegun();
-    CHECK(policy.SyncPointComplete());
-    FillBound(&policy, policy.max_provenance_bytes() - (room ? 0 : 1));
-    REQUIRE(policy.BeginFold().has_value() == room);
-    if (!room) continue;
-    CHECK_FALSE(policy.HasRoom(1));
-    policy.EndFold();
-    policy.ProvenanceMade(1, 100);
-    CHECK(policy.HasRoom(policy.max_provenance_bytes() - 100));
-    CHECK_FALSE(policy.HasRoom(policy.max_provenance_bytes() - 99));
-    CHECK_FALSE(policy.OldestDeleted());  // was folded
-    policy.FileBegun();
-    CHECK(policy.oldest().provenance_bytes == 100);
-    CHECK(policy.OldestDeleted());  // was not, and its provenance goes with it
-    CHECK(policy.HasRoom((5 << 18) - RotationPolicy::kReserve));
-  }
-}
-
-TEST_CASE("a file that goes unfolded is lost once; what would be folded into it is not tried") {
-  RotationPolicy policy = Keeping();
-  for (int i = 0; i < 3; i++) policy.FileBegun();
-  CHECK(policy.SyncPointComplete());
-  CHECK(policy.OldestDeleted());
-  CHECK(policy.BeginFold() == 2u);
+  FillBound(&policy, 1000);
+  policy.WroteProvenance(100);
+  CHECK(policy.HasRoom(900));
+  CHECK_FALSE(policy.HasRoom(901));
+  policy.OldestDeleted();
+  CHECK(policy.oldest().provenance_bytes == 100);
+  policy.FileBegun();
+  policy.OldestDeleted();
+  CHECK(policy.HasRoom((5 << 18) - RotationPolicy::kReserve));
 }
 
 TEST_CASE("the remedy for a bound that is too small has room for as many files as there are") {

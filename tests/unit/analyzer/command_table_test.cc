@@ -165,7 +165,7 @@ TEST_CASE("a mistyped word is answered with the nearest one and the help that ha
 TEST_CASE("other wrong usage is told in two lines as well") {
   for (const char* words : {"sites", "heap a.trace --gc x", "heap a.trace --gc 1 --end", "heap a.trace --by",
                             "sites a.trace --gc 1", "leaks a.trace --app", "heap a.trace --json --csv",
-                            "ctl x status", "ctl 0 status", "attach 0", "fold a.1 b.2", "heap -x"}) {
+                            "ctl x status", "ctl 0 status", "attach 0", "heap -x"}) {
     CAPTURE(words);
     const CommandResult result = Typed(words);
     CHECK(result.code == 2);

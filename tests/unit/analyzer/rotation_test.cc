@@ -369,23 +369,6 @@ TEST_CASE("info tells which data files are gone, one or several") {
   CHECK(Has(folder.Run("info", {"app.trace"}).out, "; files 0 to 1 are not there\n"));
 }
 
-TEST_CASE("provenance is of the sync point that follows it, not of one after a loss") {
-  Folder folder;
-  WriteRotated(&folder);
-  REQUIRE(folder.Run("fold", {"app.trace.0"}).code == 0);
-  folder.Remove("app.trace.0").Remove("app.trace.2");
-  for (const bool loss : {false, true}) {
-    TraceBuilder b = DataFile(1, kChunks0);
-    if (loss) b.Loss(9400, 1, 100, "queue full");
-    AddSyncPoint1(&b);
-    folder.Write("app.trace.1", b.file());
-    const std::string threads = folder.Run("heap", {"app.trace"}, {"--end", "--by", "thread"}).out;
-    CAPTURE(threads);
-    CHECK(Has(threads, "6 objects, 264 B"));
-    CHECK(Has(threads, "main (1)") == !loss);
-  }
-}
-
 TEST_CASE("what was allocated is counted in the files that are there") {
   Folder folder;
   WriteRotated(&folder);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/full/provenance.h"
+
+#include <iterator>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "agent/base/clock.h"
+#include "agent/base/log.h"
+
+namespace anttracks::core {
+namespace {
+
+constexpr uint64_t kOldBit = 1;
+constexpr size_t kSegmentBytes = 64 << 10;
+// One sync point that the writer has not come to, and another one that began.
+constexpr size_t kMostSaved = 2;
+
+}  // namespace
+
+void Provenance::Note(const Stretch& stretch, std::vector<Stretch>* filled) {
+  if (!filled->empty() && filled->back().top == stretch.start) {
+    filled->back().top = stretch.top;
+  } else {
+    filled->push_back(stretch);
+  }
+}
+
+void Provenance::Begin(uint32_t workers) {
+  workers_ = std::vector<Worker>(workers);
+  most_noted_ = std::max<size_t>(1, limits_.noted_bytes / std::max(1u, workers) / sizeof(Move));
+  for (Worker& worker : workers_) worker.noted.reserve(most_noted_);
+  saved_.reserve(kMostSaved);
+}
+
+void Provenance::Append(const Run& run, Runs* runs) {
+  if (!runs->empty() && Continues(runs->back(), run)) {
+    runs->back().end = run.end;
+  } else {
+    runs->push_back(run);
+  }
+}
+
+void Provenance::SortByAddress(Runs* runs) {
+  std::sort(runs->begin(), runs->end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+}
+
+void Provenance::Allocated(uint32_t thread, std::vector<Stretch>* filled) {
+  if (filled->empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const Stretch& stretch : *filled) filled_.push_back({stretch.start, stretch.top, thread, ended_});
+  filled->clear();
+}
+
+void Provenance::CollectionBegins(const AntTracksGC& gc) {
+  const std::lock_guard lock(mutex_);
+  SettleNoted();
+  fresh_ = std::exchange(filled_, {});
+  SortByAddress(&fresh_);
+  freed_.clear();
+  for (uint32_t i = 0; i < gc.nspaces; i++) {
+    const AntTracksSpace& space = gc.spaces[i];
+    const bool taken = space.collected == ANTTRACKS_COLLECTED ||
+                       (space.collected == ANTTRACKS_OPTIONAL && gc.kind == ANTTRACKS_GC_FULL);
+    if (taken && space.bottom < space.top) freed_.push_back({space.bottom, space.top});
+  }
+  for (Worker& worker : workers_) worker.in_runs = worker.in_fresh = {};
+}
+
+void Provenance::CollectionEnds(const AntTracksGC& gc) {
+  const std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < gc.nspaces && gc.kind != ANTTRACKS_GC_FULL; i++) {
+    const AntTracksSpace& space = gc.spaces[i];
+    if (space.collected == ANTTRACKS_OPTIONAL) freed_.push_back({space.bottom, space.end});
+  }
+  ended_++;
+  noted_ = true;
+}
+
+const Provenance::Run* Provenance::Cursor::Holding(const Runs& runs, uint64_t address, uint64_t* next) {
+  const auto found = [&](size_t i) {
+    return i < runs.size() && runs[i].end > address && (i == 0 || runs[i - 1].end <= address);
+  };
+  if (!found(at) && !found(++at)) {
+    const auto first = std::partition_point(runs.begin(), runs.end(),
+                                            [address](const Run& run) { return run.end <= address; });
+    at = static_cast<size_t>(first - runs.begin());
+  }
+  if (at >= runs.size()) return nullptr;
+  const Run& run = runs[at];
+  const bool holds = run.begin <= address;
+  *next = std::min(*next, holds ? run.end : run.begin);
+  return holds ? &run : nullptr;
+}
+
+void Provenance::NoteMove(Worker& worker, const Move& move) {
+  if (!worker.noted.empty()) {
+    Move& last = worker.noted.back();
+    if (last.from + last.bytes == move.from && last.to + last.bytes == move.to) {
+      last.bytes += move.bytes;
+      return;
+    }
+    if (worker.noted.size() >= most_noted_) MakeRuns(worker);
+  }
+  worker.noted.push_back(move);
+}
+
+// Of what the worker has noted.
+void Provenance::MakeRuns(Worker& worker) {
+  for (const Move& move : worker.noted) {
+    const uint64_t end = move.from + move.bytes;
+    uint64_t from = move.from, to = move.to & ~kOldBit, next = 0;
+    for (; from < end; to += next - from, from = next) {
+      next = end;
+      // Most are new.
+      const Run* run = worker.in_fresh.Holding(fresh_, from, &next);
+      if (run == nullptr) run = worker.in_runs.Holding(runs_, from, &next);
+      if (run != nullptr)
+        Append({to, to + (next - from), run->thread, run->birth}, &worker.made[move.to & kOldBit]);
+    }
+  }
+  worker.noted.clear();
+}
+
+void Provenance::Settle() {
+  const std::lock_guard lock(mutex_);
+  SettleNoted();
+}
+
+void Provenance::SettleNoted() {
+  if (!noted_) return;
+  const uint64_t begin = Clock::ThreadCpu();
+  noted_ = false;
+  const bool saves = std::exchange(saves_, false);
+  std::vector<trace::ByteBuffer> segments;
+  try {
+    Merge(TakeMade());
+    if (saves) segments = Segments();
+  } catch (const std::bad_alloc&) {
+    for (Worker& worker : workers_) {
+      worker.noted.clear();
+      worker.made = {};
+    }
+    fresh_ = {};
+    segments.clear();
+    Forget("not enough memory");
+  }
+  // Also if it is empty: each sync point takes its own.
+  if (saves) saved_.push_back(std::move(segments));
+  settle_ns_.Add(Clock::ThreadCpu() - begin);
+}
+
+Provenance::Runs Provenance::TakeMade() {
+  Runs all;
+  for (Worker& worker : workers_) {
+    MakeRuns(worker);
+    for (Runs& made : worker.made) {
+      all.insert(all.end(), made.begin(), made.end());
+      made = {};
+    }
+  }
+  SortByAddress(&all);
+  return all;
+}
+
+// What was freed goes, and what was moved comes.
+void Provenance::Merge(const Runs& made) {
+  std::sort(freed_.begin(), freed_.end(), [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
+  Runs before;
+  before.reserve(runs_.size() + fresh_.size());
+  std::merge(runs_.begin(), runs_.end(), fresh_.begin(), fresh_.end(), std::back_inserter(before),
+             [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  runs_.clear();
+  fresh_.clear();
+  auto moved = made.begin();
+  const auto keep = [&](const Run& run) {
+    for (; moved != made.end() && moved->begin < run.begin; ++moved) Append(*moved, &runs_);
+    Append(run, &runs_);
+  };
+  auto freed = freed_.begin();
+  for (Run run : before) {
+    while (freed != freed_.end() && freed->top <= run.begin) ++freed;
+    for (auto at = freed; at != freed_.end() && at->start < run.end; ++at) {
+      if (run.begin < at->start) keep({run.begin, at->start, run.thread, run.birth});
+      run.begin = std::max(run.begin, std::min(at->top, run.end));
+    }
+    if (run.begin < run.end) keep(run);
+  }
+  for (; moved != made.end(); ++moved) Append(*moved, &runs_);
+  const auto overlap = [](const Run& run, const Run& next) { return next.begin < run.end; };
+  if (runs_.size() > limits_.runs) {
+    Forget("there is no room for more than " + std::to_string(limits_.runs) + " runs of objects");
+  } else if (std::adjacent_find(runs_.begin(), runs_.end(), overlap) != runs_.end()) {
+    Forget("internal error: two runs of objects overlap");
+  }
+}
+
+// Instead of memory that nobody has granted.
+void Provenance::Forget(std::string_view why) {
+  if (forgotten_.value() == 0)
+    LogWarn("keep=yes: the provenance of older live objects is forgotten: " + std::string(why));
+  forgotten_.Add(1);
+  runs_ = {};
+}
+
+void Provenance::SyncPointBegins() {
+  const std::lock_guard lock(mutex_);
+  noted_ ? void(saves_ = true) : saved_.push_back(Segments());
+}
+
+void Provenance::SyncPointAbandoned() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(saves_, false) && !saved_.empty()) saved_.pop_back();
+}
+
+std::vector<trace::ByteBuffer> Provenance::Segments() const {
+  std::vector<trace::ByteBuffer> segments;
+  trace::ProvenanceEncoder encoder;
+  const auto finish = [&] {
+    segments.emplace_back();
+    encoder.Finish(&segments.back());
+  };
+  for (const Run& run : runs_) {
+    encoder.Run({run.begin / trace::kWordBytes, run.end / trace::kWordBytes, run.thread, ended_ - run.birth});
+    if (encoder.size() >= kSegmentBytes) finish();
+  }
+  if (encoder.size() != 0) finish();
+  return segments;
+}
+
+std::vector<trace::ByteBuffer> Provenance::TakeSaved() {
+  const std::lock_guard lock(mutex_);
+  SettleNoted();
+  if (saved_.empty()) return {};
+  std::vector<trace::ByteBuffer> oldest = std::move(saved_.front());
+  saved_.erase(saved_.begin());
+  return oldest;
+}
+
+void Provenance::Count(CounterValues* values) const {
+  values->provenance_ns = settle_ns_.value();
+  values->lost_provenance += forgotten_.value();
+}
+
+}  // namespace anttracks::core

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which thread allocated what lives, and when, for traces whose oldest files are deleted (keep=yes): the events
+// that say it go with their file, and a sync point does not say it.
+//
+// It is known by address, in runs of neighbours with the same thread and time. Threads allocate in TLABs, and
+// collectors copy neighbours together, so there are few. Of a collection only three numbers per object are
+// needed, from, to and size. They are noted in the pause; afterwards the writer makes the new runs of them:
+//
+//     runs, allocated --CollectionBegins--> noting --CollectionEnds--> noted --Settle--> runs
+//
+// A GC worker that has noted as much as memory is given for turns its notes into runs by itself, in the pause.
+// What was there before the trace is in no run.
+//
+// Thread safety: Allocated by any thread that is in a callback, Moved by GC workers, each with its number;
+// SyncPointAbandoned, Settle, TakeSaved and Count by any; the rest by the VM thread at a safepoint. Units: byte
+// addresses.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "agent/base/counter.h"
+#include "agent/base/counters.h"
+#include "agent/base/stretch.h"
+#include "trace/provenance.h"
+#include "trace/wire.h"
+#include "vmpatch/abi/anttracks_abi.h"
+
+namespace anttracks::core {
+
+class Provenance {
+ public:
+  struct Limits {
+    size_t noted_bytes = 16 << 20;  // of what all GC workers together have noted
+    size_t runs = 1 << 20;          // beyond that all are forgotten
+  };
+
+  Provenance() : Provenance(Limits{}) {}
+  explicit Provenance(const Limits& limits) : limits_(limits) {}
+  Provenance(const Provenance&) = delete;
+
+  // Adds a stretch that a thread has filled to those that it filled since the last collection.
+  static void Note(const Stretch& stretch, std::vector<Stretch>* filled);
+
+  // Before the first collection.
+  void Begin(uint32_t workers);
+  // The thread has filled these stretches since the last collection; leaves the vector empty.
+  void Allocated(uint32_t thread, std::vector<Stretch>* filled);
+  // When all threads have said what they filled.
+  void CollectionBegins(const AntTracksGC& gc);
+  // AntTracksMove or AntTracksSlide.
+  template <class Record>
+  void Moved(uint32_t worker, std::span<const Record> records) {
+    for (const Record& record : records) NoteMove(workers_[worker], {record.from, record.to, record.words * 8});
+  }
+  // When all workers have said what they moved.
+  void CollectionEnds(const AntTracksGC& gc);
+
+  // A sync point begins at the end of this collection: its provenance is saved. The first of a trace has none.
+  void SyncPointBegins();
+  // The last sync point that began will not be completed.
+  void SyncPointAbandoned();
+  // The provenance of the oldest sync point for which it was saved and not yet taken: segments ORIGINS, each by
+  // itself; empty if there is none.
+  std::vector<trace::ByteBuffer> TakeSaved();
+
+  // Makes runs of what the last collection has noted, if anything is left.
+  void Settle();
+  void Count(CounterValues* values) const;
+
+ private:
+  struct Run {
+    uint64_t begin = 0, end = 0;
+    uint32_t thread = 0;
+    uint32_t birth = 0;  // how many collections had ended
+  };
+  // Objects that lay one behind the other, and still do. Bit 0 of to: in the old generation.
+  struct Move {
+    uint64_t from, to, bytes;
+  };
+  // Searches in runs; fast where addresses are near the last ones.
+  struct Cursor {
+    size_t at = 0;
+    // The run that holds the address, or nullptr. *next becomes no more than where that changes.
+    const Run* Holding(const std::vector<Run>& runs, uint64_t address, uint64_t* next);
+  };
+  struct alignas(64) Worker {
+    std::vector<Move> noted;
+    std::array<std::vector<Run>, 2> made;  // by where they lie: young, old
+    Cursor in_runs, in_fresh;
+  };
+  using Runs = std::vector<Run>;
+
+  static bool Continues(const Run& run, const Run& next) {
+    return run.end == next.begin && run.thread == next.thread && run.birth == next.birth;
+  }
+  static void Append(const Run& run, Runs* runs);
+  static void SortByAddress(Runs* runs);
+
+  void NoteMove(Worker& worker, const Move& move);
+  void MakeRuns(Worker& worker);
+  void SettleNoted();
+  Runs TakeMade();
+  void Merge(const Runs& made);
+  std::vector<trace::ByteBuffer> Segments() const;
+  void Forget(std::string_view why);
+
+  const Limits limits_;
+  std::vector<Worker> workers_;
+  size_t most_noted_ = 0;  // of a worker
+
+  // While a collection is under way only read, by the workers; otherwise guarded by mutex_.
+  Runs runs_;   // after the last collection that is settled, by address
+  Runs fresh_;  // allocated between that and the present or last one, by address
+
+  std::mutex mutex_;
+  Runs filled_;                                        // since the last collection
+  std::vector<Stretch> freed_;                         // what the collection took
+  bool noted_ = false;                                 // a collection has ended, and is not settled
+  uint32_t ended_ = 0;                                 // collections
+  bool saves_ = false;                                 // a sync point began at its end
+  std::vector<std::vector<trace::ByteBuffer>> saved_;  // oldest first
+  Counter settle_ns_, forgotten_;
+};
+
+}  // namespace anttracks::core
