@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -106,13 +104,6 @@ std::string_view SyncReasonLabel(SyncReason reason) {
 }
 
 uint64_t FileBytes(const trace::ChunkSource& reader) { return reader.total_bytes(); }
-
-std::string Started(uint64_t wall_clock_ns) {
-  const auto seconds = static_cast<std::time_t>(wall_clock_ns / 1'000'000'000);
-  std::tm time{};
-  if (::gmtime_r(&seconds, &time) == nullptr) return "?";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", time);
-}
 
 std::string PerObject(uint64_t bytes, uint64_t objects) {
   if (objects == 0) return "-";
@@ -389,7 +380,7 @@ void AddProgram(Lines* lines, const trace::ChunkSource& reader, const PassSummar
   lines->Add("VM flags", summary.meta.vm_flags);
   if (!summary.meta.sites.empty()) lines->Add("sites in", SitesText(summary.meta.sites));
   lines->Add("options", summary.meta.options);
-  lines->Add("started", Started(first.wall_clock_ns));
+  lines->Add("started", DateText(first.wall_clock_ns / 1'000'000));
   lines->Add("time span", Duration(summary.duration_ns));
   if (reader.files()[0].is_definitions()) AddPeriod(lines, reader, summary, overview);
 }

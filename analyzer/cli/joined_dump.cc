@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/joined_dump.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "analyzer/cli/moment.h"
 #include "analyzer/hprof/names.h"
@@ -19,13 +17,6 @@ constexpr std::string_view kNotInTrace = "<not in the trace>";
 
 uint64_t Aligned(uint64_t bytes) {
   return (bytes + trace::kWordBytes - 1) / trace::kWordBytes * trace::kWordBytes;
-}
-
-std::string DumpTimeText(const JoinedDump& joined) {
-  const auto seconds = static_cast<std::time_t>(joined.reader->milliseconds() / 1000);
-  std::tm utc{};
-  if (gmtime_r(&seconds, &utc) == nullptr) return "an impossible time";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", utc);
 }
 
 }  // namespace
@@ -136,9 +127,10 @@ std::string JoinHeading(const JoinedDump& joined) {
   const DumpMatch& match = *joined.match;
   const JoinReasons& reasons = joined.reasons;
   const uint64_t agreeing = match.count(Fit::kAgrees);
-  std::string text = fmt::format("{}, of {}: {} {}{}\n", Printable(joined.reader->path()), DumpTimeText(joined),
-                                 joined.time.given ? "taken as made" : "made", MomentText(joined),
-                                 Caveat(joined.heap->state(), joined.words_missed()));
+  std::string text =
+      fmt::format("{}, of {}: {} {}{}\n", Printable(joined.reader->path()),
+                  DateText(joined.reader->milliseconds()), joined.time.given ? "taken as made" : "made",
+                  MomentText(joined), Caveat(joined.heap->state(), joined.words_missed()));
   text += fmt::format("{} of {} are in the trace with address, class and size ({})\n", Count(agreeing),
                       Plural(match.objects(), "object"), Percent(agreeing, match.objects()));
   const auto line = [&](uint64_t count, std::string_view what) {

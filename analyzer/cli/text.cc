@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/text.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <utility>
 
@@ -120,6 +122,13 @@ std::string Duration(uint64_t nanoseconds) {
   const uint64_t seconds = nanoseconds / 1'000'000'000;
   if (seconds < 7200) return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
   return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string DateText(uint64_t milliseconds) {
+  const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
+  std::tm time{};
+  if (::gmtime_r(&seconds, &time) == nullptr) return "?";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", time);
 }
 
 std::string Plural(uint64_t count, std::string_view noun) {

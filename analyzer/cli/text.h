@@ -19,6 +19,8 @@ std::string Bytes(uint64_t bytes);
 std::string Percent(uint64_t part, uint64_t whole);
 // Nanoseconds: "850 ns", "12.3 us", "4.56 ms", "7.89 s", "2 min 05 s", "1 h 02 min".
 std::string Duration(uint64_t nanoseconds);
+// Since 1970: "2026-11-23 21:54:56 UTC"; "?" if that is beyond all years.
+std::string DateText(uint64_t milliseconds);
 // Noun with its number: "1 object", "2 objects"
 std::string Plural(uint64_t count, std::string_view noun);
 // Makes text of a trace, a path or a process safe: it cannot control the terminal, hide or reorder its

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/page_content.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <sstream>
 
 #include "analyzer/cli/callers.h"
@@ -35,13 +33,6 @@ std::vector<T> Evenly(const std::vector<T>& all, size_t most) {
   return chosen;
 }
 
-std::string Started(uint64_t wall_clock_ns) {
-  const auto seconds = static_cast<std::time_t>(wall_clock_ns / 1'000'000'000);
-  std::tm time{};
-  if (::gmtime_r(&seconds, &time) == nullptr) return "?";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", time);
-}
-
 std::string EndText(const PassSummary& summary, const std::string& reason) {
   if (summary.ended) return fmt::format("ended cleanly ({})", reason);
   if (summary.truncated_bytes != 0) return TruncationNote(summary.truncated_bytes);
@@ -68,7 +59,7 @@ void AddHead(const Session& session, const std::string& coverage, const std::str
   content->head = {{"Program", meta.java_command},
                    {"JVM", meta.vm_version},
                    {"JVM flags", meta.vm_flags},
-                   {"Started", Started(first.wall_clock_ns)},
+                   {"Started", DateText(first.wall_clock_ns / 1'000'000)},
                    {"Traced for", Duration(content->summary.duration_ns)},
                    {"Collections", Count(content->gcs.size())},
                    {"Coverage", coverage},
