@@ -200,6 +200,22 @@ Status CheckSameTrace(const FileSet& set) {
   return {};
 }
 
+// For a running program: definitions are written before the events that use them, so the definitions file's
+// size is taken after those of the data files. But the end record is written after all events, so that size is
+// taken again if the newest data file has grown meanwhile.
+Status SizeOfDefinitions(FileSet* set) {
+  FileInfo& definitions = set->files.front().info;
+  TraceFile& newest = set->files.back();
+  for (int i = 0; i < kMaxListings; i++) {
+    if (!set->files.front().file->Size(&definitions.bytes))
+      return Status::Error(definitions.path + ": " + std::strerror(errno));
+    uint64_t bytes = 0;
+    if (!newest.file->Size(&bytes) || bytes <= newest.info.bytes) break;
+    newest.info.bytes = bytes;
+  }
+  return {};
+}
+
 }  // namespace
 
 FileSet OpenNewDataFiles(const FileInfo& definitions, uint64_t from_index) {
@@ -275,12 +291,8 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
   AddProvenance(&set);
-  // For a running program: definitions are written before the events that use them, so the definitions file's
-  // size is taken after those of the data files.
-  FileInfo& first = set.files[0].info;
-  if (first.is_definitions() && !set.files[0].file->Size(&first.bytes)) {
-    return Status::Error(first.path + ": " + std::strerror(errno));
-  }
+  if (set.files[0].info.is_definitions()) status = SizeOfDefinitions(&set);
+  if (!status.ok()) return status;
   return set;
 }
 

@@ -15,6 +15,7 @@ namespace anttracks::trace {
 namespace {
 
 constexpr size_t kSearchBlock = size_t{1} << 20;
+constexpr int kMostLooks = 10;  // at a file that grows meanwhile
 
 // What is wrong, or nothing.
 std::string Uncompress(std::span<const uint8_t> stored, size_t bytes, std::vector<uint8_t>* out) {
@@ -81,16 +82,14 @@ void TraceReader::Rewind(std::vector<bool> wanted) {
 }
 
 // Definitions precede the events that use them, and a data file is complete before the next one begins. So new
-// files are looked for first, and the size of the definitions file is taken last.
+// files are looked for first, and the size of the definitions file is taken last. The end record is behind all
+// events: that size is taken again if there were more events meanwhile.
 bool TraceReader::Refresh() {
   if (!error_.ok()) return false;
   bool more = AddNewDataFiles();
-  for (size_t i = files_.size(); i-- > 0;) {
-    uint64_t bytes = 0;
-    if (!handles_[i]->Size(&bytes) || bytes <= files_[i].bytes) continue;
-    total_bytes_ += bytes - files_[i].bytes;
-    files_[i].bytes = bytes;
-    files_[i].truncated_bytes = 0;
+  for (size_t i = files_.size(); i-- > 0;) more = TakeSize(i) || more;
+  for (int i = 0; i < kMostLooks && TakeSize(files_.size() - 1); i++) {
+    TakeSize(0);
     more = true;
   }
   if (!more) return false;
@@ -98,6 +97,15 @@ bool TraceReader::Refresh() {
   bytes_before_file_ = 0;
   search_.clear();
   FindWanted();
+  return true;
+}
+
+bool TraceReader::TakeSize(size_t file) {
+  uint64_t bytes = 0;
+  if (!handles_[file]->Size(&bytes) || bytes <= files_[file].bytes) return false;
+  total_bytes_ += bytes - files_[file].bytes;
+  files_[file].bytes = bytes;
+  files_[file].truncated_bytes = 0;
   return true;
 }
 

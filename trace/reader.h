@@ -62,6 +62,8 @@ class TraceReader final : public ChunkSource {
   Item ReadPayload(const Header& header);
   std::string JoinColumns(size_t raw);
   bool AddNewDataFiles();
+  // Whether the file has grown since its size was taken.
+  bool TakeSize(size_t file);
   // Goes to the first wanted file from the current one on; after the last file if there is none.
   void FindWanted();
   uint64_t FindHeader(uint64_t offset);

@@ -304,13 +304,6 @@ std::string TotalsText(const HeapTotals& totals) {
   return fmt::format("{}, {}", Plural(totals.objects, "object"), Bytes(totals.bytes()));
 }
 
-std::string EndText(const PassSummary& summary, const Overview& overview) {
-  if (summary.ended) return fmt::format("cleanly ({})", overview.end().reason);
-  if (summary.truncated_bytes != 0) return TruncationNote(summary.truncated_bytes);
-  if (summary.damaged) return "damaged: " + summary.damage;
-  return "without an end record (process killed, or still running?)";
-}
-
 std::string GcRange(uint64_t first, uint64_t last) {
   return first == last ? fmt::format("GC {}", first) : fmt::format("GC {} to {}", first, last);
 }
@@ -402,7 +395,7 @@ void AddEnd(Lines* lines, const PassSummary& summary, const Overview& overview) 
                                                  : fmt::format("{}, {} of events: {}",
                                                                Plural(overview.losses().size(), "loss record"),
                                                                Bytes(lost), overview.losses()[0].reason));
-  lines->Add("ended", EndText(summary, overview));
+  lines->Add("ended", EndText(summary, overview.end().reason));
 }
 
 // Young and full ones always, others where there are any: only G1 has them.

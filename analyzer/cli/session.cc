@@ -44,6 +44,18 @@ std::string TruncationNote(uint64_t bytes) {
                      Plural(bytes, "byte"));
 }
 
+std::string LaterFilesNote(const std::string& files) {
+  return "the trace went on in " + files + ", which this is without";
+}
+
+std::string EndText(const PassSummary& summary, const std::string& reason) {
+  if (summary.ended) return fmt::format("cleanly ({})", reason);
+  if (summary.damaged) return "damaged: " + summary.damage;
+  if (summary.truncated_bytes != 0) return TruncationNote(summary.truncated_bytes);
+  if (!summary.later_files.empty()) return "not known: " + LaterFilesNote(summary.later_files);
+  return "without an end record (process killed, or still running?)";
+}
+
 bool Session::Open() {
   if (reader) return true;
   auto opened = trace::TraceReader::Open(files);
@@ -70,6 +82,11 @@ uint64_t Session::first_file() const {
   const auto first =
       std::find_if(files.begin(), files.end(), [](const trace::FileInfo& file) { return file.is_data(); });
   return first == files.end() ? 0 : first->index;
+}
+
+bool Session::names_data_files() const {
+  const trace::FileInfo& first = reader->files()[0];
+  return first.is_definitions() && (files.size() != 1 || files[0] != first.path);
 }
 
 int Session::NotInSamples(std::string_view what) {
@@ -110,6 +127,7 @@ int Session::NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids) {
 
 int Session::Finish(const PassSummary& summary, const Problems& problems) {
   if (summary.truncated_bytes != 0) err << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+  if (!summary.later_files.empty()) err << "note: " << LaterFilesNote(summary.later_files) << "\n";
   const uint64_t losses = problems.count(ProblemKind::kLoss);
   if (losses != 0) {
     err << "note: the agent lost events " << Plural(losses, "time")

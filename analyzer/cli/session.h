@@ -52,6 +52,8 @@ struct Session {
   bool Open();
   // Number of the first data file that is there: so many were deleted of a rotated trace, or not named.
   uint64_t first_file() const;
+  // Whether data files of a rotated trace were named, not all of them by its definitions file.
+  bool names_data_files() const;
   // Prints why the trace cannot be read.
   int Unreadable(const trace::Status& status);
   // Prints that `what` is not possible with a trace of samples.
@@ -71,6 +73,7 @@ struct Session {
   PassSummary Run(Definitions& definitions, Problems& problems, Sink& sink, PassOptions options = {}) {
     Progress progress(show_progress);
     options.progress = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
+    options.part = names_data_files();
     return Pass<Sink>(*reader, definitions, problems, sink, std::move(options)).Run();
   }
 };
@@ -78,5 +81,9 @@ struct Session {
 // "FILE: chunk at OFFSET, byte OFFSET: kind: text"
 std::string ProblemText(const Session& session, const Problem& problem);
 std::string TruncationNote(uint64_t bytes);
+// files: PassSummary::later_files
+std::string LaterFilesNote(const std::string& files);
+// How the trace ended, or why that is not known.
+std::string EndText(const PassSummary& summary, const std::string& reason);
 
 }  // namespace anttracks::analyzer

@@ -150,6 +150,7 @@ int Verify(Session& session, Definitions& definitions, Problems& problems, Sink&
       session.out << ToText(session, summary, problems, sink);
       if (summary.truncated_bytes != 0)
         session.out << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
+      if (!summary.later_files.empty()) session.out << "note: " << LaterFilesNote(summary.later_files) << "\n";
       break;
     case Output::kJson:
       session.out << JsonText(ToJson(session, summary, problems, sink));

@@ -2,11 +2,13 @@
 // Runs a sink over a whole trace: files, chunks, META, sequence numbers, segments.
 //
 // In a rotated trace the definitions file is read first, then the data files; the END in the definitions file
-// is passed on after them.
+// is passed on after them, unless it tells of events that are not there: then they are lost, which is damage,
+// or the files are a part of the trace.
 //
 // Thread safety: none. Ownership: borrows reader, definitions, problems and sink, which must outlive the pass.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -17,6 +19,7 @@
 
 #include "analyzer/model/definitions.h"
 #include "analyzer/model/problems.h"
+#include "analyzer/passes/data_files.h"
 #include "analyzer/passes/decoder.h"
 #include "trace/chunk_source.h"
 #include "trace/meta.h"
@@ -35,6 +38,7 @@ struct SegmentCount {
 struct PassOptions {
   bool stop_at_damage = true;
   std::vector<bool> files = {};  // which of the reader's files to read; empty: all
+  bool part = false;  // the reader's files were chosen from those of a trace: later ones are not missed
   // Called before each chunk with the position and the total in bytes; may be empty.
   std::function<void(uint64_t, uint64_t)> progress = {};
   // For a trace that is being written: called at its end, unless it has ended; true: the reader has more. May
@@ -54,6 +58,7 @@ struct PassSummary {
   std::string damage;                // the first damage, with its position
   bool definitions_damaged = false;  // damage in a definitions or provenance file: no events are missing
   uint64_t truncated_bytes = 0;
+  std::string later_files;  // that the trace had, behind the part of it that was read: "data files 5 to 6"
   // Why the trace must not or cannot be read any further; ok: it was read.
   trace::Status fatal;
 };
@@ -76,11 +81,11 @@ class Pass {
   bool Step(trace::ChunkSource::Item item);
   bool Chunk(const trace::Chunk& chunk);
   bool Sequence(const trace::Chunk& chunk, const Position& position);
-  std::string MissingFiles(uint32_t from, uint32_t to) const;
   bool MetaChunk(const trace::Chunk& chunk);
   void DataChunk(const trace::Chunk& chunk);
   void DefinitionsSegment(const trace::Segment& segment, const Position& position);
   void End();
+  bool IsCutOff();
   bool InDefinitions(uint32_t file) const { return reader_->files()[file].is_definitions(); }
   bool HasEvents(uint32_t file) const { return reader_->files()[file].has_events(); }
   bool Damaged(ProblemKind kind, const Position& position, const std::string& what);
@@ -166,12 +171,6 @@ bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::
   return !options_.stop_at_damage;
 }
 
-template <class Sink>
-std::string Pass<Sink>::MissingFiles(uint32_t from, uint32_t to) const {
-  if (to - from == 1) return fmt::format("data file {} is missing before this one", from);
-  return fmt::format("data files {} to {} are missing before this one", from, to - 1);
-}
-
 // False if reading ends here.
 template <class Sink>
 bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
@@ -189,7 +188,9 @@ bool Pass<Sink>::Sequence(const trace::Chunk& chunk, const Position& position) {
       // A trace whose oldest files were deleted starts with a later number.
       next_sequence_ = !info.has_events() || info.index == 0 ? 0 : chunk.sequence;
     } else if (info.index != reader_->files()[events_file_].index + 1) {
-      gap = MissingFiles(reader_->files()[events_file_].index + 1, info.index);
+      const uint64_t next = uint64_t{reader_->files()[events_file_].index} + 1;
+      gap = fmt::format("{} {} missing before this one", DataFilesText(next, info.index),
+                        next + 1 == info.index ? "is" : "are");
     }
   }
   file_ = chunk.file;
@@ -285,10 +286,36 @@ void Pass<Sink>::DefinitionsSegment(const trace::Segment& segment, const Positio
   }
 }
 
+// Whether the trace had more than what is there, though it has an end record. A single data file that is no
+// longer the newest one was copied with the definitions file.
+template <class Sink>
+bool Pass<Sink>::IsCutOff() {
+  const std::vector<trace::FileInfo>& files = reader_->files();
+  const trace::FileInfo& last = files.back();
+  if (!last.is_data()) return false;
+  const Position end{static_cast<uint32_t>(files.size() - 1), last.bytes - last.truncated_bytes, 0};
+  if (last.truncated_bytes != 0) {
+    Damaged(ProblemKind::kDamagedChunk, end, "the file ends in the middle of a chunk, but the trace goes on");
+    return true;
+  }
+  const uint64_t next = uint64_t{last.index} + 1, begun = DataFilesBegun(end_payload_);
+  if (begun <= next) return false;
+  const bool one =
+      std::count_if(files.begin(), files.end(), [](const auto& file) { return file.is_data(); }) == 1;
+  if (options_.part || one) {
+    summary_.later_files = DataFilesText(next, begun);
+  } else {
+    Damaged(ProblemKind::kSequenceGap, end,
+            fmt::format("{} {} missing behind this one", DataFilesText(next, begun),
+                        next + 1 == begun ? "is" : "are"));
+  }
+  return true;
+}
+
 // All files are read.
 template <class Sink>
 void Pass<Sink>::End() {
-  if (!has_end_) return;
+  if (!has_end_ || IsCutOff()) return;
   decoder_.Segment({static_cast<uint8_t>(trace::SegmentKind::kEnd), 0, 0, end_payload_}, end_position_);
 }
 

@@ -33,13 +33,6 @@ std::vector<T> Evenly(const std::vector<T>& all, size_t most) {
   return chosen;
 }
 
-std::string EndText(const PassSummary& summary, const std::string& reason) {
-  if (summary.ended) return fmt::format("ended cleanly ({})", reason);
-  if (summary.truncated_bytes != 0) return TruncationNote(summary.truncated_bytes);
-  if (summary.damaged) return "damaged: " + summary.damage + "; the page covers what precedes the damage";
-  return "without an end record: the process was killed, or still runs";
-}
-
 std::string LossesText(const std::vector<LossEvent>& losses) {
   if (losses.empty()) return "none";
   uint64_t bytes = 0;
@@ -64,7 +57,7 @@ void AddHead(const Session& session, const std::string& coverage, const std::str
                    {"Collections", Count(content->gcs.size())},
                    {"Coverage", coverage},
                    {"Losses", losses},
-                   {"The trace", end},
+                   {"Ended", end},
                    {"Files", fmt::format("{}, {}", files, Bytes(session.reader->total_bytes()))},
                    {"Agent options", meta.options}};
 }

@@ -70,12 +70,12 @@ inline std::vector<TestSpace> SpacesOf(uint64_t eden, uint64_t from, uint64_t to
 }
 
 inline TraceBuilder DefinitionsFile(const DefinitionsBuilder& definitions = SmallDefinitions(),
-                                    bool ended = true) {
+                                    bool ended = true, const char* counters = "{}") {
   TraceBuilder b(trace::kDefinitionsFileIndex, kRotatedId, trace::kFileDefinitions);
   b.Meta(kEden * 8, kHeapEnd * 8);
   b.Segment(SegmentKind::kDefinitions, 0, definitions.bytes()).Flush();
   b.Segment(SegmentKind::kThreadEnd, 2, ByteBuffer());
-  if (ended) b.End(30000, "VM death", "{}");
+  if (ended) b.End(30000, "VM death", counters);
   return std::move(b.Flush());
 }
 
