@@ -204,4 +204,6 @@ std::unique_ptr<Content> ReadContent(Session& session, const Wanted& wanted) {
   return content;
 }
 
+  content->gaps = Gaps(content->summary, content->problems);
+  content->without = session.WithoutFirstFiles();
 }  // namespace anttracks::analyzer

@@ -44,11 +44,13 @@ struct Content {
   PassSummary summary;
   std::vector<Portion> portions;  // by key
   Basis allocated = Basis::kExact, live = Basis::kExact;
-  bool allocations = true;       // false: only what is live was counted, as in censuses
-  StackSamples stacks;           // of a trace of every object
-  std::string note;              // what estimates are made from; empty: all is exact
-  nlohmann::ordered_json head;   // the same for JSON
-  std::vector<uint64_t> gc_ids;  // of the collections that ended; of censuses those that one follows
+  bool allocations = true;        // false: only what is live was counted, as in censuses
+  StackSamples stacks;            // of a trace of every object
+  std::string note;               // what estimates are made from; empty: all is exact
+  nlohmann::ordered_json head;    // the same for JSON
+  std::vector<std::string> gaps;  // why not all of the trace is in it; see Gaps
+  std::string without;            // the same of files that were deleted; see Session::WithoutFirstFiles
+  std::vector<uint64_t> gc_ids;   // of the collections that ended; of censuses those that one follows
   // After each of them; only of a heap that was rebuilt, and of censuses that say what is live.
   std::vector<uint64_t> live_bytes;
   // Of live: when, in words ("after GC 7 (young, ...), at 1.2 s"), why it is not the program's heap (or ""),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <ostream>
 #include <system_error>
@@ -85,7 +87,18 @@ std::string Contents(const ExportProfile& profile) {
   const std::string of_live =
       fmt::format("live {}: {}", profile.moment, TotalsText(live, profile.basis != ExportBasis::kSamples));
   if (!profile.allocated()) return of_live;
-  return fmt::format("allocated {}; {}", TotalsText(allocated, profile.basis == ExportBasis::kExact), of_live);
+  const bool estimated = profile.basis == ExportBasis::kShare || profile.basis == ExportBasis::kSamples;
+  return fmt::format("allocated {}; {}", TotalsText(allocated, !estimated), of_live);
+}
+
+// Those that Finish does not tell.
+std::vector<std::string> NotesToPrint(const ExportProfile& profile, const Content& content) {
+  std::vector<std::string> notes;
+  const auto finish_tells = [&](const std::string& note) {
+    return std::find(content.gaps.begin(), content.gaps.end(), note) != content.gaps.end();
+  };
+  std::remove_copy_if(profile.notes.begin(), profile.notes.end(), std::back_inserter(notes), finish_tells);
+  return notes;
 }
 
 ExportGc GcOf(const GcRecord& gc, const GcSpaces::ByKind& usages) {
@@ -173,8 +186,11 @@ int WriteTimeline(Session& session, const ExportArguments& arguments) {
   if (session.sampled)
     notes.emplace_back("a trace of samples has the times of collections, but not what the heap held");
   const ExportProcess process = ProcessOf(session, summary, arguments.labels);
+  if (const std::string without = session.WithoutFirstFiles(); !without.empty()) notes.push_back(without);
+  std::vector<std::string> all = notes;
+  for (std::string& gap : Gaps(summary, times.problems)) all.push_back(std::move(gap));
   const int exit =
-      Write(session, arguments.out, {PerfettoBytes(process, times.timeline, notes), times.Count(), notes});
+      Write(session, arguments.out, {PerfettoBytes(process, times.timeline, all), times.Count(), notes});
   return exit != kExitFine ? exit : session.Finish(summary, times.problems);
 }
 
@@ -221,7 +237,7 @@ Export DhatOf(Session& session, const ExportArguments& arguments, const Content&
       all.Add(sample.allocated);
     }
     profile.notes.emplace_back("lifetimes and maxima are left out: not every object was seen");
-    return {DhatText(profile, contents), "allocated " + TotalsText(all, false), profile.notes};
+    return {DhatText(profile, contents), "allocated " + TotalsText(all, false), NotesToPrint(profile, content)};
   }
   Problems problems;
   Definitions definitions(problems);
@@ -235,7 +251,7 @@ Export DhatOf(Session& session, const ExportArguments& arguments, const Content&
   contents.short_lived_ns = content.summary.duration_ns / (lives.gcs().size() + 1);
   for (const DhatPoint& point : contents.points) all.Add(point.allocated);
   const ExportProfile profile = builder.Take();
-  return {DhatText(profile, contents), "allocated " + TotalsText(all, true), profile.notes};
+  return {DhatText(profile, contents), "allocated " + TotalsText(all, true), NotesToPrint(profile, content)};
 }
 
 int WriteDhat(Session& session, const ExportArguments& arguments) {
@@ -253,7 +269,7 @@ Export ProfileExport(Session& session, const ExportArguments& arguments, const C
   const ExportProfile profile =
       ProfileOf(content, arguments.selection, ProcessOf(session, content.summary, arguments.labels));
   const auto with = [&](Result<std::string> bytes) {
-    return Export{std::move(bytes), Contents(profile), profile.notes};
+    return Export{std::move(bytes), Contents(profile), NotesToPrint(profile, content)};
   };
   switch (arguments.format) {
     case ExportFormat::kCollapsed: {

@@ -20,7 +20,7 @@ ExportBasis BasisOf(const Content& content) {
   if (!content.allocations) return ExportBasis::kNothing;
   switch (content.allocated) {
     case Basis::kExact:
-      return ExportBasis::kExact;
+      return content.gaps.empty() ? ExportBasis::kExact : ExportBasis::kIncomplete;
     case Basis::kSamples:
       return ExportBasis::kSamples;
     case Basis::kChosen:
@@ -79,6 +79,8 @@ ProfileBuilder::ProfileBuilder(const Content& content, const Selection& selectio
   profile_.moment = content.moment + content.caveat;
   if (!content.note.empty()) profile_.notes.push_back(content.note);
   if (!content.allocations) profile_.notes.emplace_back("what was allocated was not counted (mode=census)");
+  if (!content.without.empty()) profile_.notes.push_back(content.without);
+  profile_.notes.insert(profile_.notes.end(), content.gaps.begin(), content.gaps.end());
   if (!content.caveat.empty()) profile_.notes.push_back("live " + profile_.moment);
   if (!content.stacks.counts.empty())
     profile_.notes.emplace_back(

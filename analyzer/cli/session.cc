@@ -31,6 +31,19 @@ PassSummary ReadFirstMeta(trace::ChunkSource& reader) {
   return pass.Run();
 }
 
+// What was lost is missing for good; what lives is known again later.
+std::string LossNote(uint64_t losses) {
+  return fmt::format(
+      "the agent lost events {}; totals of what was allocated are without them, and what is live is not exact "
+      "until the next sync point",
+      Plural(losses, "time"));
+}
+
+// What is wrong with the trace, but for losses and what follows from them.
+uint64_t Contradictions(const Problems& problems) {
+  return problems.total() - problems.count(ProblemKind::kLoss) - problems.count(ProblemKind::kAfterLoss);
+}
+
 }  // namespace
 
 std::string ProblemText(const Session& session, const Problem& problem) {
@@ -46,6 +59,22 @@ std::string TruncationNote(uint64_t bytes) {
 
 std::string LaterFilesNote(const std::string& files) {
   return "the trace went on in " + files + ", which this is without";
+}
+
+std::vector<std::string> Gaps(const PassSummary& summary, const Problems& problems) {
+  std::vector<std::string> gaps;
+  if (!summary.later_files.empty()) gaps.push_back(LaterFilesNote(summary.later_files));
+  if (const uint64_t losses = problems.count(ProblemKind::kLoss); losses != 0) gaps.push_back(LossNote(losses));
+  if (summary.definitions_damaged) {
+    gaps.push_back("the trace is damaged, classes, sites or threads may be missing: " +
+                   Printable(summary.damage));
+  } else if (summary.damaged) {
+    gaps.push_back("the trace is damaged, what precedes the damage is covered: " + Printable(summary.damage));
+  } else if (const uint64_t others = Contradictions(problems); others != 0) {
+    gaps.push_back(
+        fmt::format("the trace contradicts itself in {}, numbers may be wrong", Plural(others, "place")));
+  }
+  return gaps;
 }
 
 std::string EndText(const PassSummary& summary, const std::string& reason) {
@@ -82,6 +111,13 @@ uint64_t Session::first_file() const {
   const auto first =
       std::find_if(files.begin(), files.end(), [](const trace::FileInfo& file) { return file.is_data(); });
   return first == files.end() ? 0 : first->index;
+}
+
+std::string Session::WithoutFirstFiles() const {
+  const uint64_t missing = first_file();
+  if (missing == 0) return "";
+  if (missing == 1) return "without the first data file, which is not there";
+  return fmt::format("without the first {} data files, which are not there", missing);
 }
 
 bool Session::names_data_files() const {
@@ -129,21 +165,18 @@ int Session::Finish(const PassSummary& summary, const Problems& problems) {
   if (summary.truncated_bytes != 0) err << "note: " << TruncationNote(summary.truncated_bytes) << "\n";
   if (!summary.later_files.empty()) err << "note: " << LaterFilesNote(summary.later_files) << "\n";
   const uint64_t losses = problems.count(ProblemKind::kLoss);
-  if (losses != 0) {
-    err << "note: the agent lost events " << Plural(losses, "time")
-        << "; what follows a loss is not exact until the next sync point\n";
-  }
+  if (losses != 0) err << "note: " << LossNote(losses) << "\n";
   if (summary.definitions_damaged) {
-    err << "warning: the trace is damaged: " << summary.damage << "\n"
+    err << "warning: the trace is damaged: " << Printable(summary.damage) << "\n"
         << "         classes, sites or threads may be missing; see 'anttracks verify'\n";
     return kExitDamaged;
   }
   if (summary.damaged) {
-    err << "warning: the trace is damaged: " << summary.damage << "\n"
+    err << "warning: the trace is damaged: " << Printable(summary.damage) << "\n"
         << "         results cover what precedes the damage; 'anttracks verify' goes on after it\n";
     return kExitDamaged;
   }
-  const uint64_t others = problems.total() - losses - problems.count(ProblemKind::kAfterLoss);
+  const uint64_t others = Contradictions(problems);
   if (others != 0) {
     err << "warning: the trace contradicts itself in " << Plural(others, "place")
         << ", results may be wrong; see 'anttracks verify'\n"

@@ -52,6 +52,8 @@ struct Session {
   bool Open();
   // Number of the first data file that is there: so many were deleted of a rotated trace, or not named.
   uint64_t first_file() const;
+  // "without the first 3 data files, which are not there", or "".
+  std::string WithoutFirstFiles() const;
   // Whether data files of a rotated trace were named, not all of them by its definitions file.
   bool names_data_files() const;
   // Prints why the trace cannot be read.
@@ -83,6 +85,9 @@ std::string ProblemText(const Session& session, const Problem& problem);
 std::string TruncationNote(uint64_t bytes);
 // files: PassSummary::later_files
 std::string LaterFilesNote(const std::string& files);
+// Why numbers are not those of the whole trace, but for files that were deleted: losses, damage. A sentence
+// each.
+std::vector<std::string> Gaps(const PassSummary& summary, const Problems& problems);
 // How the trace ended, or why that is not known.
 std::string EndText(const PassSummary& summary, const std::string& reason);
 

@@ -12,6 +12,8 @@ std::string_view BasisText(ExportBasis basis) {
   switch (basis) {
     case ExportBasis::kExact:
       return "exact";
+    case ExportBasis::kIncomplete:
+      return "incomplete";
     case ExportBasis::kShare:
       return "share";
     case ExportBasis::kSamples:

@@ -24,12 +24,13 @@ struct ExportLabel {
 
 // How the numbers of what was allocated came about.
 enum class ExportBasis {
-  kExact,    // every object was seen
-  kShare,    // a share of the allocations was read; what is live is exact
-  kSamples,  // so what is live is an estimate, too
-  kNothing,  // they are not known: what is live was counted, in a census
+  kExact,       // every object was seen
+  kIncomplete,  // no more than was seen: events were lost, or the trace is damaged
+  kShare,       // a share of the allocations was read; what is live is exact
+  kSamples,     // so what is live is an estimate, too
+  kNothing,     // they are not known: what is live was counted, in a census
 };
-// "exact", "share", "samples", "census"
+// "exact", "incomplete", "share", "samples", "census"
 std::string_view BasisText(ExportBasis basis);
 
 struct ExportProcess {

@@ -23,8 +23,8 @@ CREATE TABLE process (  -- one row
   started TEXT,  -- UTC
   started_ns INTEGER,  -- since 1970
   duration_ns INTEGER,
-  basis TEXT,  -- of what was allocated: exact; share or samples: estimates; census: not known. What is live is an
-               -- estimate with samples
+  basis TEXT,  -- of what was allocated: exact; incomplete: more was, see notes; share or samples: estimates; census:
+               -- not known. What is live is an estimate with samples
   live TEXT  -- the moment at which it was
 ) WITHOUT ROWID;
 CREATE TABLE labels (trace TEXT, name TEXT, value TEXT, PRIMARY KEY (trace, name)) WITHOUT ROWID;

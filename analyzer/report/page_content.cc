@@ -37,13 +37,16 @@ std::string LossesText(const std::vector<LossEvent>& losses) {
   if (losses.empty()) return "none";
   uint64_t bytes = 0;
   for (const LossEvent& loss : losses) bytes += loss.bytes;
-  return fmt::format("{}, {} of events; what follows a loss is not known until the next sync point",
-                     Plural(losses.size(), "time"), Bytes(bytes));
+  return fmt::format(
+      "{}, {} of events; they are in no total, and what is live is not known until the next sync point",
+      Plural(losses.size(), "time"), Bytes(bytes));
 }
 
 // The lines that all traces have.
-void AddHead(const Session& session, const std::string& coverage, const std::string& losses,
-             const std::string& end, PageContent* content) {
+void AddHead(const Session& session, std::string coverage, const std::string& losses, const std::string& end,
+             PageContent* content) {
+  for (const std::string& gap : Gaps(content->summary, content->problems)) coverage += "; " + gap;
+  if (const std::string without = session.WithoutFirstFiles(); !without.empty()) coverage += "; " + without;
   const Meta& meta = content->summary.meta;
   const trace::FileInfo& first = session.reader->files()[0];
   std::string files = first.path;
@@ -170,14 +173,14 @@ std::string StacksNote(const StackSamples& samples) {
          ", and is the same for what survived and what is live";
 }
 
-std::string CoverageText(const Session& session, PageSink& sink) {
+std::string CoverageText(const PageContent& content, PageSink& sink) {
   const std::string caveat = Caveat(sink.state(), sink.unknown_words());
+  const bool whole = Gaps(content.summary, content.problems).empty();
   std::string text = sink.allocated().estimates()
-                         ? "live heaps are exact, what was allocated is estimated: " + NoteOf(sink.allocated())
-                         : "exact: every object was recorded";
-  if (const uint64_t missing = session.first_file(); missing != 0)
-    text += missing == 1 ? "; without the first data file, which is not there"
-                         : fmt::format("; without the first {} data files, which are not there", missing);
+                         ? "what was allocated is estimated: " + NoteOf(sink.allocated())
+                     : whole ? "exact: every object was recorded"
+                             : "not every object is known";
+  if (sink.allocated().estimates() && whole) text = "live heaps are exact, " + text;
   if (!sink.syncs().empty() && sink.syncs()[0].reason == SyncReason::kAttach)
     text += "; from the attach on: what had been allocated before is only live";
   const uint64_t inexact = static_cast<uint64_t>(
@@ -192,7 +195,7 @@ void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent*
   if (!content->summary.fatal.ok() || !content->summary.has_meta) return;
   sink.Finish();
   AddGcs(sink, content);
-  AddHead(session, CoverageText(session, sink), LossesText(sink.losses()),
+  AddHead(session, CoverageText(*content, sink), LossesText(sink.losses()),
           EndText(content->summary, sink.end_reason()), content);
   const Evidence evidence(sink);
   AddMoments(sink, evidence, content);

@@ -91,5 +91,80 @@ TEST_CASE("files of a trace that were named, or one that was copied with the def
   check({"app.trace"}, "data file 2");
 }
 
+// A rotated trace in which events were lost just ahead of a sync point: each collection is exact.
+void WriteWithLoss(Folder* folder) {
+  WriteEnded(folder);
+  TraceBuilder b = DataFile(1, kChunks0);
+  b.Loss(9400, 1, 100, "queue full");
+  AddSyncPoint1(&b);
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kEden).Fixed(1).Fixed(1));
+  b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(6, 0, 9, 24));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kFrom, 0, 3}, {kTo, kOld + 24, 1, 3}}));
+  b.Gc(SegmentKind::kGcEnd, 1, 0, "Allocation Failure", 11500, SpacesOf(0, 3, 0, 27));
+  folder->Write("app.trace.1", b.Flush().file());
+  folder->Write("app.trace", DefinitionsFile(SmallDefinitions(), true, "{\"files\":2}").file());
+  folder->Remove("app.trace.2");
+}
+
+CommandResult Export(const Folder& folder, const std::string& format) {
+  std::ostringstream out, err;
+  const std::vector<std::string> words{"export", format, folder.path("app.trace"), folder.path("out"), "-f"};
+  const int code = analyzer::Main(words, out, err, false);
+  return {code, out.str(), err.str()};
+}
+
+std::string CoverageOf(const Folder& folder) {
+  const std::string page = folder.Run("report", {"app.trace"}, {"-o", "-"}).out;
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const size_t at = page.find(begin) + begin.size();
+  const auto data = nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
+  for (const auto& line : data["head"])
+    if (line[0] == "Coverage") return line[1];
+  return "";
+}
+
+TEST_CASE("totals are not exact after a loss, though each collection is") {
+  Folder folder;
+  WriteWithLoss(&folder);
+  const std::string gcs = folder.Run("gcs", {"app.trace"}, {"--json"}).out;
+  CHECK((Has(gcs, "\"exact\": true") && !Has(gcs, "\"exact\": false")));
+  const std::string lost = "the agent lost events 1 time; totals of what was allocated are without them";
+  CHECK(Has(folder.Run("sites", {"app.trace"}).err, "note: " + lost));
+  const std::string coverage = CoverageOf(folder);
+  CHECK((Has(coverage, lost) && !Has(coverage, "every object was recorded")));
+  const CommandResult csv = Export(folder, "csv");
+  CHECK(csv.code == 0);
+  CHECK(csv.err.find(lost) == csv.err.rfind(lost));  // once
+  CHECK((Has(folder.Read("out"), ",incomplete,") && !Has(folder.Read("out"), ",exact,")));
+  CHECK(Export(folder, "sqlite").code == 0);
+  CHECK(Has(folder.Read("out"), lost));
+  CHECK(Export(folder, "perfetto").code == 0);
+  CHECK(Has(folder.Read("out"), lost));
+}
+
+TEST_CASE("an export says that files are gone, whose numbers are those of the files that are there") {
+  Folder folder;
+  WriteEnded(&folder);
+  CHECK(Has(CoverageOf(folder), "exact: every object was recorded"));
+  CHECK(Export(folder, "csv").err == "");
+  folder.Remove("app.trace.0");
+  const std::string without = "without the first data file, which is not there";
+  CHECK(Has(CoverageOf(folder), "exact: every object was recorded; " + without));
+  CHECK(Export(folder, "csv").err == "note: " + without + "\n");
+  CHECK(Has(folder.Read("out"), ",exact,"));
+  CHECK(Export(folder, "sqlite").code == 0);
+  CHECK(Has(folder.Read("out"), without));
+}
+
+TEST_CASE("what an export has of a damaged trace is not called exact") {
+  Folder folder;
+  WriteEnded(&folder);
+  folder.Remove("app.trace.1");
+  CHECK(Export(folder, "csv").code == 4);
+  CHECK(Has(folder.Read("out"), ",incomplete,"));
+  CHECK(Has(CoverageOf(folder), "the trace is damaged, what precedes the damage is covered"));
+  CHECK(!Has(CoverageOf(folder), "every object was recorded"));
+}
+
 }  // namespace
 }  // namespace anttracks::testing
