@@ -15,6 +15,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/content.h"
 #include "analyzer/cli/expectation.h"
+#include "analyzer/cli/moment.h"
 #include "analyzer/model/labels.h"
 
 namespace anttracks::analyzer {
@@ -47,6 +48,11 @@ std::string ValueText(const Outcome& outcome) {
 
 Estimated NumberOf(const Expectation& expectation, const Amount& amount) {
   return expectation.of_bytes() ? amount.bytes() : amount.objects();
+}
+
+bool OfThreads(const Expectation& expectation) {
+  return std::any_of(expectation.where.begin(), expectation.where.end(),
+                     [](const Condition& condition) { return condition.field == Field::kThread; });
 }
 
 // Evaluates expectations on one reading of the trace.
@@ -129,9 +135,16 @@ class Evaluation {
       if (!HasMoment(expectation) && session_->census) return std::string(kNoCensus);
       if (!HasMoment(expectation))
         return "the trace has no collection; 'at end' counts all that is in the heap";
-      if (content_->caveat.empty()) return "";
-      return (session_->census ? "it was counted" : "the heap is") + content_->caveat;
+      if (!content_->caveat.empty())
+        return (session_->census ? "it was counted" : "the heap is") + content_->caveat;
+      if (!content_->knows_births && (expectation.after_gcs || OfThreads(expectation)))
+        return "the heap is" + std::string(kBirthsNotKnown);
+      return expectation.after_gcs ? WhatIsMissing() : "";
     }
+    return WhatIsMissing();
+  }
+  // What was allocated, and which collection was the first one, is not known then.
+  std::string WhatIsMissing() const {
     if (content_->summary.damaged) return "the trace is damaged";
     if (content_->problems.count(ProblemKind::kLoss) != 0) return "events were lost";
     if (session_->first_file() != 0) return "the first data files are not there";
@@ -247,9 +260,7 @@ std::unique_ptr<Content> ReadFor(Session& session, const std::vector<Expectation
   Wanted wanted{.portions = {}, .live = live};
   for (const uint64_t gcs : WarmUps(all)) wanted.portions.marks.push_back({Mark::Kind::kGcs, gcs});
   for (const Expectation& expectation : all) {
-    for (const Condition& condition : expectation.where) {
-      wanted.portions.threads = wanted.portions.threads || condition.field == Field::kThread;
-    }
+    wanted.portions.threads = wanted.portions.threads || OfThreads(expectation);
   }
   return ReadContent(session, wanted);
 }
@@ -260,8 +271,7 @@ std::string_view NotCounted(const std::vector<Expectation>& all) {
     if (!expectation.of_live()) return "what was allocated was not counted; expect live or live_bytes of it";
     if (expectation.live == LiveAt::kEnd) return "'at end' is not possible: the last thing known is a census";
     if (expectation.after_gcs) return "when an object was allocated was not recorded";
-    for (const Condition& condition : expectation.where)
-      if (condition.field == Field::kThread) return "which thread allocated an object was not recorded";
+    if (OfThreads(expectation)) return "which thread allocated an object was not recorded";
   }
   return "";
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/cli/moment.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/model/labels.h"
 
@@ -182,6 +183,12 @@ std::optional<int> CheckNames(Session& session, const Content& content, const Se
   return std::nullopt;
 }
 
+void QualifyLive(const Selection& selection, Content* content) {
+  if (content->knows_births || !selection.births()) return;
+  content->caveat += kBirthsNotKnown;
+  content->exact = false;
+}
+
 std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& wanted, int* exit) {
   const auto& [selection, threads, live, gc] = wanted;
   const auto stop = [exit](int code) {
@@ -199,6 +206,7 @@ std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& w
   if (session.census && content->gc_ids.empty()) return stop(session.NoCensus());
   if (gc && !content->HasGc(*gc)) return stop(session.NoSuchGc(*gc, content->gc_ids));
   if (const auto code = CheckNames(session, *content, selection)) return stop(*code);
+  QualifyLive(selection, content.get());
   return content;
 }
 

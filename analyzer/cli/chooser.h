@@ -54,6 +54,8 @@ struct WantedSelection {
   bool live = false;
   std::optional<uint64_t> gc;
 };
+// Says in the content if what is chosen of its live objects is not all of that.
+void QualifyLive(const Selection& selection, Content* content);
 // Reads it, after all these checks. nullptr: *exit is the exit code, and what is wrong was told.
 std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& wanted, int* exit);
 // On stderr: of which conditions the pattern fits none of the keys, and no name that the trace defines.

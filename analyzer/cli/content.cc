@@ -64,6 +64,7 @@ void ReadLastHeap(Session& session, PortionsAndHeap& first, ByKey* by_key, Conte
   HeapAt heap(definitions, problems, {HeapAt::Moment::Kind::kGcs, first.gcs().size()});
   session.Run(definitions, problems, heap);
   const CountPortions& counts = first.counts();
+  content->knows_births = heap.knows_births();
   AddLive(PortionsAndHeap::LivePortions(heap, counts.marks(), counts.threads()), by_key);
   SetMoment(heap.state(), heap.words_not_known(), AfterGc(heap.gcs().back()), content);
 }
@@ -87,8 +88,10 @@ void ReadHeap(Session& session, const Wanted& wanted, Content* content) {
   if (overrun) {
     ReadLastHeap(session, sink, &by_key, content);
   } else if (sink.then()) {
+    content->knows_births = sink.then()->knows_births;
     SetMoment(sink.then()->state, sink.then()->unknown_words, AfterGc(sink.then()->gc), content);
   } else {
+    content->knows_births = sink.knows_births();
     SetMoment(sink.state(), sink.words_not_known(),
               last && !sink.at_end() ? AfterGc(sink.gcs().back()) : AtEnd(content->summary.duration_ns),
               content);
@@ -201,9 +204,9 @@ std::unique_ptr<Content> ReadContent(Session& session, const Wanted& wanted) {
   } else {
     ReadHeap(session, wanted, content.get());
   }
+  content->gaps = Gaps(content->summary, content->problems);
+  content->without = session.WithoutFirstFiles();
   return content;
 }
 
-  content->gaps = Gaps(content->summary, content->problems);
-  content->without = session.WithoutFirstFiles();
 }  // namespace anttracks::analyzer

@@ -57,7 +57,8 @@ struct Content {
   // and whether it is that exactly.
   std::string moment, caveat;
   bool exact = true;
-  uint64_t interval = 0;  // of samples, the largest
+  bool knows_births = true;  // of what is live; see Rebuild
+  uint64_t interval = 0;     // of samples, the largest
 
   Content() = default;
   Content(const Content&) = delete;

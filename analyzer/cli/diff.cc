@@ -157,6 +157,7 @@ bool Read(Trace* trace, const DiffArguments& arguments, int* exit) {
     *exit = *wrong;
     return false;
   }
+  QualifyLive(selection, trace->content.get());
   AddSides(trace, arguments);
   // So that they are not there beside the other trace's heap.
   trace->content->portions = std::vector<Portion>();

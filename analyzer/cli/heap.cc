@@ -254,11 +254,17 @@ Report TableOf(const std::vector<HeapRow>& rows, const std::vector<Field>& field
   return report;
 }
 
+// Why what is selected is not exact; empty: it is.
+std::string CaveatOf(const HeapAt& heap, const Selection& selection) {
+  const bool births = selection.births() && !heap.knows_births();
+  return Caveat(heap.state(), heap.words_not_known()) + (births ? kBirthsNotKnown : "");
+}
+
 // Of JSON: the moment, what is known of it, and the sum.
-nlohmann::ordered_json HeadOf(const HeapAt& heap, const Amount& all) {
+nlohmann::ordered_json HeadOf(const HeapAt& heap, const Selection& selection, const Amount& all) {
   nlohmann::ordered_json head;
   head["gc"] = heap.at_end() ? nlohmann::ordered_json() : nlohmann::ordered_json(heap.gcs().back().id);
-  head["exact"] = heap.exact() && heap.words_not_known() == 0;
+  head["exact"] = heap.exact() && CaveatOf(heap, selection).empty();
   if (heap.words_not_known() != 0) head["unknown_bytes"] = InBytes(heap.words_not_known());
   head["complete"] = heap.state() != HeapState::kFilling && heap.state() != HeapState::kUnknown;
   AddAmount(&head, all, Basis::kExact);
@@ -269,8 +275,8 @@ std::string MomentOf(const HeapAt& heap, uint64_t end_ns) {
   return heap.at_end() ? AtEnd(end_ns) : AfterGc(heap.gcs().back());
 }
 
-std::vector<std::string> NotesOf(const HeapAt& heap, uint64_t end_ns) {
-  const std::string caveat = Caveat(heap.state(), heap.words_not_known());
+std::vector<std::string> NotesOf(const HeapAt& heap, const Selection& selection, uint64_t end_ns) {
+  const std::string caveat = CaveatOf(heap, selection);
   if (caveat.empty()) return {};
   return {"heap " + MomentOf(heap, end_ns) + caveat};
 }
@@ -280,12 +286,12 @@ Report ReportOf(const HeapAndStacks& heap, const HeapArguments& arguments, uint6
   const std::vector<HeapRow> rows = RowsBy(Chosen(heap, arguments.selection), arguments);
   const Amount all = Sum(rows);
   Report report = TableOf(rows, fields, Basis::kExact);
-  report.head = HeadOf(heap, all);
+  report.head = HeadOf(heap, arguments.selection, all);
   report.head["by"] = NamesOf(fields);
   ShowSelection(arguments.selection, &report);
   report.heading += fmt::format("heap {}: {}{}\n\n", MomentOf(heap, end_ns), all.Text(Basis::kExact),
-                                Caveat(heap.state(), heap.words_not_known()));
-  report.notes = NotesOf(heap, end_ns);
+                                CaveatOf(heap, arguments.selection));
+  report.notes = NotesOf(heap, arguments.selection, end_ns);
   return report;
 }
 
@@ -358,13 +364,13 @@ std::string_view NotCounted(const HeapArguments& arguments) {
 }
 
 // By address.
-void PrintObjects(const Chosen& heap, uint64_t end_ns, Session& session) {
+void PrintObjects(const Chosen& heap, const Selection& selection, uint64_t end_ns, Session& session) {
   ObjectLines lines(session, heap->definitions());
   const bool json = session.output == Output::kJson;
-  lines.Begin(json ? HeadOf(*heap, Sum(RowsBy(heap, {}))) : nlohmann::ordered_json());
+  lines.Begin(json ? HeadOf(*heap, selection, Sum(RowsBy(heap, {}))) : nlohmann::ordered_json());
   heap.ForEach([&](const HeapObject& object) { lines.Add(InBytes(object.word), object.shape); });
   lines.End();
-  if (session.output == Output::kCsv) PrintNotes(session, NotesOf(*heap, end_ns));
+  if (session.output == Output::kCsv) PrintNotes(session, NotesOf(*heap, selection, end_ns));
 }
 
 // What is to be read, and where to stop.
@@ -427,7 +433,7 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   if (const auto exit = CheckGcs(session, arguments.selection, heap.GcIds())) return *exit;
   Chosen(heap, arguments.selection).TellUnknown(session);
   if (arguments.objects) {
-    PrintObjects(Chosen(heap, arguments.selection), summary.duration_ns, session);
+    PrintObjects(Chosen(heap, arguments.selection), arguments.selection, summary.duration_ns, session);
   } else {
     Print(session, ReportOf(heap, arguments, summary.duration_ns));
   }

@@ -41,4 +41,8 @@ inline std::string Caveat(HeapState state, uint64_t unknown_words = 0) {
   return "";
 }
 
+// The same of what was chosen from a heap by what is not known of all of it; see Rebuild::knows_births.
+inline constexpr const char* kBirthsNotKnown =
+    " (not exact: of what a sync point listed it is not known which thread allocated it, and when)";
+
 }  // namespace anttracks::analyzer

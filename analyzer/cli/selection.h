@@ -63,6 +63,8 @@ struct Selection {
   bool all() const { return where.empty() && !from && !to; }
   bool threads() const;
   bool times() const;
+  // Whether it asks who allocated an object, or when.
+  bool births() const { return threads() || from || to; }
   // from and to, those that are there.
   std::vector<Mark> marks() const;
   bool InWindow(Passed passed) const;

@@ -178,7 +178,7 @@ class PortionsAndHeap : public HeapAt {
     counts_.GcEnd(event);
     if (!gc_ || then_ || event.id != *gc_) return;
     live_ = LivePortions(*this, counts_.marks(), counts_.threads());
-    then_ = {gcs().back(), state(), unknown_words()};
+    then_ = {gcs().back(), state(), unknown_words(), knows_births()};
   }
 
   // What was known at a moment in the middle of the trace.
@@ -186,6 +186,7 @@ class PortionsAndHeap : public HeapAt {
     GcRecord gc;
     HeapState state = HeapState::kStart;
     uint64_t unknown_words = 0;
+    bool knows_births = true;
   };
 
   CountPortions& counts() { return counts_; }

@@ -129,6 +129,9 @@ class Rebuild : public SinkBase {
   uint64_t unknown_words() const { return skipped_.words(); }
   // False after a loss, and until a sync point has given all objects.
   bool exact() const { return state_ == HeapState::kExact; }
+  // False: some of what is in the heap was listed by a sync point, but is not older than the trace. Which
+  // thread allocated it, and when, is not known.
+  bool knows_births() const { return knows_births_; }
   const SyncCounts& syncs() const { return syncs_; }
   // How many collections have ended: the birth of objects that are allocated now.
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
@@ -228,6 +231,7 @@ class Rebuild : public SinkBase {
   SyncCounts syncs_;
   HeapState state_ = HeapState::kStart;
   bool unloaded_in_gc_ = false;
+  bool knows_births_ = true;
   uint64_t records_ = 0, walked_ = 0;
   std::optional<Position> refused_;
 };

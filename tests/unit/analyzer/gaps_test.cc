@@ -166,5 +166,43 @@ TEST_CASE("what an export has of a damaged trace is not called exact") {
   CHECK(!Has(CoverageOf(folder), "every object was recorded"));
 }
 
+CommandResult Assert(const Folder& folder, const std::string& expectation) {
+  return folder.Run("assert", {"app.trace"}, {expectation});
+}
+
+TEST_CASE("live objects of a thread, or of a time, are known where their allocations are") {
+  Folder folder;
+  WriteEnded(&folder);
+  CHECK(Assert(folder, "live(thread=main) < 5").code == 0);
+  CHECK(Assert(folder, "live() < 7 after 1 gcs").code == 0);
+  CHECK(Has(folder.Run("heap", {"app.trace"}, {"--from", "1", "--json"}).out, "\"exact\": true"));
+}
+
+TEST_CASE("live objects of a thread, or of a time, are not known where a sync point alone lists them") {
+  for (const bool loss : {false, true}) {
+    CAPTURE(loss);
+    Folder folder;
+    if (loss) {
+      WriteWithLoss(&folder);
+    } else {
+      WriteEnded(&folder);
+      folder.Remove("app.trace.0");
+    }
+    const std::string why = "(not exact: of what a sync point listed it is not known which thread allocated it";
+    const CommandResult thread = Assert(folder, "live(thread=main) < 5");
+    CHECK(thread.code == 1);
+    CHECK((Has(thread.out, "not known") && Has(thread.out, "the heap is " + why)));
+    CHECK(Assert(folder, "live() < 7 after 1 gcs").code == 1);
+    CHECK(Assert(folder, "live() < 100").code == 0);
+    // What was found is there, whatever else is.
+    CHECK(Has(Assert(folder, "live(thread=main) < 1").out, "FAILS"));
+    CHECK(Has(folder.Run("heap", {"app.trace"}, {"--from", "1", "--json"}).out, "\"exact\": false"));
+    CHECK(Has(folder.Run("heap", {"app.trace"}, {"--from", "1"}).out, why));
+    CHECK(Has(folder.Run("heap", {"app.trace"}, {"--json"}).out, "\"exact\": true"));
+    CHECK(Has(folder.Run("sites", {"app.trace"}, {"--live", "--from", "1"}).out, why));
+    CHECK(!Has(folder.Run("sites", {"app.trace"}, {"--live"}).out, why));
+  }
+}
+
 }  // namespace
 }  // namespace anttracks::testing
