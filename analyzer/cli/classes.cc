@@ -238,10 +238,9 @@ Report ReportOf(const Sampled& sampled, const ClassesArguments& arguments) {
 
 int RunClasses(Session& session, const ClassesArguments& arguments) {
   const Selection& selection = arguments.selection;
-  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
-  const auto content = ReadContent(session, {.portions = {selection.threads(), selection.marks()}});
-  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
-  if (const auto exit = CheckNames(session, *content, selection)) return *exit;
+  int exit = kExitFine;
+  const auto content = ReadSelected(session, {selection, false, false, std::nullopt}, &exit);
+  if (!content) return exit;
   const std::vector<ClassRow> rows = RowsOf(*content, arguments);
   if (arguments.layout) {
     PrintLayouts(session, *content, rows, selection);

@@ -136,10 +136,9 @@ Report ReportOf(const Content& content, const Selection& selection) {
 }
 
 int RunSelected(Session& session, const Selection& selection) {
-  if (const auto exit = CheckWindow(session, selection, false)) return *exit;
-  const auto content = ReadContent(session, {.portions = {true, selection.marks()}});
-  if (!content->summary.fatal.ok()) return session.Unreadable(content->summary.fatal);
-  if (const auto exit = CheckNames(session, *content, selection)) return *exit;
+  int exit = kExitFine;
+  const auto content = ReadSelected(session, {selection, true, false, std::nullopt}, &exit);
+  if (!content) return exit;
   Print(session, ReportOf(*content, selection));
   return session.Finish(content->summary, content->problems);
 }
