@@ -156,11 +156,12 @@ std::optional<int> CheckWindow(Session& session, const Selection& selection, boo
   return std::nullopt;
 }
 
-std::optional<int> CheckGcs(Session& session, const Selection& selection, const std::vector<uint64_t>& gc_ids) {
+std::optional<int> CheckGcs(Session& session, const PassSummary& summary, const Selection& selection,
+                            const std::vector<uint64_t>& gc_ids) {
   for (const Mark& mark : selection.marks()) {
     if (mark.kind != Mark::Kind::kGc) continue;
     const bool known = std::find(gc_ids.begin(), gc_ids.end(), mark.number) != gc_ids.end();
-    if (!known) return session.NoSuchGc(mark.number, gc_ids);
+    if (!known) return session.NoSuchGc(mark.number, gc_ids, summary);
   }
   return std::nullopt;
 }
@@ -178,7 +179,7 @@ void TellUnknownNames(Session& session, const Definitions& definitions, const st
 }
 
 std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection) {
-  if (const auto exit = CheckGcs(session, selection, content.gc_ids)) return exit;
+  if (const auto exit = CheckGcs(session, content.summary, selection, content.gc_ids)) return exit;
   TellUnknownNames(session, content.definitions, content.Keys(), selection.where);
   return std::nullopt;
 }
@@ -204,7 +205,7 @@ std::unique_ptr<Content> ReadSelected(Session& session, const WantedSelection& w
   if (!summary.fatal.ok()) return stop(session.Unreadable(summary.fatal));
   if (!summary.has_meta && live) return stop(session.Finish(summary, content->problems));
   if (session.census && content->gc_ids.empty()) return stop(session.NoCensus());
-  if (gc && !content->HasGc(*gc)) return stop(session.NoSuchGc(*gc, content->gc_ids));
+  if (gc && !content->HasGc(*gc)) return stop(session.NoSuchGc(*gc, content->gc_ids, summary));
   if (const auto code = CheckNames(session, *content, selection)) return stop(*code);
   QualifyLive(selection, content.get());
   return content;

@@ -43,8 +43,9 @@ class Chooser {
 // Whether the window makes sense, also for what is live, of which only the collections before are known. An
 // exit code, with a message, if not.
 std::optional<int> CheckWindow(Session& session, const Selection& selection, bool live);
-// The same of the collections that the trace has.
-std::optional<int> CheckGcs(Session& session, const Selection& selection, const std::vector<uint64_t>& gc_ids);
+// The same of the collections that the trace has, in their order.
+std::optional<int> CheckGcs(Session& session, const PassSummary& summary, const Selection& selection,
+                            const std::vector<uint64_t>& gc_ids);
 // And of names. A name that it does not have is told on stderr.
 std::optional<int> CheckNames(Session& session, const Content& content, const Selection& selection);
 // What is selected of the trace, and of what lives, if that is wanted, after a collection or (none) at the end.

@@ -255,7 +255,7 @@ int RunSampledClasses(Session& session, const ClassesArguments& arguments) {
   if (const auto exit = CheckWindow(session, arguments.selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  if (const auto exit = CheckGcs(session, arguments.selection, trace.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, trace.summary, arguments.selection, trace.GcIds())) return *exit;
   Print(session, ReportOf(trace.sampled, arguments));
   return session.Finish(trace.summary, trace.problems);
 }

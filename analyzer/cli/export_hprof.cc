@@ -33,7 +33,7 @@ int ExportHprof(Session& session, const ExportArguments& arguments) {
   HeapAt heap(definitions, problems, {arguments.gc ? Kind::kGc : Kind::kEnd, arguments.gc.value_or(0)});
   const PassSummary summary = session.Run(definitions, problems, heap);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  if (arguments.gc && !heap.found()) return session.NoSuchGc(*arguments.gc, heap.GcIds());
+  if (arguments.gc && !heap.found()) return session.NoSuchGc(*arguments.gc, heap.GcIds(), summary);
   if (!summary.has_meta) return session.Finish(summary, problems);
   const uint64_t time = heap.at_end() ? summary.duration_ns : heap.gcs().back().end_ns;
   const auto written =

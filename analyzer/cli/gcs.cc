@@ -217,9 +217,11 @@ int RunGcs(Session& session, const GcsArguments& arguments) {
   Rebuild rebuild(definitions, problems, {});
   const PassSummary summary = session.Run(definitions, problems, rebuild);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-  if (const auto exit = CheckGcs(session, selection, rebuild.GcIds())) return *exit;
-  std::vector<GcRecord> gcs = rebuild.gcs();
-  std::erase_if(gcs, [&](const GcRecord& gc) { return !InWindow(selection, gc.id, gc.begin_ns); });
+  if (const auto exit = CheckGcs(session, summary, selection, rebuild.GcIds())) return *exit;
+  std::vector<GcRecord> gcs;
+  GcWindow window(selection);
+  for (const GcRecord& gc : rebuild.gcs())
+    if (window.HasNext(gc.id, gc.begin_ns)) gcs.push_back(gc);
   Report report = ReportOf(gcs);
   ShowWindow(selection, &report);
   Print(session, report);
@@ -231,7 +233,7 @@ int RunSampledGcs(Session& session, const GcsArguments& arguments) {
   if (const auto exit = CheckWindow(session, selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  if (const auto exit = CheckGcs(session, selection, trace.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, trace.summary, selection, trace.GcIds())) return *exit;
   Report report = ReportOf(trace.sampled, selection);
   ShowWindow(selection, &report);
   Print(session, report);

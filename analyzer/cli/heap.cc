@@ -428,9 +428,9 @@ int RunHeap(Session& session, const HeapArguments& arguments) {
   const auto& [problems, definitions, heap, summary] = *reading;
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (plan.moment.kind == Moment::Kind::kGc && !heap.found())
-    return session.NoSuchGc(*arguments.gc, heap.GcIds());
+    return session.NoSuchGc(*arguments.gc, heap.GcIds(), summary);
   if (!summary.has_meta) return session.Finish(summary, problems);
-  if (const auto exit = CheckGcs(session, arguments.selection, heap.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, summary, arguments.selection, heap.GcIds())) return *exit;
   Chosen(heap, arguments.selection).TellUnknown(session);
   if (arguments.objects) {
     PrintObjects(Chosen(heap, arguments.selection), arguments.selection, summary.duration_ns, session);
@@ -453,9 +453,10 @@ int RunSampledHeap(Session& session, const HeapArguments& arguments) {
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   const std::vector<uint64_t> ids = trace.GcIds();
   std::optional<uint64_t> gc = arguments.gc;
-  if (gc && std::find(ids.begin(), ids.end(), *gc) == ids.end()) return session.NoSuchGc(*gc, ids);
+  if (gc && std::find(ids.begin(), ids.end(), *gc) == ids.end())
+    return session.NoSuchGc(*gc, ids, trace.summary);
   if (!gc && !arguments.end && !ids.empty()) gc = ids.back();
-  if (const auto exit = CheckGcs(session, arguments.selection, ids)) return *exit;
+  if (const auto exit = CheckGcs(session, trace.summary, arguments.selection, ids)) return *exit;
   Print(session, ReportOf(trace, arguments, gc));
   return session.Finish(trace.summary, trace.problems);
 }
@@ -466,7 +467,7 @@ int RunCensusHeap(Session& session, const HeapArguments& arguments) {
   const CensusTrace trace(session, arguments.gc);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   if (arguments.gc && !trace.censuses.reached_last())
-    return session.NoCensusAfter(*arguments.gc, trace.censuses.GcIds());
+    return session.NoSuchGc(*arguments.gc, trace.censuses.GcIds(), trace.summary);
   if (trace.censuses.latest() == nullptr) return session.NoCensus();
   std::vector<PortionKey> keys;
   for (const trace::CensusRow& row : trace.censuses.latest()->rows)

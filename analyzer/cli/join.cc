@@ -82,7 +82,7 @@ std::optional<uint64_t> FindMoment(Session& session, const JoinArguments& argume
     const auto found = std::find(ids.begin(), ids.end(), *arguments.gc);
     joined->time.given = true;
     if (found != ids.end()) return static_cast<uint64_t>(found - ids.begin()) + 1;
-    *exit = session.NoSuchGc(*arguments.gc, ids);
+    *exit = session.NoSuchGc(*arguments.gc, ids, summary);
     return std::nullopt;
   }
   const auto best = moments.Best(joined->time.time_ns);

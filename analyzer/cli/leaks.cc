@@ -162,7 +162,8 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   const PassSummary summary = session.Run(definitions, problems, histories);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
-  if (arguments.gc && !histories.reached_last()) return session.NoSuchGc(*arguments.gc, histories.GcIds());
+  if (arguments.gc && !histories.reached_last())
+    return session.NoSuchGc(*arguments.gc, histories.GcIds(), summary);
   histories.FreeHeap();
   const ApplicationFrames frames(arguments.app, arguments.library);
   ApplicationSites applications(definitions, histories.stacks(), frames);
@@ -174,7 +175,7 @@ int RunCensusLeaks(Session& session, const LeaksArguments& arguments) {
   CensusTrace trace(session, arguments.gc);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
   if (arguments.gc && !trace.censuses.reached_last())
-    return session.NoCensusAfter(*arguments.gc, trace.censuses.GcIds());
+    return session.NoSuchGc(*arguments.gc, trace.censuses.GcIds(), trace.summary);
   const ApplicationFrames frames(arguments.app, arguments.library);
   const StackSamples none;
   ApplicationSites applications(trace.definitions, none, frames);

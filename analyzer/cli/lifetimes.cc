@@ -446,7 +446,7 @@ int RunLifetimes(Session& session, const LifetimesArguments& arguments) {
   const PassSummary summary = session.Run(definitions, problems, lifetimes);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
-  if (const auto exit = CheckGcs(session, selection, lifetimes.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, summary, selection, lifetimes.GcIds())) return *exit;
   lifetimes.Finish(summary.duration_ns);
   std::vector<PortionKey> keys;
   for (const auto& row : lifetimes.BySiteClass()) keys.push_back({.site_class = row.site_class});

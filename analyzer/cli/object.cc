@@ -127,7 +127,7 @@ int RunObject(Session& session, const ObjectArguments& arguments) {
                 arguments.gc ? Moment{Moment::Kind::kGc, *arguments.gc} : Moment{Moment::Kind::kEnd, 0});
     const PassSummary summary = session.Run(definitions, problems, heap);
     if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
-    if (arguments.gc && !heap.found()) return session.NoSuchGc(*arguments.gc, heap.GcIds());
+    if (arguments.gc && !heap.found()) return session.NoSuchGc(*arguments.gc, heap.GcIds(), summary);
     if (!summary.has_meta) return session.Finish(summary, problems);
     found.moment = arguments.gc ? AfterGc(heap.gcs().back()) : AtEnd(summary.duration_ns);
     found.moment += Caveat(heap.state(), heap.words_not_known());

@@ -140,24 +140,28 @@ int Session::NoCensus() {
   return kExitErrors;
 }
 
-int Session::NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids) {
-  err << fmt::format("anttracks: no census follows collection {}; {}\n", id,
-                     ids.empty() ? "the trace has none, leave out --gc"
-                                 : fmt::format("the first follows {}, the last {}; 'anttracks gcs' lists them",
-                                               ids.front(), ids.back()));
-  return kExitUsage;
-}
-
 int Session::Unreadable(const trace::Status& status) {
   err << "anttracks: " << status.message() << "\n";
   return kExitUnreadable;
 }
 
-int Session::NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids) {
-  if (census) return NoCensusAfter(id, ids);
-  err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", id,
-                     ids.empty() ? "it has none, leave out --gc"
-                                 : fmt::format("its collections are {} to {}", ids.front(), ids.back()));
+int Session::NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids, const PassSummary& summary) {
+  if (summary.damaged) {
+    err << fmt::format("anttracks: collection {} is not in what precedes the damage of the trace: {}\n", id,
+                       Printable(summary.damage));
+    return kExitDamaged;
+  }
+  if (census) {
+    err << fmt::format("anttracks: no census follows collection {}; {}\n", id,
+                       ids.empty()
+                           ? "the trace has none, leave out --gc"
+                           : fmt::format("the first follows {}, the last {}; 'anttracks gcs' lists them",
+                                         ids.front(), ids.back()));
+  } else {
+    err << fmt::format("anttracks: there is no collection {} in the trace; {}\n", id,
+                       ids.empty() ? "it has none, leave out --gc"
+                                   : fmt::format("its collections are {} to {}", ids.front(), ids.back()));
+  }
   return kExitUsage;
 }
 

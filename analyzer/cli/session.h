@@ -64,10 +64,9 @@ struct Session {
   int NotInCensuses(std::string_view what);
   // Prints that the trace has no census.
   int NoCensus();
-  // Prints that no census follows the collection with this id; ids: those of the censuses that there are.
-  int NoCensusAfter(uint64_t id, const std::vector<uint64_t>& ids);
-  // Prints that no collection has this id; ids: those that exist. Of a trace of censuses as above.
-  int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids);
+  // Prints that there is no collection with this id, or of a trace of censuses no census after it, or that it
+  // may be behind the damage. ids: those that there are.
+  int NoSuchGc(uint64_t id, const std::vector<uint64_t>& ids, const PassSummary& summary);
   // Prints what the results do not cover; returns the exit code.
   int Finish(const PassSummary& summary, const Problems& problems);
 

@@ -366,7 +366,7 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
   const PassSummary summary = session.Run(definitions, problems, histories);
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   if (!summary.has_meta) return session.Finish(summary, problems);
-  if (const auto exit = CheckGcs(session, selection, histories.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, summary, selection, histories.GcIds())) return *exit;
   histories.Finish();
   if (histories.last() != nullptr) histories.FreeHeap();
   std::vector<PortionKey> keys;
@@ -398,7 +398,7 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
   if (const auto exit = CheckWindow(session, selection, false)) return *exit;
   const SampledTrace trace(session);
   if (!trace.summary.fatal.ok()) return session.Unreadable(trace.summary.fatal);
-  if (const auto exit = CheckGcs(session, selection, trace.GcIds())) return *exit;
+  if (const auto exit = CheckGcs(session, trace.summary, selection, trace.GcIds())) return *exit;
   Chooser chosen(trace.definitions, selection);
   const Marks marks(selection.marks());
   const auto selected = [&](const SampledObject& s) { return chosen(KeyOf(s, marks, false)); };

@@ -164,7 +164,7 @@ int RunTimeline(Session& session, const TimelineArguments& arguments) {
   if (!summary.fatal.ok()) return session.Unreadable(summary.fatal);
   std::vector<uint64_t> ids;
   for (const Timeline::Collection& gc : timeline.collections()) ids.push_back(gc.id);
-  if (const auto exit = CheckGcs(session, selection, ids)) return *exit;
+  if (const auto exit = CheckGcs(session, summary, selection, ids)) return *exit;
   timeline.Finish(summary.duration_ns);
   Print(session, ReportOf(timeline, arguments, summary.duration_ns));
   return session.Finish(summary, problems);

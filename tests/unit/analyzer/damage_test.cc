@@ -84,6 +84,25 @@ TEST_CASE("a report on a damaged trace says where the damage is, and ends with c
   CHECK(heap.err.find("checksum of a chunk is wrong") != std::string::npos);
 }
 
+TEST_CASE("a collection behind the damage is not said to be none") {
+  std::string bad = SmallTrace().file();
+  bad[bad.size() - 3] ^= 1;  // in the last chunk, which has collection 1
+  const std::vector<std::vector<std::string>> commands{{"heap", "--gc", "1"},
+                                                       {"heap", "--from", "1"},
+                                                       {"sites", "--live", "--gc", "1"},
+                                                       {"sites", "--from", "1"},
+                                                       {"gcs", "--from", "1"},
+                                                       {"leaks", "--gc", "1"},
+                                                       {"object", "0x10200000@1"}};
+  for (const std::vector<std::string>& command : commands) {
+    CAPTURE(command[0]);
+    const CommandResult result = Anttracks(bad, command);
+    CHECK(result.code == 4);
+    CHECK(result.err.find("collection 1 is not in what precedes the damage of the trace: TRACE, offset ") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a file that is no trace is told by its kind") {
   const CommandResult hprof = Anttracks("JAVA PROFILE 1.0.2", {"info"});
   CHECK(hprof.code == 3);
