@@ -82,6 +82,11 @@ std::string_view LastPart(std::string_view name, std::string_view like) {
   return at == std::string_view::npos || at == 0 ? name : name.substr(at + 1);
 }
 
+int WrongOrder(Session& session) {
+  session.err << "anttracks: --from has to be before --to\n";
+  return kExitUsage;
+}
+
 }  // namespace
 
 std::string FieldText(const Definitions& definitions, Field field, const PortionKey& key) {
@@ -143,10 +148,8 @@ std::optional<int> CheckWindow(Session& session, const Selection& selection, boo
   const auto& [where, from, to] = selection;
   if (session.census && (selection.threads() || from || to))
     return session.NotInCensuses("which thread allocated an object, and when, was not recorded");
-  if (from && to && from->kind == to->kind && from->number >= to->number) {
-    session.err << "anttracks: --from has to be before --to\n";
-    return kExitUsage;
-  }
+  const auto is_time = [](const std::optional<Mark>& mark) { return mark && mark->kind == Mark::Kind::kTime; };
+  if (is_time(from) && is_time(to) && from->number >= to->number) return WrongOrder(session);
   if (live && selection.times()) {
     session.err
         << "anttracks: when live objects were allocated is known by collections only: give --from and --to "
@@ -158,11 +161,13 @@ std::optional<int> CheckWindow(Session& session, const Selection& selection, boo
 
 std::optional<int> CheckGcs(Session& session, const PassSummary& summary, const Selection& selection,
                             const std::vector<uint64_t>& gc_ids) {
+  std::vector<std::vector<uint64_t>::const_iterator> found;
   for (const Mark& mark : selection.marks()) {
     if (mark.kind != Mark::Kind::kGc) continue;
-    const bool known = std::find(gc_ids.begin(), gc_ids.end(), mark.number) != gc_ids.end();
-    if (!known) return session.NoSuchGc(mark.number, gc_ids, summary);
+    found.push_back(std::find(gc_ids.begin(), gc_ids.end(), mark.number));
+    if (found.back() == gc_ids.end()) return session.NoSuchGc(mark.number, gc_ids, summary);
   }
+  if (found.size() == 2 && found[0] >= found[1]) return WrongOrder(session);
   return std::nullopt;
 }
 

@@ -179,9 +179,7 @@ void ReadCensuses(Session& session, const Wanted& wanted, Content* content) {
 }  // namespace
 
 PortionKey KeyOf(const SampledObject& sample, const Marks& marks, bool threads) {
-  const auto id = sample.born == 0 ? std::nullopt : std::optional<uint64_t>(sample.born - 1);
-  return {marks.AfterGcs(sample.born, id) | marks.Times(sample.time_ns), threads ? sample.thread : 0,
-          sample.site_class};
+  return {marks.OfSample(sample.born, sample.time_ns), threads ? sample.thread : 0, sample.site_class};
 }
 
 bool Content::HasGc(uint64_t id) const { return std::find(gc_ids.begin(), gc_ids.end(), id) != gc_ids.end(); }

@@ -68,7 +68,7 @@ struct Content {
   std::vector<PortionKey> Keys() const;
 };
 
-// Of a sample. A collection that had begun before it had ended, and their ids are counted from 0.
+// Of a sample. A collection that had begun before it had ended.
 PortionKey KeyOf(const SampledObject& sample, const Marks& marks, bool threads);
 
 // Reads the trace, which is open. The summary says if that failed; of a collection that is not there nothing

@@ -19,13 +19,21 @@ namespace {
 
 constexpr const char* kNoGc = "no collection in the trace\n";
 
-// A collection is behind those before it, and not behind itself.
-bool InWindow(const Selection& selection, uint64_t id, uint64_t begin_ns) {
-  const auto behind = [&](const Mark& mark) {
-    return mark.kind == Mark::Kind::kTime ? begin_ns >= mark.number : id > mark.number;
-  };
-  return (!selection.from || behind(*selection.from)) && !(selection.to && behind(*selection.to));
-}
+// Asked for each collection in the order of the trace. A collection is behind those before it, and not behind
+// itself.
+class GcWindow {
+ public:
+  explicit GcWindow(const Selection& selection) : selection_(selection), marks_(selection.marks()) {}
+  bool HasNext(uint64_t id, uint64_t begin_ns) {
+    const bool has = selection_.InWindow(marks_.At(begin_ns));
+    marks_.GcEnd(id);
+    return has;
+  }
+
+ private:
+  const Selection& selection_;
+  Marks marks_;
+};
 
 // As ShowSelection; with an empty table, too.
 void ShowWindow(const Selection& selection, Report* report) {
@@ -169,8 +177,9 @@ Report ReportOf(const Sampled& sampled, const Selection& selection) {
   report.columns.insert(report.columns.end(), std::begin(more), std::end(more));
   report.text_order = {"id",           "start_ns",   "duration_ns", "live.samples",
                        "live.objects", "live.bytes", "died.bytes"};
+  GcWindow window(selection);
   for (const auto& [gc, live, died] : RowsOf(sampled)) {
-    if (!InWindow(selection, gc.id, gc.begin_ns)) continue;
+    if (!window.HasNext(gc.id, gc.begin_ns)) continue;
     report.rows.push_back({gc.id, nullptr, nullptr, gc.begin_ns, gc.end_ns - gc.begin_ns, Point(live.objects),
                            Point(live.bytes), live.samples, Point(died.objects), Point(died.bytes),
                            died.samples});

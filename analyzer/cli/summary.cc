@@ -425,8 +425,7 @@ int RunSampledSummary(Session& session, const SummaryArguments& arguments) {
   screen.allocates = allocated.ToReport("sites", Basis::kSamples);
   screen.stays = live.ToReport("sites", Basis::kSamples);
   for (const Sampled::Gc& gc : trace.sampled.gcs()) {
-    const auto before = gc.id == 0 ? std::nullopt : std::optional(gc.id - 1);
-    if (selection.InWindow(marks.AfterGcs(gc.id, before) | marks.Times(gc.begin_ns)))
+    if (selection.InWindow(marks.OfSample(gc.id, gc.begin_ns)))
       screen.pauses.Add(gc.id, gc.begin_ns, gc.end_ns);
   }
   AddPausesFinding(&screen);

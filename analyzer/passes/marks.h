@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mark is a moment, such as the end of a collection. Every object is behind some of the marks and ahead of
-// the others; that is one set of bits. Marks that are collections are exact. Marks in time are compared with
-// the time at which an object's segment was begun, so that up to one buffer of each thread may be on the wrong
-// side.
+// the others; that is one set of bits. Ids of collections do not ascend (a remark has that of its marking):
+// which of two is the earlier one is told by their order in the trace. Marks that are collections are exact.
+// Marks in time are compared with the time at which an object's segment was begun, so that up to one buffer of
+// each thread may be on the wrong side.
 //
 // Thread safety: none. Units: ns.
 #pragma once
@@ -34,9 +35,9 @@ inline constexpr size_t kMostMarks = 64;
 class Marks {
  public:
   // At most kMostMarks.
-  explicit Marks(std::vector<Mark> marks) : marks_(std::move(marks)), after_gcs_{AfterGcs(0, std::nullopt)} {}
+  explicit Marks(std::vector<Mark> marks) : marks_(std::move(marks)), after_gcs_{AfterGcs(0)} {}
 
-  void GcEnd(uint64_t id) { after_gcs_.push_back(after_gcs_.back() | AfterGcs(after_gcs_.size(), id)); }
+  void GcEnd(uint64_t id) { after_gcs_.push_back(after_gcs_.back() | OfGc(id) | AfterGcs(after_gcs_.size())); }
   // What is allocated now, in a segment that was begun at that time.
   Passed At(uint64_t time) const { return after_gcs_.back() | Times(time); }
   // What was allocated after so many collections; a negative number: before the first one that is read.
@@ -49,25 +50,31 @@ class Marks {
     return std::any_of(marks_.begin(), marks_.end(),
                        [](const Mark& mark) { return mark.kind == Mark::Kind::kTime; });
   }
-  Passed Times(uint64_t time) const {
-    Passed passed = 0;
-    for (size_t i = 0; i < marks_.size(); i++) {
-      if (marks_[i].kind == Mark::Kind::kTime && time >= marks_[i].number) passed |= Passed{1} << i;
-    }
-    return passed;
-  }
-  // Those that the end of a collection passes: it is the last of so many, and has this id.
-  Passed AfterGcs(size_t gcs, std::optional<uint64_t> id) const {
-    Passed passed = 0;
-    for (size_t i = 0; i < marks_.size(); i++) {
-      const bool by_id = marks_[i].kind == Mark::Kind::kGc && id && *id >= marks_[i].number;
-      const bool by_count = marks_[i].kind == Mark::Kind::kGcs && gcs >= marks_[i].number;
-      if (by_id || by_count) passed |= Passed{1} << i;
-    }
-    return passed;
+  // What was sampled at that time, when so many collections had begun: these have the ids 0, 1, 2, ...
+  Passed OfSample(uint64_t begun, uint64_t time) const {
+    return Times(time) | AfterGcs(begun) |
+           Those([&](const Mark& mark) { return mark.kind == Mark::Kind::kGc && begun > mark.number; });
   }
 
  private:
+  template <class Is>
+  Passed Those(Is&& is) const {
+    Passed passed = 0;
+    for (size_t i = 0; i < marks_.size(); i++) {
+      if (is(marks_[i])) passed |= Passed{1} << i;
+    }
+    return passed;
+  }
+  Passed AfterGcs(uint64_t gcs) const {
+    return Those([&](const Mark& mark) { return mark.kind == Mark::Kind::kGcs && gcs >= mark.number; });
+  }
+  Passed OfGc(uint64_t id) const {
+    return Those([&](const Mark& mark) { return mark.kind == Mark::Kind::kGc && id == mark.number; });
+  }
+  Passed Times(uint64_t time) const {
+    return Those([&](const Mark& mark) { return mark.kind == Mark::Kind::kTime && time >= mark.number; });
+  }
+
   std::vector<Mark> marks_;
   std::vector<Passed> after_gcs_;  // by the number of collections that have ended
 };

@@ -13,6 +13,32 @@ namespace anttracks::testing {
 namespace {
 
 using namespace analyzer;
+
+// Collections 7, 5 and 8: the second one is a remark, which has the id of its marking. One Node is allocated
+// before the first, 2, 4 and 8 after each.
+TraceBuilder RemarkTrace() {
+  TraceBuilder b = SmallStart();
+  const auto nodes = [&](uint64_t time, uint64_t word, int count) {
+    Objects objects = Objects().Head(time).Tlab(static_cast<int64_t>(word));
+    for (int i = 0; i < count; i++) objects.Fixed(1);
+    b.Segment(SegmentKind::kAlloc, 1, objects);
+  };
+  std::vector<TestSpace> at_remark = Spaces(6, 0, 3, 17);
+  for (TestSpace& space : at_remark) space.collected = 0;
+  nodes(2000, kEden, 1);
+  b.Gc(SegmentKind::kGcBegin, 7, 0, "x", 5000, Spaces(3, 0, 0, 17));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
+  b.Gc(SegmentKind::kGcEnd, 7, 0, "x", 6000, Spaces(0, 0, 3, 17));
+  nodes(7000, kEden, 2);
+  b.Gc(SegmentKind::kGcBegin, 5, 3, "x", 8000, at_remark).Gc(SegmentKind::kGcEnd, 5, 3, "x", 9000, at_remark);
+  nodes(10000, kEden + 6, 4);
+  b.Gc(SegmentKind::kGcBegin, 8, 0, "x", 11000, Spaces(18, 0, 3, 17));
+  b.Gc(SegmentKind::kGcEnd, 8, 0, "x", 12000, Spaces(0, 0, 3, 17));
+  nodes(13000, kEden, 8);
+  b.End(14000, "VM death", "{}");
+  return b.Flush();
+}
+
 // Objects of all rows of sites of the small trace.
 uint64_t Objects(Words conditions) {
   conditions.insert(conditions.begin(), "sites");
@@ -91,6 +117,28 @@ TEST_CASE("windows between collections add up to the whole") {
   CHECK(Objects({"--from", "0.0015s"}) == 1);
   CHECK(Objects({"--to", "0.0015s"}) == 11);
   CHECK(Objects({"--from", "0", "--to", "0.0015s"}) == 4);
+}
+
+TEST_CASE("collections are before one another as they come, whatever their ids") {
+  const std::string trace = RemarkTrace().file();
+  const auto objects = [&](Words words) -> uint64_t { return Json(trace, words)["objects"]; };
+  CHECK(objects({"sites", "--to", "7"}) == 1);
+  CHECK(objects({"sites", "--from", "7", "--to", "5"}) == 2);
+  CHECK(objects({"sites", "--from", "5", "--to", "8"}) == 4);
+  CHECK(objects({"sites", "--to", "5"}) == 3);
+  CHECK(objects({"sites", "--from", "7"}) == 14);
+  CHECK(objects({"heap", "--gc", "5", "--from", "7", "--to", "5"}) == 2);
+  CHECK(objects({"heap", "--gc", "5", "--to", "7"}) == 1 + 2);  // and what was there before the trace
+  const auto ids = [&](const Words& words) {
+    std::vector<uint64_t> found;
+    for (const auto& gc : Json(trace, words)["gcs"]) found.push_back(gc["id"]);
+    return found;
+  };
+  CHECK(ids({"gcs", "--from", "7"}) == std::vector<uint64_t>{5, 8});
+  CHECK(ids({"gcs", "--to", "5"}) == std::vector<uint64_t>{7, 5});
+  const CommandResult wrong = Anttracks(trace, {"sites", "--from", "5", "--to", "7"});
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err == "anttracks: --from has to be before --to\n");
 }
 
 TEST_CASE("a window that makes no sense is refused") {
