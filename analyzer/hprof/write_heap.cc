@@ -168,12 +168,13 @@ class HeapDump {
     return fields;
   }
 
-  // nullptr: none.
+  // nullptr: none. A class of the trace has one of the trace, or java.lang.Object: no chain is a loop.
   const Class* SuperOf(const Class& each) const {
     if (each.name == kObjectClass) return nullptr;
     const auto super = by_class_id_.find(definitions_->class_info(each.class_id).super);
     if (each.class_id != 0 && super != by_class_id_.end()) return super->second;
-    return by_name_.at(std::string(IsReferenceKind(each.name) ? kReferenceClass : kObjectClass));
+    const bool of_reference = each.class_id == 0 && IsReferenceKind(each.name);
+    return by_name_.at(std::string(of_reference ? kReferenceClass : kObjectClass));
   }
 
   // Bytes of an instance's values, those of superclasses included.

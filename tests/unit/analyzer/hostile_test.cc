@@ -9,6 +9,7 @@
 #include "analyzer/model/heap.h"
 #include "analyzer/model/paged_table.h"
 #include "tests/unit/analyzer/cost.h"
+#include "tests/unit/analyzer/hprof_dump.h"
 #include "tests/unit/analyzer/small_trace.h"
 #include "trace/json_text.h"
 
@@ -299,6 +300,23 @@ TEST_CASE("a long name is cut, between characters") {
     if (row["class"].get<std::string>().size() > longest.size()) longest = row["class"];
   }
   CHECK(longest == name.substr(0, 1021) + "...");
+}
+
+// Classes of references without a superclass get java.lang.ref.Reference, which here has one of them.
+TEST_CASE("superclasses that a heap dump adds make no loop") {
+  TraceBuilder b = Vast();
+  DefinitionsBuilder s;
+  s.Class(11, "java.lang.ref.SoftReference", 0, 24).Class(12, "java.lang.ref.Reference", 0, 24, 0, 0, 11);
+  b.Segment(SegmentKind::kDefinitions, 0, s.SiteClass(3, 1, 11).bytes());
+  b.SyncBegin(0, 0, {{2, 0, 0, 3, 4096}});
+  b.Segment(SegmentKind::kSyncObjects, 0, Objects().Tlab(0).Fixed(3));
+  b.Numbers(SegmentKind::kSyncEnd, 0, {1, 24});
+  const TempFile trace(b.Flush().file());
+  const TempPath dump;
+  std::ostringstream out, err;
+  CHECK(analyzer::Main({"export", "hprof", trace.path(), dump.path()}, out, err, false) == 0);
+  CAPTURE(err.str());
+  CHECK(out.str().find(": 1 object, 24 B") != std::string::npos);
 }
 
 TEST_CASE("a chain of superclasses ends") {
