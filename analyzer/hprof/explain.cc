@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyzer/hprof/names.h"
+#include "analyzer/model/definitions.h"
 
 namespace anttracks::hprof {
 namespace {
@@ -30,7 +31,7 @@ class Explainer {
       for (size_t at = 0; at < record.statics.size();) {
         const Type type{record.statics[at + kIdBytes]};
         if (type == Type::kObject && GetU8(&record.statics[at + kIdBytes + 1]) == to)
-          return "static " + std::string(reader_->String(GetU8(&record.statics[at])));
+          return "static " + analyzer::CutText(reader_->String(GetU8(&record.statics[at])));
         at += kIdBytes + 1 + TypeBytes(type);
       }
       return record.loader == to ? "<class loader>" : "";
@@ -67,7 +68,7 @@ class Explainer {
       const DumpClass& its = dump_->classes()[at];
       for (const DumpField& field : its.fields) {
         if (field.type == Type::kObject && GetU8(record.values.data() + begin + field.offset) == to)
-          return std::string(field.name);
+          return analyzer::CutText(field.name);
       }
       begin += its.value_bytes - (its.super == kNone ? 0 : dump_->classes()[its.super].value_bytes);
     }

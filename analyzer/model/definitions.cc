@@ -33,15 +33,15 @@ bool CanHold(const ClassInfo& info, const std::vector<FieldInfo>& fields) {
   return true;
 }
 
-std::string Text(std::string_view text) {
+}  // namespace
+
+std::string CutText(std::string_view text) {
   if (text.size() <= kMaxTextBytes) return std::string(text);
   size_t end = kMaxTextBytes - 3;
   while (end > kMaxTextBytes - 6 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80)
     end--;  // not within a character
   return std::string(text.substr(0, end)) + "...";
 }
-
-}  // namespace
 
 void Definitions::Read(std::span<const uint8_t> payload, const Position& position) {
   trace::DefinitionReader records(payload);
@@ -94,7 +94,7 @@ void Definitions::ReadFields(trace::WireReader& in, const Position& position) {
   std::vector<FieldInfo> fields;
   trace::FieldDefinition field;
   for (uint64_t i = 0; i < head.count && ReadDefinition(in, &field); i++) {
-    fields.push_back({Text(field.name), Text(field.signature), field.offset});
+    fields.push_back({CutText(field.name), CutText(field.signature), field.offset});
   }
   if (in.ok()) AddFields(head.class_id, std::move(fields), position);
 }
@@ -103,13 +103,13 @@ void Definitions::Define(const trace::MethodDefinition& definition, const Positi
   MethodInfo* const slot = Slot(methods_, "method", definition.id, position);
   if (slot == nullptr) return;
   method_count_ += !slot->defined;
-  *slot = {true, Text(definition.class_name), Text(definition.name), Text(definition.signature),
-           Text(definition.source_file)};
+  *slot = {true, CutText(definition.class_name), CutText(definition.name), CutText(definition.signature),
+           CutText(definition.source_file)};
 }
 
 void Definitions::Define(const trace::ThreadDefinition& definition, const Position& position) {
   ThreadInfo* const slot = Slot(threads_, "thread", definition.id, position);
-  if (slot != nullptr) *slot = {true, Text(definition.name), definition.java_id, definition.os_id};
+  if (slot != nullptr) *slot = {true, CutText(definition.name), definition.java_id, definition.os_id};
 }
 
 void Definitions::Define(const trace::StackDefinition& definition, const Position& position) {
@@ -146,14 +146,14 @@ void Definitions::Define(const trace::ClassDefinition& definition, const Positio
   if (slot == nullptr) return;
   ClassInfo info;
   info.defined = true;
-  info.name = Text(definition.name);
+  info.name = CutText(definition.name);
   info.flags = definition.flags;
   info.bytes = definition.bytes;
   info.header_bytes = definition.array_header_bytes;
   info.log2_element = definition.log2_element_bytes;
   info.super = definition.super;
   info.loader = definition.loader;
-  info.loader_name = Text(definition.loader_name);
+  info.loader_name = CutText(definition.loader_name);
   const bool array = (info.flags & kClassArray) != 0;
   if (info.log2_element > 3 || info.header_bytes > 64 || info.bytes > InBytes(kMaxWords) ||
       (array && info.header_bytes == 0 && (info.flags & kClassSizeUnknown) == 0)) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,7 @@ using trace::kSiteVm;
 // Longer texts are cut to this length and end in "...", which bounds the width of tables whatever the trace
 // contains.
 inline constexpr size_t kMaxTextBytes = 1024;
+std::string CutText(std::string_view text);
 // The most superclasses of a class. Longer chains are cut.
 inline constexpr uint16_t kMaxSuperclasses = 256;
 // The deepest stack; agents cut deeper ones at half of it. Longer chains are cut.

@@ -339,6 +339,7 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, Boundary boundary) {
   const bool begin = boundary == Boundary::kBegin;
   GcEvent event;
   if (!IsRead(trace::ReadCollection(segment.payload, &event))) return;
+  event.cause = CutText(event.cause);
   if ((event.kind == GcKind::kUnknown) != (mode_ == trace::Traces::kSampled)) {
     Malformed("collection event is cut short or of unknown kind");
     return;
@@ -514,6 +515,7 @@ template <class Sink>
 void Decoder<Sink>::Loss(const trace::Segment& segment) {
   LossEvent event;
   if (!IsRead(trace::ReadLoss(segment.payload, &event))) return;
+  event.reason = CutText(event.reason);
   Time(event.time);
   after_gap_ = true;
   sink_->Sink::Loss(event);

@@ -302,6 +302,20 @@ TEST_CASE("a long name is cut, between characters") {
   CHECK(longest == name.substr(0, 1021) + "...");
 }
 
+TEST_CASE("a long cause of a collection is cut, and makes no row of a table long") {
+  TraceBuilder b = Vast();
+  b.SyncBegin(0, 0, {}).Numbers(SegmentKind::kSyncEnd, 0, {0, 0});
+  const std::string cause(1 << 20, 'x');
+  for (uint64_t i = 0; i < 100; i++) {
+    b.Gc(SegmentKind::kGcBegin, i, 0, i == 0 ? cause : "x", i, {});
+    b.Gc(SegmentKind::kGcEnd, i, 0, i == 0 ? cause : "x", i, {});
+  }
+  const CommandResult gcs = Anttracks(b.Flush().file(), {"gcs"});
+  CHECK(gcs.code == 0);
+  CHECK(gcs.out.find(" " + cause.substr(0, 1021) + "... ") != std::string::npos);
+  CHECK(gcs.out.size() < 100 * 2048);
+}
+
 // Classes of references without a superclass get java.lang.ref.Reference, which here has one of them.
 TEST_CASE("superclasses that a heap dump adds make no loop") {
   TraceBuilder b = Vast();

@@ -65,6 +65,20 @@ a shortest path from a root, local variable; the object first
 )out");
 }
 
+TEST_CASE("join --path cuts the long name of a field") {
+  constexpr uint64_t kNode = kOld * 8;
+  const std::string name(1 << 20, 'f');
+  DumpBuilder b(1'700'000'000'002);
+  b.Load(0x10, "java/lang/Object").Load(0x20, "java/lang/Class").Load(kNode, "app/Node");
+  b.Class(kNode, 0, {{name}, {"data"}}, {}).Root(kNode, 0x05).Root((kOld + 21) * 8, 0x03);
+  b.Ints((kOld + 14) * 8, 10).Instance((kOld + 21) * 8, kNode, {(kOld + 24) * 8, 0});
+  b.Instance((kOld + 24) * 8, kNode, {(kOld + 14) * 8, 0}).Instance((kOld + 27) * 8, kNode, {0, 0});
+  const CommandResult result = Join(b.file(), {"--path", "--where", "class=int[]"});
+  CHECK(result.code == 0);
+  CHECK(Has(result.out, " " + name.substr(0, 1021) + "... "));
+  CHECK(result.out.size() < 10 * 2048);
+}
+
 TEST_CASE("join --objects shows each object with its dominator") {
   CheckOutput({"--objects"}, R"out(
 0x10200000	java.lang.Class	112	112	root	-	<before trace>	<unknown>
