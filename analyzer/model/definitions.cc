@@ -243,19 +243,20 @@ void Definitions::Define(const trace::SiteClassDefinition& definition, const Pos
   SiteClass* slot = Slot(site_classes_, "site-class pair", id, position);
   if (slot == nullptr) return;
   if (site_id >= kFirstSite && !site(site_id).defined) {
-    problems_->Add(ProblemKind::kUndefined, position, "kind {} is of site {}, which is not defined", id,
-                   site_id);
+    problems_->Add(ProblemKind::kUndefined, position, "site-class pair {} is of site {}, which is not defined",
+                   id, site_id);
   }
   if (site_id > PagedTable<SiteInfo>::kMaxId) site_id = kSiteUnknown;  // not defined, as was told
   ClassInfo* const type = classes_.Find(class_id);
   if (type == nullptr || !type->defined) {
-    problems_->Add(ProblemKind::kUndefined, position, "kind {} is of class {}, which is not defined", id,
-                   class_id);
+    problems_->Add(ProblemKind::kUndefined, position, "site-class pair {} is of class {}, which is not defined",
+                   id, class_id);
     return;
   }
   if (slot->defined && (slot->site != site_id || slot->class_id != class_id)) {
-    problems_->Add(ProblemKind::kRedefined, position, "kind {} was site {} class {} and is now {} and {}", id,
-                   slot->site, slot->class_id, site_id, class_id);
+    problems_->Add(ProblemKind::kRedefined, position,
+                   "site-class pair {} was site {} class {} and is now {} and {}", id, slot->site,
+                   slot->class_id, site_id, class_id);
     return;
   }
   if (slot->defined) return;

@@ -14,7 +14,7 @@ std::string_view ProblemName(ProblemKind kind) {
     case ProblemKind::kMalformed:
       return "malformed segment";
     case ProblemKind::kUndefined:
-      return "undefined kind, site, class or method";
+      return "undefined site-class pair, site, class or method";
     case ProblemKind::kRedefined:
       return "definition that contradicts an earlier one";
     case ProblemKind::kNoObject:

@@ -32,8 +32,8 @@ void Sampled::Sample(const SampleEvent& event) {
     return;
   }
   if (!definitions_->site_class(event.site_class).defined) {
-    problems_->Add(ProblemKind::kUndefined, position_, "sample {} is of kind {}, which is not defined",
-                   event.number, event.site_class);
+    problems_->Add(ProblemKind::kUndefined, position_,
+                   "sample {} is of site-class pair {}, which is not defined", event.number, event.site_class);
     return;
   }
   if (!definitions_->thread(event.thread).defined) {

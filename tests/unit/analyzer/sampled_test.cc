@@ -279,11 +279,12 @@ TEST_CASE("verify of samples finds each contradiction") {
   check(with(1, {{0, 1, 1, 3}}), "event in the wrong place", "sample 1 follows sample 1");
   check(with(2, {{0, 1, 1, 0}}), "impossible size or length", "sample 2 cannot have 0 words");
   check(with(2, {{0, 1, 1, 1ull << 32}}), "impossible size or length", "sample 2 cannot have 4294967296 words");
-  check(with(2, {{0, 1, 9, 3}}), "undefined kind, site, class or method", "sample 2 is of kind 9");
+  check(with(2, {{0, 1, 9, 3}}), "undefined site-class pair, site, class or method",
+        "sample 2 is of site-class pair 9");
   TraceBuilder odd = SampledStart();
   odd.Segment(SegmentKind::kSamples, 0, Samples(1, 1000, {{0, 1, 1, 3}}, uint64_t{1} << 32));
   check(odd, "malformed segment", "samples of an impossible interval");
-  check(with(2, {{0, 5, 1, 3}}), "undefined kind, site, class or method", "sample 2 is of thread 5");
+  check(with(2, {{0, 5, 1, 3}}), "undefined site-class pair, site, class or method", "sample 2 is of thread 5");
 
   const auto dies = [](uint64_t collections, const std::vector<uint64_t>& numbers) {
     TraceBuilder b = SampledStart();

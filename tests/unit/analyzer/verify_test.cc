@@ -139,7 +139,8 @@ TEST_CASE("verify finds an object outside the heap") {
 }
 
 TEST_CASE("verify finds an object of a site-class pair that is not defined") {
-  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)), "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(77)),
+            "undefined site-class pair, site, class or method");
 }
 
 TEST_CASE("what is wrong with objects of a run is told in their order") {
@@ -158,21 +159,22 @@ TEST_CASE("what is wrong behind the 256th object of a run is told, and what prec
   for (int i = 0; i < 300; i++) objects.Fixed(1);
   objects.Fixed(77);
   const std::string trace = WithAlloc(objects).Flush().file();
-  CheckOnly(WithAlloc(objects), "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(objects), "undefined site-class pair, site, class or method");
   const auto with = nlohmann::json::parse(Anttracks(trace, {"info", "--json"}).out);
   const auto without = nlohmann::json::parse(Anttracks(WithAllocs().Flush().file(), {"info", "--json"}).out);
   CHECK(with["in_tlabs"]["objects"].get<int>() == without["in_tlabs"]["objects"].get<int>() + 300);
 }
 
 TEST_CASE("verify finds an object whose site-class pair is number 0") {
-  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(0)), "undefined kind, site, class or method");
+  CheckOnly(WithAlloc(Objects().Head(1).Tlab(kEden + 512).Fixed(0)),
+            "undefined site-class pair, site, class or method");
 }
 
 TEST_CASE("verify finds definitions that name a site, class or method that is not defined") {
   DefinitionsBuilder s;
   s.SiteClass(20, 99, 1).SiteClass(21, 16, 99).Site(30, 99, 0, 0, 0, 0).Site(31, 1, 0, 0, 99, 0);
   s.Class(30, "app.Sub", 0, 16, 0, 0, 31).Class(31, "app.Self", 0, 16, 0, 0, 31);
-  CheckOnly(WithDefinitions(s), "undefined kind, site, class or method", 6);
+  CheckOnly(WithDefinitions(s), "undefined site-class pair, site, class or method", 6);
 }
 
 TEST_CASE("verify finds definitions that contradict earlier ones") {
@@ -183,7 +185,8 @@ TEST_CASE("verify finds definitions that contradict earlier ones") {
 }
 
 TEST_CASE("verify finds fields of a class that is not defined") {
-  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(99, {})), "undefined kind, site, class or method");
+  CheckOnly(WithDefinitions(DefinitionsBuilder().Fields(99, {})),
+            "undefined site-class pair, site, class or method");
 }
 
 TEST_CASE("verify finds fields that an object cannot hold") {
@@ -414,7 +417,7 @@ TEST_CASE("a site-class pair whose number has no room in the column of ids is re
               Objects().Head(1).Tlab(kEden).Fixed(40'000).WithLength(40'001, 10).Fixed(1));
     b.Flush();
     if (!defined) {
-      CheckOnly(b, "undefined kind, site, class or method");
+      CheckOnly(b, "undefined site-class pair, site, class or method");
       continue;
     }
     CHECK(Verify(b.file()).errors() == 0);
