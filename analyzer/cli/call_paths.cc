@@ -4,13 +4,6 @@
 #include <utility>
 
 namespace anttracks::analyzer {
-namespace {
-
-// Inlining is never as deep. A longer chain is a loop in a damaged trace.
-constexpr size_t kMostPlaces = 256;
-
-}  // namespace
-
 std::string_view OutsideText(CallPath::Outside outside) {
   switch (outside) {
     case CallPath::Outside::kNothing:
@@ -34,8 +27,7 @@ CallPath CallPaths::OfStack(const Callers::Sampled& sampled) const {
 
 CallPath CallPaths::OfSite(uint32_t site) const {
   CallPath path{.places = {site}};
-  for (uint32_t at = definitions_.site(site).caller; at != 0 && path.places.size() < kMostPlaces;
-       at = definitions_.site(at).caller)
+  for (uint32_t at = definitions_.site(site).caller; at != 0; at = definitions_.site(at).caller)
     path.places.push_back(at);
   const bool whole = live_ == Basis::kSamples || site < kFirstSite;
   path.outside = whole ? CallPath::Outside::kNothing : CallPath::Outside::kNoStack;

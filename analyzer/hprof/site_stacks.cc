@@ -8,7 +8,6 @@
 namespace anttracks::hprof {
 namespace {
 
-constexpr size_t kMaxFrames = 256;  // a longer chain of callers is a loop in a damaged trace
 constexpr int32_t kLineUnknown = -1, kLineNative = -3;
 
 }  // namespace
@@ -16,8 +15,8 @@ constexpr int32_t kLineUnknown = -1, kLineNative = -3;
 uint32_t SiteStacks::Of(uint32_t site) {
   if (const auto known = stacks_.find(site); known != stacks_.end()) return known->second;
   std::vector<uint64_t> frames;
-  for (uint32_t at = site; frames.empty() || (at != 0 && frames.size() < kMaxFrames);
-       at = definitions_->site(at).caller)
+  frames.push_back(FrameOf(site));
+  for (uint32_t at = definitions_->site(site).caller; at != 0; at = definitions_->site(at).caller)
     frames.push_back(FrameOf(at));
   const uint32_t serial = writer_->Stack(frames);
   stacks_.emplace(site, serial);

@@ -205,37 +205,53 @@ void Definitions::AddFields(uint64_t class_id, std::vector<FieldInfo> fields, co
   info->fields = std::move(fields);
 }
 
+// Callers come first, so that no chain of callers is a loop. 0, with a problem: the site has none that can be
+// kept.
+uint32_t Definitions::CallerOf(const trace::SiteDefinition& definition, const Position& position) {
+  const SiteInfo& caller = site(definition.caller);
+  if (definition.caller == 0) return 0;
+  if (!caller.defined) {
+    problems_->Add(ProblemKind::kUndefined, position, "site {} has the caller {}, which is not defined",
+                   definition.id, definition.caller);
+    return 0;
+  }
+  if (caller.callers >= kMaxCallers) {
+    problems_->Add(ProblemKind::kSize, position, "site {} has more than {} callers", definition.id,
+                   kMaxCallers);
+    return 0;
+  }
+  return static_cast<uint32_t>(definition.caller);
+}
+
 void Definitions::Define(const trace::SiteDefinition& definition, const Position& position) {
   const uint64_t id = definition.id;
-  SiteInfo info;
-  info.defined = true;
-  info.method = static_cast<uint32_t>(std::min<uint64_t>(definition.method, UINT32_MAX));
-  info.bci = static_cast<int32_t>(definition.bci);
-  info.line = static_cast<int32_t>(definition.line);
-  info.caller = static_cast<uint32_t>(std::min<uint64_t>(definition.caller, UINT32_MAX));
-  info.tier = static_cast<uint8_t>(std::min<uint64_t>(definition.tier, UINT8_MAX));
-  info.flags = static_cast<uint8_t>(definition.flags);
   if (id < kFirstSite) {
     problems_->Add(ProblemKind::kRedefined, position, "site {} is reserved and cannot be defined", id);
     return;
   }
   SiteInfo* slot = Slot(sites_, "site", id, position);
   if (slot == nullptr) return;
+  SiteInfo info;
+  info.defined = true;
+  info.method = static_cast<uint32_t>(std::min<uint64_t>(definition.method, UINT32_MAX));
+  info.bci = static_cast<int32_t>(definition.bci);
+  info.line = static_cast<int32_t>(definition.line);
+  info.tier = static_cast<uint8_t>(std::min<uint64_t>(definition.tier, UINT8_MAX));
+  info.flags = static_cast<uint8_t>(definition.flags);
+  info.caller = CallerOf(definition, position);
+  if (info.caller != 0) info.callers = static_cast<uint16_t>(site(info.caller).callers + 1);
   if (!method(info.method).defined) {
     problems_->Add(ProblemKind::kUndefined, position, "site {} is in method {}, which is not defined", id,
                    info.method);
   }
-  if (info.caller != 0 && !site(info.caller).defined) {
-    problems_->Add(ProblemKind::kUndefined, position, "site {} has the caller {}, which is not defined", id,
-                   info.caller);
+  if (!slot->defined) {
+    site_count_++;
+    *slot = info;
+  } else if (slot->method != info.method || slot->bci != info.bci || slot->caller != info.caller) {
+    problems_->Add(ProblemKind::kRedefined, position,
+                   "site {} was method {} bci {} caller {} and is now {}, {} and {}", id, slot->method,
+                   slot->bci, slot->caller, info.method, info.bci, info.caller);
   }
-  if (slot->defined && (slot->method != info.method || slot->bci != info.bci)) {
-    problems_->Add(ProblemKind::kRedefined, position, "site {} was method {} bci {} and is now {} bci {}", id,
-                   slot->method, slot->bci, info.method, info.bci);
-    return;
-  }
-  site_count_ += !slot->defined;
-  *slot = info;
 }
 
 void Definitions::Define(const trace::SiteClassDefinition& definition, const Position& position) {

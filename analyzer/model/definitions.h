@@ -35,6 +35,8 @@ inline constexpr size_t kMaxTextBytes = 1024;
 std::string CutText(std::string_view text);
 // The most superclasses of a class. Longer chains are cut.
 inline constexpr uint16_t kMaxSuperclasses = 256;
+// The most callers of a site; agents have 1000 at most. Longer chains are cut.
+inline constexpr uint16_t kMaxCallers = 1024;
 // The deepest stack; agents cut deeper ones at half of it. Longer chains are cut.
 inline constexpr uint16_t kMaxStackDepth = 1024;
 
@@ -72,7 +74,8 @@ struct SiteInfo {
   uint32_t method = 0;
   int32_t bci = -1;
   int32_t line = -1;
-  uint32_t caller = 0;
+  uint32_t caller = 0;   // defined before this site; 0: none
+  uint16_t callers = 0;  // how many the chain of callers has
   uint8_t tier = 0;
   uint8_t flags = 0;
 };
@@ -189,6 +192,7 @@ class Definitions {
   void Define(const trace::ThreadDefinition& definition, const Position& position);
   void Define(const trace::SiteClassDefinition& definition, const Position& position);
   void Define(const trace::StackDefinition& definition, const Position& position);
+  uint32_t CallerOf(const trace::SiteDefinition& definition, const Position& position);
   void AddFields(uint64_t class_id, std::vector<FieldInfo> fields, const Position& position);
   // Where a definition is stored; nullptr, with a problem, if the id is impossible.
   template <class T>

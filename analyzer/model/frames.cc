@@ -7,9 +7,6 @@
 namespace anttracks::analyzer {
 namespace {
 
-// Inlining is never as deep. A longer chain is a loop in a damaged trace.
-constexpr size_t kMaxCallers = 256;
-
 bool StartsWithOne(std::string_view name, const std::vector<std::string>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](const std::string& p) { return name.starts_with(p); });
@@ -27,11 +24,10 @@ bool ApplicationFrames::IsApplication(std::string_view class_name) const {
 }
 
 std::optional<uint32_t> ApplicationFrames::First(const Definitions& definitions, uint32_t site) const {
-  for (size_t frames = 0; site != 0 && frames < kMaxCallers; frames++) {
+  for (; site != 0; site = definitions.site(site).caller) {
     const SiteInfo& info = definitions.site(site);
     const MethodInfo& method = definitions.method(info.method);
     if (info.defined && method.defined && IsApplication(method.class_name)) return site;
-    site = info.caller;
   }
   return std::nullopt;
 }

@@ -8,9 +8,6 @@
 namespace anttracks::analyzer {
 namespace {
 
-// The deepest stack of samples; inlining is never as deep. A longer chain is a loop in a damaged trace.
-constexpr size_t kMaxCallers = 256;
-
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // Removes the digits that follow each of the word's occurrences, with a dollar sign between.
@@ -66,10 +63,8 @@ std::string SiteLabel(const Definitions& definitions, uint32_t id) {
 
 std::vector<std::string> CallerLabels(const Definitions& definitions, uint32_t id) {
   std::vector<std::string> labels;
-  for (id = definitions.site(id).caller; id != 0 && labels.size() < kMaxCallers;
-       id = definitions.site(id).caller) {
+  for (id = definitions.site(id).caller; id != 0; id = definitions.site(id).caller)
     labels.push_back(SiteLabel(definitions, id));
-  }
   return labels;
 }
 

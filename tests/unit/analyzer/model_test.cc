@@ -45,17 +45,38 @@ TEST_CASE("a method without a source file has no line") {
   CHECK(SiteLabel(definitions, 16) == "app.Main.run(Unknown Source)");
 }
 
-TEST_CASE("callers that lead back to where they began are listed up to a bound") {
+TEST_CASE("a site has only callers that are defined before it, so that none leads back to where it began") {
   Problems problems;
   Definitions definitions(problems);
   DefinitionsBuilder builder;
   builder.Method(1, "app.Main", "run", "Main.java")
       .Site(16, 1, 4, 12, 0, 0)
       .Site(17, 1, 5, 13, 16, 0)
-      .Site(16, 1, 4, 12, 17, 0);
+      .Site(16, 1, 4, 12, 17, 0)   // again, with a caller
+      .Site(18, 1, 6, 14, 18, 0)   // itself
+      .Site(19, 1, 7, 15, 20, 0);  // one that comes later
   definitions.Read(builder.bytes().span(), {});
-  CHECK(definitions.site(16).caller == 17);
-  CHECK(CallerLabels(definitions, 16).size() < 1000);
+  CHECK(definitions.site(16).caller == 0);
+  CHECK(definitions.site(17).caller == 16);
+  CHECK(definitions.site(18).caller == 0);
+  CHECK(definitions.site(19).caller == 0);
+  CHECK(CallerLabels(definitions, 17).size() == 1);
+  CHECK(problems.count(ProblemKind::kRedefined) == 1);
+  CHECK(problems.count(ProblemKind::kUndefined) == 2);
+}
+
+TEST_CASE("a chain of callers ends, however long the trace makes it") {
+  Problems problems;
+  Definitions definitions(problems);
+  DefinitionsBuilder builder;
+  builder.Method(1, "app.Main", "run", "Main.java");
+  constexpr uint64_t kSites = 3000;
+  for (uint64_t i = 0; i < kSites; i++) builder.Site(16 + i, 1, 0, 1, i == 0 ? 0 : 15 + i, 0);
+  definitions.Read(builder.bytes().span(), {});
+  CHECK(CallerLabels(definitions, 16 + 1000).size() == 1000);
+  CHECK(CallerLabels(definitions, 16 + kMaxCallers).size() == kMaxCallers);
+  CHECK(CallerLabels(definitions, 17 + kMaxCallers).empty());
+  CHECK(problems.count(ProblemKind::kSize) == 2);
 }
 
 TEST_CASE("a field that is an array takes a reference, whatever its elements are") {
