@@ -251,7 +251,10 @@ Export DhatOf(Session& session, const ExportArguments& arguments, const Content&
   contents.short_lived_ns = content.summary.duration_ns / (lives.gcs().size() + 1);
   for (const DhatPoint& point : contents.points) all.Add(point.allocated);
   const ExportProfile profile = builder.Take();
-  return {DhatText(profile, contents), "allocated " + TotalsText(all, true), NotesToPrint(profile, content)};
+  std::vector<std::string> notes = NotesToPrint(profile, content);
+  if (lives.walks_left_out() != 0)
+    notes.push_back("maxima may be larger: " + LeftOutNote(lives.walks_left_out()));
+  return {DhatText(profile, contents), "allocated " + TotalsText(all, true), notes};
 }
 
 int WriteDhat(Session& session, const ExportArguments& arguments) {

@@ -168,6 +168,7 @@ int RunLeaks(Session& session, const LeaksArguments& arguments) {
   const ApplicationFrames frames(arguments.app, arguments.library);
   ApplicationSites applications(definitions, histories.stacks(), frames);
   Show(session, arguments, Evidence(histories), applications);
+  PrintNotes(session, {LeftOutNote(histories.walks_left_out())});
   return session.Finish(summary, problems);
 }
 

@@ -111,7 +111,10 @@ int RunQuality(Session& session) {
   Quality quality(definitions, problems);
   const PassSummary pass = session.Run(definitions, problems, quality);
   if (!pass.fatal.ok()) return session.Unreadable(pass.fatal);
-  Print(session, ReportOf(quality.rows()));
+  Report report = ReportOf(quality.rows());
+  report.notes.push_back(LeftOutNote(quality.walks_left_out()));
+  if (quality.walks_left_out() != 0) report.footing += "?: " + report.notes.back() + "\n";
+  Print(session, report);
   return session.Finish(pass, problems);
 }
 

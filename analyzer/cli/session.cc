@@ -77,6 +77,12 @@ std::vector<std::string> Gaps(const PassSummary& summary, const Problems& proble
   return gaps;
 }
 
+std::string LeftOutNote(uint64_t walks) {
+  if (walks == 0) return "";
+  return fmt::format("after {} the heap was not counted: it is large beside what happened between them",
+                     Plural(walks, "collection"));
+}
+
 std::string EndText(const PassSummary& summary, const std::string& reason) {
   if (summary.ended) return fmt::format("cleanly ({})", reason);
   if (summary.damaged) return "damaged: " + summary.damage;

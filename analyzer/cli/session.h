@@ -87,6 +87,8 @@ std::string LaterFilesNote(const std::string& files);
 // Why numbers are not those of the whole trace, but for files that were deleted: losses, damage. A sentence
 // each.
 std::vector<std::string> Gaps(const PassSummary& summary, const Problems& problems);
+// What of Rebuild::walks_left_out, or "".
+std::string LeftOutNote(uint64_t walks);
 // How the trace ended, or why that is not known.
 std::string EndText(const PassSummary& summary, const std::string& reason);
 

@@ -390,6 +390,7 @@ int RunSummary(Session& session, const SummaryArguments& arguments) {
                 : screen.growing.empty() ? CommandLine(session, "sites", " --live --top 10")
                                          : CommandLine(session, "leaks", " --all");
   PrintScreen(session, screen);
+  PrintNotes(session, {LeftOutNote(histories.walks_left_out())});
   return session.Finish(summary, problems);
 }
 

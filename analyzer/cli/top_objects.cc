@@ -28,7 +28,9 @@ class TopObjects : public TopView {
       moments_.push_back({now, sink_.allocated(), sink_.skipped_words()});
     while (moments_.size() > 2 && moments_[1].time_ns + kTopWindowNs <= now) moments_.pop_front();
     if (sink_.epoch() == live_epoch_ && !live_.empty()) return;
-    live_ = sink_.Live();
+    std::vector<uint64_t> live = sink_.Live();
+    if (live.empty()) return;  // what was counted last stays
+    live_ = std::move(live);
     live_epoch_ = sink_.epoch();
   }
   uint64_t time_ns() const override { return sink_.time_ns(); }
@@ -38,7 +40,8 @@ class TopObjects : public TopView {
     std::string text =
         fmt::format("allocates {}{}/s", estimated() ? "~" : "", Bytes(Rounded(BytesPerSecond())));
     if (sink_.gcs().empty()) return text + "; no collection yet";
-    const GcRecord& gc = sink_.gcs().back();
+    const bool counted = live_epoch_ != 0 && live_epoch_ <= sink_.epoch();
+    const GcRecord& gc = counted ? sink_.gcs()[live_epoch_ - size_t{1}] : sink_.gcs().back();
     HeapTotals live;
     for (uint32_t shape = 0; shape < live_.size(); shape++) live.Add(Of(shape, live_[shape]));
     return text + fmt::format("; {} in {} after GC {} ({}, {}){}; {} in {}", Bytes(live.bytes()),

@@ -17,7 +17,7 @@ void BlockLives::BeforeClear() {
 
 void BlockLives::GcEnd(const GcEvent& event) {
   Rebuild::GcEnd(event);
-  if (MayWalk()) CountLive(gcs().back().end_ns, true);
+  if (AffordsWalk()) CountLive(gcs().back().end_ns, true);
 }
 
 // The heap at the end has dead objects, too, and does not count as the highest.

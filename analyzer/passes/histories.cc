@@ -153,7 +153,10 @@ void Histories::GcEnd(const GcEvent& event) {
   const uint64_t objects = heap().totals().objects;
   not_counted_ =
       is == Is::kNo && !wanted_.every && objects > kAlwaysCounted && objects > events_ / kEventsPerCounted;
-  if (not_counted_ || !MayWalk()) return;
+  if (not_counted_) return;
+  const bool walks = is != Is::kNo || !live_.known();
+  not_counted_ = walks && !AffordsWalk();
+  if (not_counted_) return;
   HistoryPoint point = PointOf(epoch());
   if (is == Is::kNo) return AddOther(std::move(point));
   if (is == Is::kInsteadOfLast && !old_space_.points().empty()) {

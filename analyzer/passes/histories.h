@@ -11,9 +11,9 @@
 // objects that are live after the last one were allocated (cohorts).
 //
 // After other collections a large heap is looked at only when kEventsPerCounted events have come for each of
-// its objects, and always after the last one, in Finish. If every collection is asked for, what lives is
-// counted along (live_shapes.h); the heap is walked at old-space collections, and where that count does not add
-// up.
+// its objects, and always after the last one, in Finish; walks that Rebuild does not afford are left out. If
+// every collection is asked for, what lives is counted along (live_shapes.h); the heap is walked at old-space
+// collections, and where that count does not add up.
 //
 // Memory: live pairs times kept points (some 7 bytes each), plus the pairs of site-class pair and birth after
 // the last old-space collection. The newest points are all kept, of the older ones every second, fourth, ...

@@ -25,7 +25,7 @@ void Quality::GcEnd(const GcEvent& event) {
 }
 
 void Quality::Measure(QualityRow row) {
-  row.known = exact() && MayWalk();
+  row.known = exact() && AffordsWalk();
   if (row.known) {
     const auto count = [&](std::span<const uint32_t> shapes, uint32_t provenance) {
       const bool born = provenance != ProvenanceTable::kBeforeTrace;

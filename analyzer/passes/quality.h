@@ -24,7 +24,7 @@ struct QualityRow {
   uint64_t gc = 0;       // the collection's id
   GcKind kind = GcKind::kYoung;
   uint64_t time_ns = 0;  // for a sync point: when it began
-  bool known = false;    // false: the heap is incomplete, and the counts below are 0
+  bool known = false;    // false: the heap is incomplete or was not counted; counts below are 0
   uint64_t objects = 0;
   // How many of these objects have this information.
   uint64_t complete = 0, with_class = 0, with_size = 0, with_site = 0, with_thread = 0, with_time = 0;

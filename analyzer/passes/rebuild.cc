@@ -266,8 +266,19 @@ void Rebuild::DropYoung() {
 
 bool Rebuild::Walk(uint64_t objects) {
   walked_ += objects;
-  if (walked_ > kWalksAlways + records_ * kWalksPerRecord && !refused_) refused_ = position_;
+  if (walked_ > most_walked() && !refused_) refused_ = position_;
   return !refused_;
+}
+
+bool Rebuild::AffordsWalk() {
+  const uint64_t objects = heap_->totals().objects;
+  if (walked_for_numbers_ + objects > most_walked()) {
+    if (left_out_at_ != epoch()) walks_left_out_++;
+    left_out_at_ = epoch();
+    return false;
+  }
+  walked_for_numbers_ += objects;
+  return true;
 }
 
 void Rebuild::SwapFull() {

@@ -17,8 +17,9 @@
 // The objects in skipped ranges are unknown until a young collection finds the live ones. Those that it does
 // not find are dead; their bytes are known, but not their number.
 //
-// A few bytes of a trace can cause a walk over the whole heap. So walks are counted: a trace is refused if they
-// visit more than kWalksPerRecord objects per record of the trace.
+// A few bytes of a trace can cause a walk over the whole heap. So walks are counted: a trace is refused if
+// those that the rebuilding takes visit more than kWalksPerRecord objects per record of the trace. Walks of a
+// pass for numbers of its own, such as those after each collection, may visit as many, and are left out beyond.
 //
 // Thread safety: none. Ownership: owns the heap; borrows definitions and problems.
 // Units: words of 8 bytes unless a name says otherwise.
@@ -135,6 +136,8 @@ class Rebuild : public SinkBase {
   const SyncCounts& syncs() const { return syncs_; }
   // How many collections have ended: the birth of objects that are allocated now.
   uint32_t epoch() const { return static_cast<uint32_t>(gcs_.size()); }
+  // After how many collections walks were left out: see AffordsWalk.
+  uint64_t walks_left_out() const { return walks_left_out_; }
   uint64_t MemoryBytes() const;
   // The objects are needed no more: the heap is empty then, its memory is free for what is made of the rest.
   void FreeHeap();
@@ -144,6 +147,8 @@ class Rebuild : public SinkBase {
   bool MayWalk() { return Walk(heap_->totals().objects); }
   // The same for work that takes as long as a walk over that many objects.
   bool Walk(uint64_t objects);
+  // The same for a walk that can be left out. False: it has to be.
+  bool AffordsWalk();
   // The spaces of the last sync point, in its order.
   const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
 
@@ -175,6 +180,7 @@ class Rebuild : public SinkBase {
  private:
   static constexpr uint64_t kWalksPerRecord = 1024, kWalksAlways = uint64_t{1} << 26;
 
+  uint64_t most_walked() const { return kWalksAlways + records_ * kWalksPerRecord; }
   Heap& target() { return gc_.kind == GcKind::kFull ? *next_ : *heap_; }
   template <class... Args>
   void Report(ProblemKind kind, fmt::format_string<Args...> format, Args&&... args) {
@@ -232,7 +238,8 @@ class Rebuild : public SinkBase {
   HeapState state_ = HeapState::kStart;
   bool unloaded_in_gc_ = false;
   bool knows_births_ = true;
-  uint64_t records_ = 0, walked_ = 0;
+  uint64_t records_ = 0, walked_ = 0, walked_for_numbers_ = 0, walks_left_out_ = 0;
+  uint32_t left_out_at_ = UINT32_MAX;
   std::optional<Position> refused_;
 };
 

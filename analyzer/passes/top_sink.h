@@ -61,10 +61,10 @@ class TopSink : public HeapAt {
   // Words of stretches that were not read.
   uint64_t skipped_words() const { return skipped_words_; }
   // By shape: the objects that the last collection left, fillers included. Empty: there is no heap yet, or the
-  // walk was refused.
+  // walk is left out.
   std::vector<uint64_t> Live() {
     std::vector<uint64_t> live;
-    if (!configured_ || !MayWalk()) return live;
+    if (!configured_ || !AffordsWalk()) return live;
     live.resize(definitions().shapes().size());
     ForEach([&](const HeapObject& object) { live[object.shape]++; });
     return live;

@@ -204,6 +204,8 @@ void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent*
     if (content->definitions.site_class(id).site != kSiteFiller) content->allocated[id] = Amount(allocated);
   content->allocated_basis = BasisOf(sink.allocated());
   if (const std::string note = NoteOf(sink.allocated()); !note.empty()) content->notes.push_back(note);
+  if (const std::string note = LeftOutNote(sink.walks_left_out()); !note.empty())
+    content->notes.push_back(note);
   content->rate = sink.rate();
   content->stacks = sink.stacks();
   content->stacks_note = StacksNote(content->stacks);

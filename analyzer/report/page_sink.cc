@@ -30,9 +30,10 @@ void PageSink::GcEnd(const GcEvent& event) {
 
 // A remark frees nothing that was allocated since the collection before: it is no collection that is survived.
 void PageSink::CountSurvivors() {
+  if (exact() && !AffordsWalk()) return;  // the next count is of what lives until then
   const uint32_t from = not_counted_from_;
   not_counted_from_ = epoch();
-  if (!exact() || !MayWalk()) return;
+  if (!exact()) return;
   survived_.resize(definitions().shapes().size());
   heap().ForEach([&](const HeapObject& object, bool) {
     if (object.provenance == ProvenanceTable::kBeforeTrace || object.provenance == ProvenanceTable::kFiller)
