@@ -149,7 +149,7 @@ Status FindDataFiles(FileSet* set) {
   std::string what = path +
                      ": is the definitions file of a rotated trace, but there is no data file beside it (" +
                      path + ".0, " + path + ".1, ...): it holds no events";
-  for (const std::string& warning : set->warnings) what += "\n  " + warning;
+  for (const std::string& warning : set->warnings) what += "; " + warning;
   return Status::Error(what);
 }
 

@@ -343,9 +343,10 @@ std::string OptimizedText(const std::vector<DiffRow>& rows, const Comparison& co
   for (const DiffRow& row : rows) {
     if (Judge(row, comparison.rule) != Difference::kOptimized || count++ >= kShown) continue;
     const auto bytes = static_cast<uint64_t>(std::llround(std::abs(row.Allocated())));
-    text +=
-        fmt::format("  {}{}  {}  {}\n", row.Allocated() < 0 ? "-" : "+", Bytes(bytes), row.place.class_name,
-                    comparison.arguments.by == DiffBy::kSite ? SiteText(row) : std::string(row.place.method));
+    const std::string place =
+        comparison.arguments.by == DiffBy::kSite ? SiteText(row) : std::string(row.place.method);
+    text += fmt::format("  {}{}  {}  {}\n", row.Allocated() < 0 ? "-" : "+", Bytes(bytes),
+                        Printable(row.place.class_name), Printable(place));
   }
   if (count == 0) return "";
   const std::string more = count > kShown ? fmt::format("  ... and {} more\n", count - kShown) : "";
@@ -355,8 +356,7 @@ std::string OptimizedText(const std::vector<DiffRow>& rows, const Comparison& co
                         count == 1 ? "a difference" : "differences")
           : fmt::format("C2 left out {} in one run only, or sooner",
                         count == 1 ? "an allocation" : "allocations");
-  return fmt::format("\n{}, which may be chance (--all shows all rows):\n{}{}", why, PrintableLines(text),
-                     more);
+  return fmt::format("\n{}, which may be chance (--all shows all rows):\n{}{}", why, text, more);
 }
 
 Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) {
@@ -389,9 +389,9 @@ Report ReportOf(const std::vector<DiffRow>& rows, const Comparison& comparison) 
                  : fmt::format("{} of {} above noise", Count(above), Plural(rows.size(), "row"));
   const std::string rule = RuleText(comparison);
   const std::string selection = comparison.arguments.selection.Text();
-  const std::string traces = TraceLine(comparison.a, comparison.live()) +
-                             TraceLine(comparison.b, comparison.live()) +
-                             (selection.empty() ? "" : "only " + selection + "\n") + rule + "\n\n" + counts;
+  const std::string traces =
+      TraceLine(comparison.a, comparison.live()) + TraceLine(comparison.b, comparison.live()) +
+      (selection.empty() ? "" : "only " + Printable(selection) + "\n") + rule + "\n\n" + counts;
   report.if_empty = traces + "\n";
   report.heading = traces + "\n\n";
   report.footing = everything ? "" : OptimizedText(rows, comparison);

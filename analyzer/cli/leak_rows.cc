@@ -277,12 +277,12 @@ std::string RecentText(const Leaks& leaks) {
   const LeakRow* const row = leaks.Recent();
   if (row == nullptr) return "";
   const size_t more = leaks.CountOf(Verdict::kRecent) - 1;
-  const std::string line = row->application.name();
+  const std::string line = Printable(row->application.name());
   const bool sure = !line.empty() && row->application.all();
   const uint64_t count = row->growth.collections;
   const std::string lasts = leaks.censuses ? CensusCount(count) : Plural(count, "old-space collection");
-  return fmt::format("{} of {} grows since GC {}, {}: too short to call it a leak yet{}", row->class_name,
-                     sure ? line : row->site, row->since_gc, lasts,
+  return fmt::format("{} of {} grows since GC {}, {}: too short to call it a leak yet{}",
+                     Printable(row->class_name), sure ? line : Printable(row->site), row->since_gc, lasts,
                      more == 0   ? ""
                      : more == 1 ? " (1 more site with it)"
                                  : fmt::format(" ({} more sites with it)", Count(more)));

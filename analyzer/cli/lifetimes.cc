@@ -308,8 +308,8 @@ std::string ImbalanceText(const Definitions& definitions, const Imbalance& line)
   };
   return fmt::format(
       "ledger: {} of {} {}: live before + allocated != live after + died: {} objects, {} bytes\n",
-      ClassLabel(definitions, pair.class_id), SiteLabel(definitions, pair.site), WhenText(line),
-      four(line.before.objects, line.allocated.objects, line.after.objects, line.died.objects),
+      Printable(ClassLabel(definitions, pair.class_id)), Printable(SiteLabel(definitions, pair.site)),
+      WhenText(line), four(line.before.objects, line.allocated.objects, line.after.objects, line.died.objects),
       four(line.before.bytes(), line.allocated.bytes(), line.after.bytes(), line.died.bytes()));
 }
 

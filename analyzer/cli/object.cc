@@ -78,12 +78,11 @@ Report ReportOf(const Found& found, const std::vector<LifeEvent>& events, uint64
   report.head["site"] = found.site;
   report.head["callers"] = found.callers;
   report.head["thread"] = found.thread;
-  std::string site = found.site;
-  for (const std::string& caller : found.callers) site += "\n              <- " + caller;
-  report.heading =
-      fmt::format("{} {}\n  class       {}, {}\n  site        {}\n  thread      {}\n\n",
-                  report.head["address"].get<std::string>(), found.moment, Printable(found.class_name),
-                  Bytes(found.bytes), PrintableLines(site), Printable(found.thread));
+  std::string site = Printable(found.site);
+  for (const std::string& caller : found.callers) site += "\n              <- " + Printable(caller);
+  report.heading = fmt::format("{} {}\n  class       {}, {}\n  site        {}\n  thread      {}\n\n",
+                               report.head["address"].get<std::string>(), found.moment,
+                               Printable(found.class_name), Bytes(found.bytes), site, Printable(found.thread));
   for (const LifeEvent& event : events) report.rows.push_back(CellsOf(event));
   const auto last = events.empty() ? LifeEvent::Kind::kLost : events.back().kind;
   if (last != LifeEvent::Kind::kDied && last != LifeEvent::Kind::kLost) {

@@ -289,7 +289,7 @@ std::string CsvText(const Report& report, size_t top) {
 
 void PrintNotes(Session& session, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    if (!note.empty()) session.err << "note: " << note << "\n";
+    if (!note.empty()) session.err << "note: " << Printable(note) << "\n";
   }
 }
 

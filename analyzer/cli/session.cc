@@ -48,8 +48,8 @@ uint64_t Contradictions(const Problems& problems) {
 
 std::string ProblemText(const Session& session, const Problem& problem) {
   const Position& at = problem.position;
-  return fmt::format("{}: chunk at {}, byte {}: {}: {}", session.reader->files()[at.file].path, at.chunk,
-                     at.payload, ProblemName(problem.kind), problem.text);
+  return fmt::format("{}: chunk at {}, byte {}: {}: {}", Printable(session.reader->files()[at.file].path),
+                     at.chunk, at.payload, ProblemName(problem.kind), Printable(problem.text));
 }
 
 std::string TruncationNote(uint64_t bytes) {
@@ -95,10 +95,10 @@ bool Session::Open() {
   if (reader) return true;
   auto opened = trace::TraceReader::Open(files);
   if (!opened.ok()) {
-    err << "anttracks: " << opened.message() << "\n";
+    err << "anttracks: " << Printable(opened.message()) << "\n";
     return false;
   }
-  for (const std::string& warning : (*opened)->warnings()) err << "warning: " << warning << "\n";
+  for (const std::string& warning : (*opened)->warnings()) err << "warning: " << Printable(warning) << "\n";
   const PassSummary summary = ReadFirstMeta(**opened);
   const Meta& meta = summary.meta;  // as if it were empty, if there is none
   has_meta = summary.has_meta;
@@ -147,7 +147,7 @@ int Session::NoCensus() {
 }
 
 int Session::Unreadable(const trace::Status& status) {
-  err << "anttracks: " << status.message() << "\n";
+  err << "anttracks: " << Printable(status.message()) << "\n";
   return kExitUnreadable;
 }
 

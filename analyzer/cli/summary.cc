@@ -143,10 +143,10 @@ class TopSites {
 };
 
 std::string LeakText(const LeakRow& row, size_t more) {
-  const std::string line = row.application.name();
+  const std::string line = Printable(row.application.name()), site = Printable(row.site);
   const bool sure = !line.empty() && row.application.all();
-  std::string text = fmt::format("leak: {} piles up {}", sure ? line : row.site, row.class_name);
-  if (sure) text += " (allocated in " + row.site + ")";
+  std::string text = fmt::format("leak: {} piles up {}", sure ? line : site, Printable(row.class_name));
+  if (sure) text += " (allocated in " + site + ")";
   if (line.empty() && !row.application.itself()) text += fmt::format(" ({})", kNoApplicationFrame);
   if (!line.empty() && !sure) {
     text += fmt::format(" (of what is allocated there ~{:.0f} % comes from {})", 100 * row.application.share(),
@@ -210,7 +210,7 @@ void PrintText(Session& session, const Screen& screen) {
   for (const std::string& line : {screen.cannot_tell, screen.growing}) {
     if (!line.empty()) session.out << "  " << line << "\n";
   }
-  session.out << "\nNext: " << screen.next << "\n";
+  session.out << "\nNext: " << Printable(screen.next) << "\n";
 }
 
 Report FindingsOf(const Screen& screen) {

@@ -107,7 +107,7 @@ class Top {
       session_.err
           << "note: data files were deleted before they were read; what they held is not in the rates\n";
     if (view_.problems().count(ProblemKind::kDamagedChunk) == 0) return kExitFine;
-    session_.err << "warning: the trace is damaged: " << summary.damage << "\n";
+    session_.err << "warning: the trace is damaged: " << Printable(summary.damage) << "\n";
     return kExitDamaged;
   }
 

@@ -18,7 +18,12 @@ bool AreWorthIt(const SitePromotion& sums, uint64_t copied_words) {
              kPretenureShare * static_cast<double>(sums.promoted + sums.died_young);
 }
 
-// Empty: the site has no frame, or one that has another name in each run.
+// Whether it is one line of the list.
+bool IsLine(std::string_view frame) {
+  return std::none_of(frame.begin(), frame.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+// Empty: the site has no frame, or one that has another name in each run, or that no line can hold.
 std::vector<std::string> FramesOf(const Definitions& definitions, uint32_t site) {
   std::vector<std::string> frames;
   while (site > kSiteOverflow && frames.size() < kMostFrames) {
@@ -27,6 +32,7 @@ std::vector<std::string> FramesOf(const Definitions& definitions, uint32_t site)
     if (!info.defined || !method.defined || method.class_name.find('/') != std::string::npos) return {};
     frames.push_back(
         fmt::format("{}.{}{}:{}", method.class_name, method.name, method.signature, std::max(info.bci, 0)));
+    if (!IsLine(frames.back())) return {};
     site = info.caller;
   }
   return frames;

@@ -18,11 +18,11 @@ namespace {
 using analyzer::Printable;
 
 // CSI as one byte of Latin-1 and as UTF-8, right-to-left override, zero-width space, line separator, an
-// overlong ESC.
-const std::string kEvil = "a\x9B[2J\u009B31m\u202E\u200B\u2028\xC0\x9B\x1B[0mb";
+// overlong ESC, a line of its own.
+const std::string kEvil = "a\x9B[2J\u009B31m\u202E\u200B\u2028\xC0\x9B\x1B[0mb\nFORGED";
 const std::string kHarmless =
     "a?[2J?31m?????"
-    "?[0mb";
+    "?[0mb?FORGED";
 
 TEST_CASE("letters of every language and definitions stay as they are") {
   for (const char* text : {"plain", "\u00E4\u00F6\u00FC\u00DF", "\u4E2D\u6587", "\u05D0\u05D1", "\u0645",
@@ -135,14 +135,25 @@ TEST_CASE("no report lets a name through, as text or JSON") {
                                                        {"classes", "--layout"},
                                                        {"threads"},
                                                        {"quality"},
-                                                       {"verify"}};
+                                                       {"verify"},
+                                                       {"verify", "--csv"},
+                                                       {"summary"},
+                                                       {"leaks", "--all"},
+                                                       {"lifetimes"},
+                                                       {"timeline"},
+                                                       {"tree"},
+                                                       {"tree", "--collapsed"},
+                                                       {"object", "0x0"}};
   for (std::vector<std::string> command : commands) {
     for (const bool json : {false, true}) {
+      if (json && (command.back() == "--csv" || command.back() == "--collapsed")) continue;
       if (json) command.push_back("--json");
       const CommandResult result = Anttracks(EvilTrace().file(), command);
       CAPTURE(command[0]);
       CHECK(analyzer::PrintableLines(result.out) == result.out);
       CHECK(analyzer::PrintableLines(result.err) == result.err);
+      CHECK(result.out.find("\nFORGED") == std::string::npos);
+      CHECK(result.err.find("\nFORGED") == std::string::npos);
       if (json) CHECK(!nlohmann::json::parse(result.out).is_discarded());
     }
   }
