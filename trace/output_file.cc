@@ -94,6 +94,21 @@ int MakeUnfinished(const std::string& path, std::string* name) {
   return above;
 }
 
+// As rename, but EEXIST if there is something at the new path. Where the file system cannot tell that at once,
+// by a second name; where it has none either, not at once. Returns 0 or an errno value.
+int RenameToNew(const char* from, const char* to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (link(from, to) == 0) {
+    unlink(from);
+    return 0;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+  struct stat there {};
+  if (lstat(to, &there) == 0) return EEXIST;
+  return std::rename(from, to) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 std::string_view KindOfContents(std::span<const uint8_t> start) {
@@ -129,6 +144,21 @@ std::string WhyNotReplaced(const std::string& path, bool (*ours)(std::span<const
   return ours(read) ? "" : std::string(KindOfContents(read));
 }
 
+Status MayWrite(const std::string& path, const FileSort& sort, Replace replace) {
+  if (const std::string what = WhyNotReplaced(path, sort.is_one); !what.empty()) {
+    const std::string wanted = *sort.what == '\0' ? "" : std::string(", not ") + sort.what;
+    return Status::Error(path + " is " + what + wanted + ": give another name, or remove it");
+  }
+  struct stat there {};
+  if (replace == Replace::kNo && lstat(path.c_str(), &there) == 0) return CannotWrite(path, EEXIST);
+  return {};
+}
+
+Status CannotWrite(const std::string& path, int error) {
+  if (error == EEXIST) return Status::Error(path + " exists already; -f replaces it");
+  return Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
+}
+
 UnfinishedFile::~UnfinishedFile() {
   if (fd_ >= 0) close(fd_);
   if (!name_.empty()) unlink(name_.c_str());
@@ -152,20 +182,31 @@ int UnfinishedFile::Write(std::span<const uint8_t> bytes) {
   return error_;
 }
 
-int UnfinishedFile::Finish() {
+int UnfinishedFile::Finish(Replace replace) {
   // EINTR: Linux has closed it.
   if (fd_ >= 0 && close(fd_) != 0 && errno != EINTR && error_ == 0) error_ = errno;
   fd_ = -1;
-  if (error_ == 0 && std::rename(name_.c_str(), path_.c_str()) != 0) error_ = errno;
+  if (error_ == 0 && replace == Replace::kNo) {
+    error_ = RenameToNew(name_.c_str(), path_.c_str());
+  } else if (error_ == 0 && std::rename(name_.c_str(), path_.c_str()) != 0) {
+    error_ = errno;
+  }
   if (error_ == 0) name_.clear();
   return error_;
 }
 
-int WriteWhole(const std::string& path, std::span<const uint8_t> bytes) {
+int WriteWhole(const std::string& path, std::span<const uint8_t> bytes, Replace replace) {
   UnfinishedFile file(path);
   if (const int error = file.Create(); error != 0) return error;
   if (const int error = file.Write(bytes); error != 0) return error;
-  return file.Finish();
+  return file.Finish(replace);
+}
+
+Status WriteFile(const std::string& path, std::span<const uint8_t> bytes, const FileSort& sort,
+                 Replace replace) {
+  if (Status status = MayWrite(path, sort, replace); !status.ok()) return status;
+  const int error = WriteWhole(path, bytes, replace);
+  return error == 0 ? Status() : CannotWrite(path, error);
 }
 
 bool IsUnfinishedSuffix(std::string_view text) {

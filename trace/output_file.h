@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "trace/status.h"
+
 namespace anttracks::trace {
 
 inline constexpr unsigned kFileMode = 0600;
@@ -27,13 +29,29 @@ bool IsTraceFile(std::span<const uint8_t> start);
 // Why the file at the path must not be replaced: what it is, if it is not a regular file or `ours` returns
 // false for its first 64 bytes. Empty: it may be replaced, or does not exist.
 std::string WhyNotReplaced(const std::string& path, bool (*ours)(std::span<const uint8_t> start));
+// Whether to replace a file.
+enum class Replace : bool { kNo, kYes };
+// Files that may be replaced by one of their sort.
+struct FileSort {
+  const char* what;                                // "a flame graph"; "": they have no name
+  bool (*is_one)(std::span<const uint8_t> start);  // of a file's first 64 bytes
+};
+// Error, with what to do: there is something at the path that is not to be replaced.
+Status MayWrite(const std::string& path, const FileSort& sort, Replace replace);
+// What to say of an error when the path was written: an errno value; EEXIST with Replace::kNo.
+Status CannotWrite(const std::string& path, int error);
+
 // What is at the path if it is not a regular file: "a FIFO", "a folder". Empty: a regular file, or nothing.
 // Follows links.
 std::string NotRegular(const std::string& path);
 
 // Writes a file beside path, with an unpredictable name, and renames it to path: a reader sees the old contents
-// or the new ones. Returns 0 or an errno value.
-[[nodiscard]] int WriteWhole(const std::string& path, std::span<const uint8_t> bytes);
+// or the new ones. Returns 0 or an errno value; with kNo EEXIST if there is something at the path by then.
+[[nodiscard]] int WriteWhole(const std::string& path, std::span<const uint8_t> bytes,
+                             Replace replace = Replace::kYes);
+// The same after MayWrite.
+Status WriteFile(const std::string& path, std::span<const uint8_t> bytes, const FileSort& sort,
+                 Replace replace);
 // The same for a file that is written in parts. Its functions return 0 or an errno value.
 class UnfinishedFile {
  public:
@@ -44,8 +62,8 @@ class UnfinishedFile {
 
   [[nodiscard]] int Create();
   [[nodiscard]] int Write(std::span<const uint8_t> bytes);
-  // Renames it to path. Without effect if a call before has failed.
-  [[nodiscard]] int Finish();
+  // Renames it to path, as WriteWhole. Without effect if a call before has failed.
+  [[nodiscard]] int Finish(Replace replace = Replace::kYes);
 
  private:
   const std::string path_;

@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <ostream>
-#include <system_error>
 #include <utility>
 
 #include "analyzer/cli/call_tree_of.h"
@@ -23,6 +21,7 @@
 #include "analyzer/export/perfetto.h"
 #include "analyzer/export/pprof.h"
 #include "analyzer/export/sqlite.h"
+#include "analyzer/hprof/hprof_writer.h"
 #include "analyzer/model/labels.h"
 #include "analyzer/passes/block_lives.h"
 #include "analyzer/passes/gc_spaces.h"
@@ -35,16 +34,8 @@ using trace::Result;
 using trace::Status;
 
 // Anything but a trace: whoever mistook the order of TRACE and OUT must not lose it.
-bool MayBeReplaced(std::span<const uint8_t> start) { return start.empty() || !trace::IsTraceFile(start); }
-
-Status MayWrite(const std::string& path, bool force) {
-  std::error_code error;
-  if (const std::string what = trace::WhyNotReplaced(path, &MayBeReplaced); !what.empty())
-    return Status::Error(path + " is " + what + ": give another name, or remove it");
-  if (!force && std::filesystem::exists(path, error))
-    return Status::Error(path + " exists already; -f replaces it");
-  return {};
-}
+constexpr trace::FileSort kNoTrace{
+    "", [](std::span<const uint8_t> start) { return start.empty() || !trace::IsTraceFile(start); }};
 
 int Refused(Session& session, const std::string& why) {
   session.err << "anttracks: " << why << "\n";
@@ -59,17 +50,18 @@ struct Export {
   int failure = kExitUsage;  // the exit code if there are no bytes
 };
 
-int Write(Session& session, const std::string& path, const Export& made) {
+int Write(Session& session, const ExportArguments& arguments, const Export& made) {
   if (!made.bytes.ok()) {
     session.err << "anttracks: " << made.bytes.message() << "\n";
     return made.failure;
   }
   const std::string& bytes = *made.bytes;
-  const int error = trace::WriteWhole(path, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  if (error != 0)
-    return Refused(session, "cannot write " + path + ": " + std::generic_category().message(error));
+  const Status status =
+      trace::WriteFile(arguments.out, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, kNoTrace,
+                       arguments.force ? trace::Replace::kYes : trace::Replace::kNo);
+  if (!status.ok()) return Refused(session, status.message());
   PrintNotes(session, made.notes);
-  session.out << "wrote " << path << ": " << made.contents << "\n";
+  session.out << "wrote " << arguments.out << ": " << made.contents << "\n";
   return kExitFine;
 }
 
@@ -190,7 +182,7 @@ int WriteTimeline(Session& session, const ExportArguments& arguments) {
   std::vector<std::string> all = notes;
   for (std::string& gap : Gaps(summary, times.problems)) all.push_back(std::move(gap));
   const int exit =
-      Write(session, arguments.out, {PerfettoBytes(process, times.timeline, all), times.Count(), notes});
+      Write(session, arguments, {PerfettoBytes(process, times.timeline, all), times.Count(), notes});
   return exit != kExitFine ? exit : session.Finish(summary, times.problems);
 }
 
@@ -264,7 +256,7 @@ int WriteDhat(Session& session, const ExportArguments& arguments) {
   int exit = kExitFine;
   const auto content = ReadSelected(session, {selection, false, false, std::nullopt}, &exit);
   if (!content) return exit;
-  exit = Write(session, arguments.out, DhatOf(session, arguments, *content));
+  exit = Write(session, arguments, DhatOf(session, arguments, *content));
   return exit != kExitFine ? exit : session.Finish(content->summary, content->problems);
 }
 
@@ -303,14 +295,16 @@ int WriteProfile(Session& session, const ExportArguments& arguments) {
   int exit = kExitFine;
   const auto content = ReadSelected(session, {arguments.selection, threads, true, arguments.gc}, &exit);
   if (!content) return exit;
-  exit = Write(session, arguments.out, ProfileExport(session, arguments, *content));
+  exit = Write(session, arguments, ProfileExport(session, arguments, *content));
   return exit != kExitFine ? exit : session.Finish(content->summary, content->problems);
 }
 
 }  // namespace
 
 int RunExport(Session& session, const ExportArguments& arguments) {
-  const Status may_write = MayWrite(arguments.out, arguments.force);
+  const bool dump = arguments.format == ExportFormat::kHprof;
+  const Status may_write = trace::MayWrite(arguments.out, dump ? hprof::kDumpFile : kNoTrace,
+                                           arguments.force ? trace::Replace::kYes : trace::Replace::kNo);
   if (!may_write.ok()) return Refused(session, may_write.message());
   if (arguments.by_site && arguments.format != ExportFormat::kHprof)
     return Refused(session, "--by-site is for hprof: its roots");

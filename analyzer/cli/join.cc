@@ -11,6 +11,7 @@
 #include "analyzer/cli/moment.h"
 #include "analyzer/cli/report.h"
 #include "analyzer/hprof/annotate.h"
+#include "analyzer/hprof/hprof_writer.h"
 #include "analyzer/model/labels.h"
 
 namespace anttracks::analyzer {
@@ -164,6 +165,14 @@ void TellUnknown(Session& session, const JoinedDump& joined, const Selection& se
 }  // namespace
 
 int RunJoin(Session& session, const JoinArguments& arguments) {
+  if (!arguments.export_to.empty()) {  // otherwise all would be read in vain
+    const trace::Status status = trace::MayWrite(arguments.export_to, hprof::kDumpFile,
+                                                 arguments.force ? trace::Replace::kYes : trace::Replace::kNo);
+    if (!status.ok()) {
+      session.err << "anttracks: " << status.message() << "\n";
+      return kExitErrors;
+    }
+  }
   JoinedDump joined;
   if (const auto exit = Join(session, arguments, &joined)) return *exit;
   TellUnknown(session, joined, arguments.selection);

@@ -18,7 +18,7 @@ bool IsReport(std::span<const uint8_t> start) { return BeginsWith(start, PageBeg
 }  // namespace
 
 int RunReport(Session& session, const ReportArguments& arguments) {
-  const PageSort sort{"a report of a trace", &IsReport};
+  const trace::FileSort sort{"a report of a trace", &IsReport};
   const Replace replace = arguments.force ? Replace::kYes : Replace::kNo;
   const bool to_file = arguments.out != "-";
   const auto refused = [&](const trace::Status& status) {
@@ -26,7 +26,7 @@ int RunReport(Session& session, const ReportArguments& arguments) {
     return kExitUsage;
   };
   // A large trace is not read in vain.
-  trace::Status status = to_file ? MayWritePage(sort, arguments.out, replace) : trace::Status();
+  trace::Status status = to_file ? trace::MayWrite(arguments.out, sort, replace) : trace::Status();
   if (!status.ok()) return refused(status);
   const ApplicationFrames frames(arguments.app, arguments.library);
   const auto content = ReadPageContent(session, frames);

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 
 namespace anttracks::hprof {
 namespace {
@@ -28,15 +26,13 @@ constexpr uint32_t Fitting(uint32_t length, uint64_t head, uint32_t element) {
 
 }  // namespace
 
+const trace::FileSort kDumpFile{"a heap dump", &IsDump};
+
 trace::Result<std::unique_ptr<HprofWriter>> HprofWriter::Create(const std::string& path, bool force) {
-  std::error_code ignored;
-  if (const std::string what = trace::WhyNotReplaced(path, &IsDump); !what.empty())
-    return Status::Error(path + " is " + what + ", not a heap dump; remove it");
-  if (!force && std::filesystem::exists(path, ignored))
-    return Status::Error(path + " exists already; -f replaces it");
-  std::unique_ptr<HprofWriter> writer(new HprofWriter(path));
-  if (const int error = writer->file_.Create(); error != 0)
-    return Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
+  const auto replace = force ? trace::Replace::kYes : trace::Replace::kNo;
+  if (Status status = trace::MayWrite(path, kDumpFile, replace); !status.ok()) return status;
+  std::unique_ptr<HprofWriter> writer(new HprofWriter(path, replace));
+  if (const int error = writer->file_.Create(); error != 0) return trace::CannotWrite(path, error);
   return writer;
 }
 
@@ -194,10 +190,9 @@ void HprofWriter::Record(std::span<const uint8_t> record) {
 trace::Status HprofWriter::Finish() {
   BeginRecord(Tag::kHeapDumpEnd, 0);
   if (error_ == 0) error_ = file_.Write(buffer_.span());
-  if (error_ == 0) error_ = file_.Finish();
+  if (error_ == 0) error_ = file_.Finish(replace_);
   buffer_.Clear();
-  return error_ == 0 ? Status()
-                     : Status::Error("cannot write " + path_ + ": " + std::generic_category().message(error_));
+  return error_ == 0 ? Status() : trace::CannotWrite(path_, error_);
 }
 
 void HprofWriter::BeginRecord(Tag tag, size_t length) {

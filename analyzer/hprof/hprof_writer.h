@@ -53,6 +53,9 @@ class Bytes {
   std::vector<uint8_t> bytes_;
 };
 
+// What a dump may replace: a dump, or an empty file.
+extern const trace::FileSort kDumpFile;
+
 // A field of a class.
 struct FieldOfDump {
   std::string_view name;
@@ -102,11 +105,11 @@ class HprofWriter {
   // What precedes the records: for a dump that has a header.
   void Header(std::span<const uint8_t> header) { buffer_.Append(header); }
 
-  // Ends the dump. Error: it could not be written.
+  // Ends the dump. Error: it could not be written, or something came to the path meanwhile.
   trace::Status Finish();
 
  private:
-  explicit HprofWriter(const std::string& path) : path_(path), file_(path) {}
+  HprofWriter(const std::string& path, trace::Replace replace) : path_(path), replace_(replace), file_(path) {}
   void BeginRecord(Tag tag, size_t length);
   // Begins a record of so many bytes, tag included.
   void BeginHeapRecord(uint64_t bytes);
@@ -116,6 +119,7 @@ class HprofWriter {
   void Flush();
 
   const std::string path_;
+  const trace::Replace replace_;
   trace::UnfinishedFile file_;
   int error_ = 0;
   Bytes buffer_;

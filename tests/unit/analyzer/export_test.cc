@@ -540,6 +540,10 @@ TEST_CASE("an export replaces no file without -f, and never a trace") {
   CHECK(result.code == 2);
   CHECK(result.err.find("OUT is an AntTracks trace") != std::string::npos);
   CHECK(Contents(out) == trace);
+  // A heap dump takes the place of one only, which is told before anything is read.
+  std::ofstream(out) << "mine";
+  result = Export(SampledTrace().file(), "hprof", out, {"-f"});
+  CHECK(result.err == "anttracks: OUT is something else, not a heap dump: give another name, or remove it\n");
 }
 
 TEST_CASE("an export that cannot be written leaves nothing") {

@@ -109,6 +109,45 @@ TEST_CASE("a write that ends in the middle is an error, and leaves nothing") {
   CHECK(folder.files() == 0);
 }
 
+TEST_CASE("what came to the place while a file was written stays, if nothing is to be replaced") {
+  const Folder folder;
+  const std::string path = folder.path("a");
+  {
+    UnfinishedFile file(path);
+    REQUIRE(file.Create() == 0);
+    REQUIRE(file.Write(Bytes("new")) == 0);
+    folder.Make("a", "mine");
+    CHECK(file.Finish(Replace::kNo) == EEXIST);
+  }
+  CHECK(Read(path) == "mine");
+  CHECK(WriteWhole(path, Bytes("new"), Replace::kNo) == EEXIST);
+  CHECK(folder.files() == 1);
+  fs::remove(path);
+  CHECK(WriteWhole(path, Bytes("new"), Replace::kNo) == 0);
+  CHECK(Read(path) == "new");
+  CHECK(WriteWhole(path, Bytes("newer")) == 0);
+  CHECK(Read(path) == "newer");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a file is written where none is, or with replace over one of its sort") {
+  const Folder folder;
+  const FileSort traces{"a trace", &IsTraceFile}, all{"", [](std::span<const uint8_t>) { return false; }};
+  const std::string path = folder.path("a"), text = folder.Make("text", "my diary");
+  CHECK(WriteFile(path, Bytes("ANTTRACK1"), traces, Replace::kNo).ok());
+  CHECK(WriteFile(path, Bytes("ANTTRACK2"), traces, Replace::kNo).message() ==
+        path + " exists already; -f replaces it");
+  CHECK(WriteFile(path, Bytes("ANTTRACK3"), traces, Replace::kYes).ok());
+  CHECK(Read(path) == "ANTTRACK3");
+  CHECK(WriteFile(text, Bytes("ANTTRACK"), traces, Replace::kYes).message() ==
+        text + " is something else, not a trace: give another name, or remove it");
+  CHECK(WriteFile(text, Bytes("x"), all, Replace::kYes).message() ==
+        text + " is something else: give another name, or remove it");
+  CHECK(Read(text) == "my diary");
+  CHECK(WriteFile(folder.path("no/such"), Bytes("x"), traces, Replace::kNo).message() ==
+        "cannot write " + folder.path("no/such") + ": No such file or directory");
+}
+
 TEST_CASE("what cannot take its place leaves nothing") {
   const Folder folder;
   fs::create_directories(folder.path("a/full"));
