@@ -2,8 +2,8 @@
 // The compressed form of a chunk with objects: each column is stored separately, and only the objects that a
 // predictor did not predict are stored.
 //
-//     payload --SplitColumns--> parts --Snappy, each--> file;  file --> parts --JoinColumns--> payload, byte
-//     for byte
+//     payload --ColumnSplitter--> parts --Snappy, each--> file;  file --> parts --ColumnJoiner--> payload,
+//     byte for byte
 //
 // The parts are: everything outside columns (heads of segments, and other segments); one bit per object,
 // whether it was predicted; the ids of the objects that were not; their lengths. Specification:

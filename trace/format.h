@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of the trace format, version 2.1; docs/trace-format.md is the specification.
+// Constants of the trace format, version 2.2; docs/trace-format.md is the specification.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,9 @@
 // damaged chunk is reported and skipped; after a damaged header the reader searches for the next one.
 //
 // Thread safety: none. Ownership: a chunk's payload belongs to the reader and is valid until the next call.
-// Memory: at most one chunk, as stored, raw and in parts (16 MiB, 16 MiB, 32 MiB), and 1 MiB, whatever the file
-// says. Time: linear in the file's size, however many of its bytes are damaged.
+// Memory: at most one chunk, as stored (20 MiB), raw (16 MiB) and in its four parts (32 MiB; each part keeps
+// the most that it had in any chunk, so that they may come to 128 MiB), and 1 MiB, whatever the file says.
+// Time: linear in the file's size, however many of its bytes are damaged.
 #pragma once
 
 #include <array>
