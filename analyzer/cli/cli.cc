@@ -21,16 +21,17 @@ constexpr const char* kPurpose =
 constexpr const char* kExitCodes =
     "Exit codes:\n"
     "  0  fine; a trace that ends in the middle of a chunk (killed process) is fine too\n"
-    "  1  verify found errors; assert: something does not hold, or is not known\n"
+    "  1  verify found errors; assert: something does not hold, or is not known;\n"
+    "     the ledger of lifetimes does not balance; there is no census; join could not write its export\n"
     "  2  wrong usage\n"
     "  3  a file cannot be read or is not a trace\n"
     "  4  damaged trace; the results cover what precedes the damage\n"
-    "  attach and ctl:\n"
+    "  attach, ctl and top:\n"
     "  5  no such process                     6  it is not a HotSpot JVM\n"
     "  7  it belongs to another user          8  it is in another namespace (a container), out of reach\n"
     "  9  it forbids attaching               10  mode=full or census, but it is not the patched JDK\n"
     " 11  it does not answer                 12  the agent refused: options, files, or traced already\n"
-    " 13  no agent: none in the process (ctl), or none to load (attach)\n";
+    " 13  no agent: none in the process (ctl), or none to load (attach); it writes no trace (top)\n";
 
 // What somebody sees who types the name only.
 std::string FirstScreen() {

@@ -39,11 +39,6 @@ std::string LossNote(uint64_t losses) {
       Plural(losses, "time"));
 }
 
-// What is wrong with the trace, but for losses and what follows from them.
-uint64_t Contradictions(const Problems& problems) {
-  return problems.total() - problems.count(ProblemKind::kLoss) - problems.count(ProblemKind::kAfterLoss);
-}
-
 }  // namespace
 
 std::string ProblemText(const Session& session, const Problem& problem) {
@@ -55,6 +50,10 @@ std::string ProblemText(const Session& session, const Problem& problem) {
 std::string TruncationNote(uint64_t bytes) {
   return fmt::format("trace ends in the middle of a chunk (process killed?), {} ignored",
                      Plural(bytes, "byte"));
+}
+
+uint64_t Contradictions(const Problems& problems) {
+  return problems.total() - problems.count(ProblemKind::kLoss) - problems.count(ProblemKind::kAfterLoss);
 }
 
 std::string LaterFilesNote(const std::string& files) {

@@ -82,6 +82,8 @@ struct Session {
 // "FILE: chunk at OFFSET, byte OFFSET: kind: text"
 std::string ProblemText(const Session& session, const Problem& problem);
 std::string TruncationNote(uint64_t bytes);
+// What is wrong with the trace, but for losses and what follows from them.
+uint64_t Contradictions(const Problems& problems);
 // files: PassSummary::later_files
 std::string LaterFilesNote(const std::string& files);
 // Why numbers are not those of the whole trace, but for files that were deleted: losses, damage. A sentence

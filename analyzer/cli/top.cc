@@ -103,15 +103,26 @@ class Top {
     const std::string table = Rows(view_.Table(order_, false), kRowsAtEnd);
     if (!table.empty()) session_.out << "\n" << table;
     session_.out << "\n" << Why(summary) << "\n";
-    if (view_.problems().count(ProblemKind::kSequenceGap) != 0)
-      session_.err
-          << "note: data files were deleted before they were read; what they held is not in the rates\n";
-    if (view_.problems().count(ProblemKind::kDamagedChunk) == 0) return kExitFine;
-    session_.err << "warning: the trace is damaged: " << Printable(summary.damage) << "\n";
-    return kExitDamaged;
+    return TellProblems(summary);
   }
 
  private:
+  // Returns the exit code.
+  int TellProblems(const PassSummary& summary) {
+    const Problems& problems = view_.problems();
+    if (problems.count(ProblemKind::kSequenceGap) != 0)
+      session_.err
+          << "note: data files were deleted before they were read; what they held is not in the rates\n";
+    if (problems.count(ProblemKind::kDamagedChunk) != 0) {
+      session_.err << "warning: the trace is damaged: " << Printable(summary.damage) << "\n";
+      return kExitDamaged;
+    }
+    const uint64_t others = Contradictions(problems) - problems.count(ProblemKind::kSequenceGap);
+    if (others == 0) return kExitFine;
+    session_.err << "warning: the trace contradicts itself in " << Plural(others, "place")
+                 << ", numbers may be wrong; see 'anttracks verify'\n";
+    return kExitDamaged;
+  }
   // While the trace is read from its beginning.
   void Progress(uint64_t done, uint64_t total) {
     behind_ = total > done ? total - done : 0;

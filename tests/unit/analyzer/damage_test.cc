@@ -2,6 +2,8 @@
 // Damaged, cut and foreign files: clear messages, documented exit codes, never a crash or a hang.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "tests/unit/analyzer/small_trace.h"
 
 namespace anttracks::testing {
@@ -87,13 +89,10 @@ TEST_CASE("a report on a damaged trace says where the damage is, and ends with c
 TEST_CASE("a collection behind the damage is not said to be none") {
   std::string bad = SmallTrace().file();
   bad[bad.size() - 3] ^= 1;  // in the last chunk, which has collection 1
-  const std::vector<std::vector<std::string>> commands{{"heap", "--gc", "1"},
-                                                       {"heap", "--from", "1"},
-                                                       {"sites", "--live", "--gc", "1"},
-                                                       {"sites", "--from", "1"},
-                                                       {"gcs", "--from", "1"},
-                                                       {"leaks", "--gc", "1"},
-                                                       {"object", "0x10200000@1"}};
+  const std::vector<std::vector<std::string>> commands{
+      {"heap", "--gc", "1"},     {"heap", "--from", "1"}, {"sites", "--live", "--gc", "1"},
+      {"sites", "--from", "1"},  {"gcs", "--from", "1"},  {"leaks", "--gc", "1"},
+      {"object", "0x10200000@1"}};
   for (const std::vector<std::string>& command : commands) {
     CAPTURE(command[0]);
     const CommandResult result = Anttracks(bad, command);
@@ -135,6 +134,18 @@ TEST_CASE("a report on a trace that contradicts itself warns, and ends with code
   const CommandResult heap = Anttracks(b.Flush().file(), {"heap", "--end"});
   CHECK(heap.code == 4);
   CHECK(heap.err.find("contradicts itself in 1 place") != std::string::npos);
+}
+
+TEST_CASE("top says that a trace contradicts itself, with code 4") {
+  ::setenv("TERM", "none", 1);  // in lines, also where the tests have a terminal
+  TraceBuilder b = SmallStart();
+  SmallAllocs(&b);
+  b.Segment(SegmentKind::kAlloc, 3, Objects().Head(1).Tlab(kEden + 1).Fixed(6));
+  b.End(4000, "VM death", "{}");
+  const CommandResult top = Anttracks(b.Flush().file(), {"top"});
+  CHECK(top.code == 4);
+  CHECK(top.err.find("contradicts itself in 1 place") != std::string::npos);
+  CHECK(Anttracks(SmallTrace().file(), {"top"}).code == 0);
 }
 
 }  // namespace
