@@ -62,7 +62,11 @@ void ReadLastHeap(Session& session, PortionsAndHeap& first, ByKey* by_key, Conte
   Problems problems;
   Definitions definitions(problems);
   HeapAt heap(definitions, problems, {HeapAt::Moment::Kind::kGcs, first.gcs().size()});
-  session.Run(definitions, problems, heap);
+  const PassSummary again = session.Run(definitions, problems, heap);
+  content->summary.fatal = again.fatal;
+  if (again.fatal.ok() && heap.gcs().size() != first.gcs().size())
+    content->summary.fatal = trace::Status::Error("the trace changed while it was read");
+  if (!content->summary.fatal.ok()) return;
   const CountPortions& counts = first.counts();
   content->knows_births = heap.knows_births();
   AddLive(PortionsAndHeap::LivePortions(heap, counts.marks(), counts.threads()), by_key);

@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <memory>
 
+#include "analyzer/cli/content.h"
 #include "tests/unit/analyzer/small_trace.h"
+#include "trace/reader.h"
 
 namespace anttracks::testing {
 namespace {
@@ -134,6 +137,42 @@ TEST_CASE("a report on a trace that contradicts itself warns, and ends with code
   const CommandResult heap = Anttracks(b.Flush().file(), {"heap", "--end"});
   CHECK(heap.code == 4);
   CHECK(heap.err.find("contradicts itself in 1 place") != std::string::npos);
+}
+
+// Can be read once.
+class OnceReadable : public trace::ChunkSource {
+ public:
+  explicit OnceReadable(const std::string& path) : reader_(std::move(*trace::TraceReader::Open({path}))) {}
+  Item Next() override { return readings_ > 1 ? Item::kError : reader_->Next(); }
+  const trace::Chunk& chunk() const override { return reader_->chunk(); }
+  const trace::Damage& damage() const override { return reader_->damage(); }
+  const trace::Status& error() const override { return error_; }
+  void Rewind(std::vector<bool> wanted) override {
+    readings_++;
+    reader_->Rewind(std::move(wanted));
+  }
+  const std::vector<trace::FileInfo>& files() const override { return reader_->files(); }
+  uint64_t total_bytes() const override { return reader_->total_bytes(); }
+  uint64_t position() const override { return reader_->position(); }
+
+ private:
+  std::unique_ptr<trace::TraceReader> reader_;
+  trace::Status error_ = trace::Status::Error("the file became shorter while it was read");
+  int readings_ = 0;
+};
+
+TEST_CASE("a trace that cannot be read a second time, which it takes, is an error") {
+  TraceBuilder b = SmallStart();
+  SmallAllocs(&b);
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Gc(SegmentKind::kGcEnd, 0, 0, "x", 6000, Spaces(0, 0, 0, 17));
+  b.Gc(SegmentKind::kGcBegin, 1, 0, "x", 7000, Spaces(0, 0, 0, 17));  // and no end
+  const TempFile file(b.Flush().file());
+  std::ostringstream out, err;
+  analyzer::Session session{.out = out, .err = err, .files = {file.path()}};
+  session.reader = std::make_unique<OnceReadable>(file.path());
+  const auto content = analyzer::ReadContent(session, {.portions = {}, .live = analyzer::LiveAt::kLastGc});
+  CHECK(content->summary.fatal.message() == "the file became shorter while it was read");
 }
 
 TEST_CASE("top says that a trace contradicts itself, with code 4") {
