@@ -5,10 +5,12 @@
 
 namespace anttracks::core {
 
+// A task that is held comes before a collection all the same: the walk of a sync point is to end before the
+// next one begins.
 void Background::Loop(const AntTracksVM& vm) {
   std::unique_lock lock(mutex_);
   while (true) {
-    work_.wait(lock, [this] { return stopped_ || task_ || collect_; });
+    work_.wait(lock, [this] { return task_ ? !held_ : stopped_ || collect_; });
     if (task_) {
       const std::function<void()> task = std::exchange(task_, nullptr);
       lock.unlock();
@@ -39,6 +41,7 @@ bool Background::Start(std::function<void()> task) {
   if (closed_) return false;
   task_ = std::move(task);
   busy_ = true;
+  cancelled_ = false;
   work_.notify_one();
   return true;
 }
@@ -53,29 +56,43 @@ bool Background::closed() const {
   return closed_;
 }
 
-bool Background::Withdraw() {
+bool Background::Hold() {
+  std::unique_lock lock(mutex_);
+  held_ = true;
+  idle_.wait(lock, [this] { return !busy_ || stands_ || task_; });
+  return busy_;
+}
+
+void Background::Release() {
   const std::lock_guard lock(mutex_);
-  if (!task_) return false;
-  task_ = nullptr;
-  busy_ = false;
-  idle_.notify_all();
-  return true;
+  held_ = false;
+  work_.notify_one();
+}
+
+bool Background::Pass() {
+  std::unique_lock lock(mutex_);
+  stands_ = held_;
+  if (stands_) idle_.notify_all();
+  work_.wait(lock, [this] { return !held_ || cancelled_; });
+  stands_ = false;
+  return !cancelled_;
+}
+
+void Background::Cancel() noexcept {
+  std::unique_lock lock(mutex_);
+  cancelled_ = true;
+  if (task_) {
+    task_ = nullptr;
+    busy_ = false;
+    idle_.notify_all();
+  }
+  work_.notify_one();
+  idle_.wait(lock, [this] { return !busy_; });
 }
 
 void Background::WaitIdle() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return !busy_; });
-}
-
-void Background::WaitUntil(const std::function<bool()>& done) {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this, &done] { return done() || !busy_; });
-}
-
-void Background::Notify(const std::function<void()>& change) {
-  const std::lock_guard lock(mutex_);
-  change();
-  idle_.notify_all();
 }
 
 bool Background::busy() const {

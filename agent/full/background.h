@@ -5,7 +5,13 @@
 //
 //     Loop (the thread) <-- Start(task), RequestCollection, Stop
 //
-// Thread safety: full. Only the VM thread calls Start, Withdraw and WaitIdle, at a safepoint.
+//     idle --Start--> waits -----> runs, from Pass to Pass --it ends--> idle
+//     held:           does not     stands in Pass
+//                     begin
+//     cancelled:      idle         ends, at the next Pass
+//
+// Thread safety: full. Only the VM thread calls Start, Hold and Release, at a safepoint. Cancel is also called
+// by the thread that ends the trace.
 #pragma once
 
 #include <condition_variable>
@@ -22,30 +28,37 @@ class Background {
   void Loop(const AntTracksVM& vm);
   void Stop();
 
-  // The task must not throw, and no other task may be running. False after Close: the task will not run.
+  // The task must not throw, and no other task may wait or run. False after Close: the task will not run.
   bool Start(std::function<void()> task);
-  // From now on no task begins.
+  // From now on Start starts nothing.
   void Close();
   bool closed() const;
-  // True: the task had not begun, and never will. While the thread asks for a collection it stands still until
-  // the safepoint ends, so the VM thread must not wait for it to begin a task.
-  bool Withdraw();
-  // Waits until no task runs; the task must have been asked to end.
+
+  // When it returns the task does nothing until Release: it has not begun, or stands in Pass. A task that has
+  // not begun is not waited for, as its thread may ask for a collection, and then stands still until the
+  // safepoint ends. False: no task waits or runs.
+  bool Hold();
+  void Release();
+  // Where a task stands while it is held. False: it must end, and use nothing of what it shares with the
+  // holder.
+  bool Pass();
+  // A task that waits never begins; one that runs must end, and is waited for. Allocates no memory.
+  void Cancel() noexcept;
+
+  // Waits until no task waits or runs.
   void WaitIdle();
-  // Waits until done() is true, which a running task makes so with Notify.
-  void WaitUntil(const std::function<bool()>& done);
-  // Runs change(), which makes the condition of a WaitUntil true, and wakes the waiting thread.
-  void Notify(const std::function<void()>& change);
   bool busy() const;
   // Asks for a young collection, soon. Requests before it is done count as one.
   void RequestCollection();
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable work_, idle_;
+  std::condition_variable work_;  // for the thread
+  std::condition_variable idle_;  // for those who wait for it
   // Guarded by mutex_.
-  std::function<void()> task_;
-  bool busy_ = false;  // a task waits or runs
+  std::function<void()> task_;  // that has not begun
+  bool busy_ = false;           // a task waits or runs
+  bool held_ = false, stands_ = false, cancelled_ = false;
   bool collect_ = false;
   bool stopped_ = false, closed_ = false;
 };

@@ -71,7 +71,8 @@ void Collections::ClassUnload(uint64_t klass) {
 }
 
 // No application thread is in a callback, the workers' last events are here, and classes are unloaded only by
-// collections that have ended the walk of the background thread and what walkers had been given.
+// collections before which walkers have ended what they had been given, and the walk of a sync point has ended,
+// or stands still, as in a remark.
 void Collections::ForgetSiteClasses() {
   classes_unloaded_ = false;
   parts_.mutators.ForgetSiteClasses();

@@ -59,12 +59,9 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
   if (config_.provenance != nullptr && !first) config_.provenance->SyncPointBegins();
   lister_.Begin(spaces, first ? PushMode::kWait : PushMode::kGiveUp, config_.first_sync_point_limit);
   first_.store(first);
-  impatient_ = false;
-  stop_.store(false);
-  hurry_.store(Hurry::kNot);
+  impatient_.store(false);
+  young_done_.store(false);
   unlisted_.clear();
-  withdrawn_ = false;
-  stands_still_.store(false);
   for (const bool young : {true, false}) {
     for (uint32_t i = 0; i < spaces.size(); i++) {
       const bool by_vm = first && spaces[i].kind == ANTTRACKS_SPACE_EDEN;
@@ -72,7 +69,6 @@ bool SyncPoints::Open(trace::SyncReason reason, std::span<const AntTracksSpace> 
         unlisted_.push_back({i, {spaces[i].bottom, spaces[i].top}});
     }
   }
-  young_done_.store(false);
   open_.store(true);
   return true;
 }
@@ -95,12 +91,11 @@ void SyncPoints::FirstEdenEnd() {
   for (const AntTracksSpace& space : lister_.spaces()) {
     if (space.kind != ANTTRACKS_SPACE_EDEN) bytes += space.top - space.bottom;
   }
-  const bool at_once = first_reason_ != trace::SyncReason::kAttach || bytes <= config_.most_in_pause;
-  if (at_once || !background_.Start([this] { ListInBackground(); })) ListInPause();
+  const bool small = first_reason_ != trace::SyncReason::kAttach || bytes <= config_.most_in_pause;
+  Walk(small ? Where::kInPause : Where::kBesideProgram);
   pause_ns_.Add(Clock::Monotonic() - first_begin_ns_);
 }
 
-// Not by the background's being idle: a collection may have taken the walk from it for a moment.
 bool SyncPoints::WaitForFirst(std::chrono::milliseconds limit) const {
   const auto until = std::chrono::steady_clock::now() + limit;
   while (first_.load() && open_.load() && outlet_.failure.active()) {
@@ -119,12 +114,16 @@ bool SyncPoints::MayFollow(uint32_t gc_kind, bool self_forwarded) const {
 void SyncPoints::Begin(std::span<const AntTracksSpace> spaces) {
   const uint64_t begin = Clock::Monotonic();
   due_.store(false);
-  if (Open(trace::SyncReason::kRotation, spaces) &&
-      (in_pause_ || !background_.Start([this] { ListInBackground(); }))) {
+  if (Open(trace::SyncReason::kRotation, spaces)) {
+    Walk(in_pause_ ? Where::kInPause : Where::kBesideProgram);
     in_pause_ = false;
-    ListInPause();
   }
   pause_ns_.Add(Clock::Monotonic() - begin);
+}
+
+// Beside the program, unless tracing is ending.
+void SyncPoints::Walk(Where where) {
+  if (where == Where::kInPause || !background_.Start([this] { ListInBackground(); })) ListInPause();
 }
 
 void SyncPoints::Complete() {
@@ -164,54 +163,40 @@ void SyncPoints::Abandon(std::string_view reason) {
   due_.store(true);
 }
 
-// Waits while the queue is rather full. Of the first one not for ever: somebody waits for it, and must hear
-// that it cannot be written.
-void SyncPoints::Pace() {
-  if (impatient_) return;
+// Beside the program: waits while the VM thread has the walk, and while the queue is rather full. Of the first
+// one not for ever: somebody waits for it, and must hear that it cannot be written. False: the walk must end.
+bool SyncPoints::Pace() {
   const auto begin = std::chrono::steady_clock::now();
-  while (!stop_.load() && hurry_.load() == Hurry::kNot && outlet_.failure.active() &&
-         outlet_.queue.fill() > kFillForWalk) {
-    impatient_ = first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sync_point_limit;
-    if (impatient_) return;
+  while (background_.Pass() && outlet_.failure.active()) {
+    if (impatient_.load() || outlet_.queue.fill() <= kFillForWalk) return true;
+    if (first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sync_point_limit)
+      impatient_.store(true);
     std::this_thread::sleep_for(kPause);
   }
+  return false;
 }
 
-// Lists what is left for as long as there is more() to list. False: stopped, or lost.
+// Lists what is left for as long as there is more() to list, and queues it. False: the sync point is lost, or
+// the walk must end, and the VM thread may be at work on the same.
 template <class More>
 bool SyncPoints::List(Where where, More more) {
   const uint64_t cpu_begin = Clock::ThreadCpu();
-  bool whole = true;
-  while (whole && !unlisted_.empty() && more()) {
-    if (where == Where::kBesideProgram) {
-      Pace();
-      if (stands_still_.load() && young_done_.load()) {
-        whole = WaitHere();  // meanwhile unlisted_ may become shorter
-        continue;
-      }
-      whole = !stop_.load() && outlet_.failure.active();
-    }
+  bool listed = true, goes_on = true;
+  while (listed) {
+    goes_on = where == Where::kInPause || Pace();
+    if (!goes_on || unlisted_.empty() || !more()) break;
     Unlisted& first = unlisted_.front();
-    whole = whole && lister_.ListSome(first.space, &first.part);
+    listed = lister_.ListSome(first.space, &first.part);
     if (first.part.start >= first.part.top) unlisted_.pop_front();
   }
   cpu_ns_.Add(Clock::ThreadCpu() - cpu_begin);
-  return whole && lister_.Close();
-}
-
-// Until the collection is over. False: stopped, or lost.
-bool SyncPoints::WaitHere() {
-  if (!lister_.Close()) return false;
-  background_.Notify([this] { stands_.store(true); });
-  background_.WaitUntil([this] { return !stands_still_.load(); });
-  return !stop_.load() && outlet_.failure.active();
+  if (!goes_on) return false;
+  if (listed && lister_.Close()) return true;
+  Lose();
+  return false;
 }
 
 bool SyncPoints::IsYoungNext() const { return YoungMayTake(lister_.spaces()[unlisted_.front().space]); }
-
-bool SyncPoints::ListYoung(Where where) {
-  return young_done_.load() || List(where, [this] { return IsYoungNext(); });
-}
 
 // Regions by address. How many parts that makes. Regions begin and end with objects, so parts may be cut there.
 size_t SyncPoints::PutFirst(const std::vector<Stretch>& regions) {
@@ -236,148 +221,65 @@ size_t SyncPoints::PutFirst(const std::vector<Stretch>& regions) {
   return parts;
 }
 
-bool SyncPoints::ListTaken(Where where) {
-  const size_t parts = PutFirst(taken_);
-  const size_t rest = unlisted_.size() - parts;
-  return List(where, [this, rest] { return unlisted_.size() > rest; });
-}
-
-// Beside the program. What a collection waits for comes before the rest.
-bool SyncPoints::ListRest() {
-  bool whole = true;
-  while (whole && !unlisted_.empty()) {
-    whole = List(Where::kBesideProgram, [this] { return !awaits_taken_.load(); });
-    if (!whole || !awaits_taken_.load()) continue;
-    whole = ListTaken(Where::kBesideProgram);
-    if (whole) background_.Notify([this] { awaits_taken_.store(false); });
-  }
-  return whole;
-}
-
 // What is left of it.
 void SyncPoints::ListInPause() {
-  const bool whole = List(Where::kInPause, [] { return true; });
-  young_done_.store(true);
-  whole ? Complete() : Lose();
+  if (List(Where::kInPause, [] { return true; })) Complete();
 }
 
-// A collection that waits for a part goes on when that is listed, or when this is over: then it sees by open_
-// what has become of the sync point.
 void SyncPoints::ListInBackground() {
   outlet_.failure.Guard([this] {
-    bool whole = ListYoung(Where::kBesideProgram);
-    if (whole) {
-      background_.Notify([this] { young_done_.store(true); });
-      whole = ListRest();
-    }
-    if (whole) {
-      Complete();
-    } else if (!stop_.load()) {
-      Lose();
-    }
+    if (!List(Where::kBesideProgram, [this] { return IsYoungNext(); })) return;
+    young_done_.store(true);
+    if (List(Where::kBesideProgram, [] { return true; })) Complete();
   });
 }
 
+// A walk that has listed the young spaces may be waiting for the writer; a young collection must not.
 void SyncPoints::CollectionBegins(const AntTracksGC& gc) {
   const uint64_t begin = Clock::Monotonic();
-  if (gc.kind == ANTTRACKS_GC_YOUNG || gc.kind == ANTTRACKS_GC_MIXED) {
-    FinishTaken(gc);
-  } else if (gc.kind == ANTTRACKS_GC_REMARK) {
-    StandStill();
-  } else if (gc.kind == ANTTRACKS_GC_FULL && !first_.load()) {
-    Stop("a full collection came");
-  } else {
-    Finish();
-  }
-  // What the collection moves must be listed. A sync point is open without a walk when tracing is about to end
-  // and threads that are still ahead of that collect. busy() is asked first: a walk that ends between the two
-  // questions has closed its sync point.
-  if (!background_.busy() && open_.load() && !withdrawn_) Abandon("tracing is ending");
+  if (gc.kind != ANTTRACKS_GC_YOUNG || !young_done_.load() || !background_.busy()) TakeWalk(gc);
   pause_ns_.Add(Clock::Monotonic() - begin);
 }
 
+// A remark has the walk until it ends: the VM's knowledge of what is an object changes, and dead objects lose
+// their classes. A sync point is open without a walk when tracing is about to end and threads that are still
+// ahead of that collect.
+void SyncPoints::TakeWalk(const AntTracksGC& gc) {
+  const bool walk = background_.Hold();
+  if (open_.load()) walk ? ListNeeded(gc) : Abandon("tracing is ending");
+  if (!open_.load()) LeaveHeap();
+  if (gc.kind != ANTTRACKS_GC_REMARK) background_.Release();
+}
+
+// In the pause, of an open sync point.
+void SyncPoints::ListNeeded(const AntTracksGC& gc) {
+  if (gc.kind == ANTTRACKS_GC_FULL) {
+    if (first_.load()) return ListInPause();
+    in_pause_ = true;
+    return Abandon("a full collection came");
+  }
+  if (!List(Where::kInPause, [this] { return IsYoungNext(); })) return;
+  young_done_.store(true);
+  if (gc.kind != ANTTRACKS_GC_MIXED) return;
+  const size_t parts = PutFirst(Collected({gc.spaces, gc.nspaces}));
+  const size_t rest = unlisted_.size() - parts;
+  (void)List(Where::kInPause, [this, rest] { return unlisted_.size() > rest; });
+}
+
+// What a remark freed had no living objects, and may be in use again at once.
 void SyncPoints::CollectionEnds(const AntTracksGC& gc) {
-  if (gc.kind == ANTTRACKS_GC_REMARK && (withdrawn_ || stands_still_.load()))
-    GoOnWithout(Collected({gc.spaces, gc.nspaces}));
-}
-
-// Before a young or mixed collection moves what it takes. The young spaces were usually listed long ago.
-void SyncPoints::FinishTaken(const AntTracksGC& gc) {
-  const bool mixed = gc.kind == ANTTRACKS_GC_MIXED;
-  if (!background_.busy() || (young_done_.load() && !mixed)) return;
-  const bool withdrawn = background_.Withdraw();
-  if (mixed) taken_ = Collected({gc.spaces, gc.nspaces});
-  if (withdrawn) {
-    // Its thread did not come to it, and may be waiting for this very collection: listed here instead.
-    const bool listed = ListYoung(Where::kInPause) && (!mixed || ListTaken(Where::kInPause));
-    young_done_.store(true);
-    if (!listed) return Lose();
-    const bool goes_on = background_.Start([this] { ListInBackground(); });
-    if (!goes_on && first_.load()) ListInPause();  // tracing ends, and waits for it
-    return;
+  if (gc.kind != ANTTRACKS_GC_REMARK) return;
+  if (open_.load()) {
+    const auto freed = static_cast<std::ptrdiff_t>(PutFirst(Collected({gc.spaces, gc.nspaces})));
+    unlisted_.erase(unlisted_.begin(), unlisted_.begin() + freed);
   }
-  awaits_taken_.store(mixed);
-  HurryUntil([this] { return young_done_.load() && !awaits_taken_.load(); });
-  awaits_taken_.store(false);
-}
-
-// Or until the walk is over.
-void SyncPoints::HurryUntil(const std::function<bool()>& done) {
-  Hurry calm = Hurry::kNot;
-  hurry_.compare_exchange_strong(calm, Hurry::kSome);
-  background_.WaitUntil(done);
-  Hurry some = Hurry::kSome;
-  hurry_.compare_exchange_strong(some, Hurry::kNot);
-}
-
-// Before marking ends: the VM's knowledge of what is an object changes, and dead objects lose their classes.
-// The young spaces are listed first, as before any collection.
-void SyncPoints::StandStill() {
-  if (!background_.busy()) return;
-  withdrawn_ = background_.Withdraw();
-  if (withdrawn_) {
-    const bool young = ListYoung(Where::kInPause);
-    young_done_.store(true);
-    if (!young) Lose();
-    withdrawn_ = young;
-    return;
-  }
-  stands_.store(false);
-  stands_still_.store(true);
-  HurryUntil([this] { return stands_.load(); });
-}
-
-// What was freed had no living objects, and may be in use again at once.
-void SyncPoints::GoOnWithout(const std::vector<Stretch>& freed) {
-  const auto parts = static_cast<std::ptrdiff_t>(PutFirst(freed));
-  unlisted_.erase(unlisted_.begin(), unlisted_.begin() + parts);
-  if (!withdrawn_) return background_.Notify([this] { stands_still_.store(false); });
-  withdrawn_ = false;
-  if (background_.Start([this] { ListInBackground(); })) return;
-  first_.load() ? ListInPause() : Abandon("tracing is ending");
-}
-
-// Before a full collection, of the first one.
-void SyncPoints::Finish() {
-  if (!background_.busy()) return;
-  if (background_.Withdraw()) return ListInPause();
-  hurry_.store(Hurry::kAll);
-  background_.WaitIdle();
-}
-
-// Before objects of the old space may move, and before the session ends.
-void SyncPoints::Stop(std::string_view reason) {
-  if (!background_.busy()) return;
-  LeaveHeap();
-  if (!open_.load()) return;
-  Abandon(reason);
-  in_pause_ = true;
+  background_.Release();
 }
 
 void SyncPoints::PrepareStop() {
   background_.Close();
   if (first_.load()) {
-    hurry_.store(Hurry::kAll);
+    impatient_.store(true);
     (void)WaitForFirst(limits::kEndWithoutProgress);
   }
   // Nobody waits for the writer any more.
@@ -385,13 +287,10 @@ void SyncPoints::PrepareStop() {
   LeaveHeap();
 }
 
-void SyncPoints::End() { Stop("tracing ended"); }
-
-// A walk ends its block; what comes after sees that it has been stopped.
-void SyncPoints::LeaveHeap() noexcept {
-  stop_.store(true);
-  background_.Notify([this] { stands_still_.store(false); });
-  if (!background_.Withdraw()) background_.WaitIdle();
+void SyncPoints::End() {
+  if (!background_.busy()) return;
+  LeaveHeap();
+  if (open_.load()) Abandon("tracing ended");
 }
 
 void SyncPoints::Count(CounterValues* values) const {

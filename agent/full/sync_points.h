@@ -4,13 +4,13 @@
 // while the program runs: an object in them moves or dies only in a collection that takes its region.
 //
 //     none --First, Begin--> open, listed in the background --all listed--> none, SYNC_END
-//              young collection: waits for the young spaces |
-//              mixed: also for the old regions that it      |
-//                     takes, which are listed next          |
-//              remark: the walk stands still meanwhile      |
-//              full, of the first one: waits for all        |
 //              full collection, the end of tracing (not of the first one), a full queue --> none,
 //              SYNC_ABANDONED, due again
+//
+// When a collection begins the VM thread takes the walk from the agent's thread, which ends its block, and
+// lists in the pause what the collection needs: young spaces, and the old regions that a mixed one takes;
+// before a full one, all of the first sync point. Then the walk goes on: at once, or when a remark ends. A
+// young collection leaves a walk alone that has listed the young spaces.
 //
 // A census is read in the same way, after a collection; then objects are counted instead of listed, and nothing
 // is written before the end.
@@ -26,7 +26,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -83,8 +82,8 @@ class SyncPoints {
   void PrepareStop();
   // After the VM's stop.
   void End();
-  // When it returns no thread reads the heap. Allocates no memory.
-  void LeaveHeap() noexcept;
+  // When it returns no walk reads the heap. Allocates no memory.
+  void LeaveHeap() noexcept { background_.Cancel(); }
   // At a safepoint.
   void ForgetSiteClasses() { lister_.ForgetSiteClasses(); }
   // Any thread.
@@ -95,8 +94,6 @@ class SyncPoints {
   void Count(CounterValues* values) const;
 
  private:
-  // What a collection waits for.
-  enum class Hurry { kNot, kSome, kAll };
   // A part of a space that is not listed yet; see SpaceLister::ListSome.
   struct Unlisted {
     uint32_t space;
@@ -107,51 +104,37 @@ class SyncPoints {
 
   bool Open(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
   void WriteBegin(trace::SyncReason reason, std::span<const AntTracksSpace> spaces);
+  void Walk(Where where);
   void Complete();
   void Lose();
   void Abandon(std::string_view reason);
-  void Stop(std::string_view reason);
-  void FinishTaken(const AntTracksGC& gc);
-  void StandStill();
-  void GoOnWithout(const std::vector<Stretch>& freed);
-  void HurryUntil(const std::function<bool()>& done);
-  void Finish();
-  void Pace();
+  void TakeWalk(const AntTracksGC& gc);
+  void ListNeeded(const AntTracksGC& gc);
   void ListInPause();
   void ListInBackground();
+  bool Pace();
   bool IsYoungNext() const;
   size_t PutFirst(const std::vector<Stretch>& regions);
   template <class More>
   bool List(Where where, More more);
-  bool ListYoung(Where where);
-  bool ListTaken(Where where);
-  bool ListRest();
-  bool WaitHere();
 
   const AntTracksVM& vm_;
   const Outlet outlet_;
   const Config config_;
   Background background_;
 
-  // Belongs to the VM thread during a pause, then to the background thread until that is idle again. The two
-  // communicate through the atomics.
+  // Belong to the background's task while there is one, but to the VM thread while it holds that.
   SpaceLister lister_;
   std::deque<Unlisted> unlisted_;  // in the order of listing: first what a young collection may take
-  std::vector<Stretch> taken_;     // old regions that a mixed collection is about to take, by address
-  bool impatient_ = false;         // the walk no longer waits for the queue to become emptier
-  std::atomic<bool> stop_{false};  // the walk must end
-  std::atomic<Hurry> hurry_{Hurry::kNot};
-  std::atomic<bool> young_done_{true};     // the young spaces are listed
-  std::atomic<bool> awaits_taken_{false};  // a collection waits for taken_
-  std::atomic<bool> stands_still_{false};  // the walk must stand still
-  std::atomic<bool> stands_{false};        // it does
-  std::atomic<bool> open_{false};          // begun, and neither completed nor abandoned
+
+  std::atomic<bool> young_done_{false};  // the young spaces are listed, and queued
+  std::atomic<bool> impatient_{false};   // the walk no longer waits for the queue to become emptier
+  std::atomic<bool> open_{false};        // begun, and neither completed nor abandoned
   std::atomic<bool> due_{false};
   std::atomic<bool> first_{false};  // not of a rotation
 
   // For the VM thread only.
-  bool withdrawn_ = false;  // the walk begins anew when the collection ends
-  bool in_pause_ = false;   // the next one is listed in the pause, as the last one was interrupted
+  bool in_pause_ = false;  // the next one is listed in the pause, as the last one was interrupted
   trace::SyncReason first_reason_ = trace::SyncReason::kStart;
   uint64_t first_begin_ns_ = 0;
   // pause_ns_: time spent on sync points within pauses. cpu_ns_: of the reading, within pauses or not.

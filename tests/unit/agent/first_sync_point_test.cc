@@ -247,7 +247,7 @@ TEST_CASE("the end of tracing, or a failure, while the walk stands still leaves 
   }
 }
 
-TEST_CASE("a full collection waits for the walk") {
+TEST_CASE("a full collection waits for a block of the walk, and lists the rest itself") {
   Attached attached;
   WhileHeldUp(attached, [&] { attached.Collect(ANTTRACKS_GC_FULL); });
   const ReadTrace trace = attached.End();
