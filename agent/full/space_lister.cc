@@ -137,9 +137,20 @@ bool SpaceLister::ListSome(uint32_t space, Stretch* part) {
     }
     run.top = end;
   }
-  words_read_.fetch_add((run.top - part->start) / trace::kWordBytes, std::memory_order_relaxed);
-  part->start = run.top;
+  ReadTo(run.top, part);
   return true;
+}
+
+void SpaceLister::SkipDead(Stretch* part) {
+  if (vm_.next_objects == nullptr) return;
+  uint64_t next = part->start;
+  (void)vm_.next_objects(&next, part->top);
+  ReadTo(next, part);
+}
+
+void SpaceLister::ReadTo(uint64_t address, Stretch* part) {
+  words_read_.fetch_add((address - part->start) / trace::kWordBytes, std::memory_order_relaxed);
+  part->start = address;
 }
 
 double SpaceLister::EstimatedBytes() const {

@@ -44,6 +44,8 @@ class SpaceLister {
   // Lists the first objects of a part of a space, at most a block of them, and takes them off the part. A part
   // begins and ends where an object or the space does.
   bool ListSome(uint32_t space, Stretch* part);
+  // Takes what the VM knows to be dead off the begin of a part.
+  void SkipDead(Stretch* part);
   // Queues what was listed.
   bool Close();
 
@@ -73,6 +75,7 @@ class SpaceLister {
   uint64_t ListBlock(uint32_t space, const Stretch& run);
   uint64_t ListArchive(uint32_t space, const Stretch& run);
   bool IsArchive(uint32_t space) const;
+  void ReadTo(uint64_t address, Stretch* part);
 
   const AntTracksVM& vm_;
   ObjectReader& reader_;

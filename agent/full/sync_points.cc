@@ -266,14 +266,20 @@ void SyncPoints::ListNeeded(const AntTracksGC& gc) {
   (void)List(Where::kInPause, [this, rest] { return unlisted_.size() > rest; });
 }
 
-// What a remark freed had no living objects, and may be in use again at once.
 void SyncPoints::CollectionEnds(const AntTracksGC& gc) {
   if (gc.kind != ANTTRACKS_GC_REMARK) return;
-  if (open_.load()) {
-    const auto freed = static_cast<std::ptrdiff_t>(PutFirst(Collected({gc.spaces, gc.nspaces})));
-    unlisted_.erase(unlisted_.begin(), unlisted_.begin() + freed);
-  }
+  if (open_.load()) LeaveDead(Collected({gc.spaces, gc.nspaces}));
   background_.Release();
+}
+
+// At the end of a remark. What it freed had no living objects, and may be in use again at once. Of dead objects
+// elsewhere G1 makes fillers when the program runs again, one of all that lie side by side (JDK 21 and later).
+// The walk may stand among some, where no object will begin then, and whose classes are gone; so it moves on to
+// what lives while the VM still knows that. All other parts begin where a region does.
+void SyncPoints::LeaveDead(const std::vector<Stretch>& freed) {
+  const auto parts = static_cast<std::ptrdiff_t>(PutFirst(freed));
+  unlisted_.erase(unlisted_.begin(), unlisted_.begin() + parts);
+  if (!unlisted_.empty()) lister_.SkipDead(&unlisted_.front().part);
 }
 
 void SyncPoints::PrepareStop() {

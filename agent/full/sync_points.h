@@ -110,6 +110,7 @@ class SyncPoints {
   void Abandon(std::string_view reason);
   void TakeWalk(const AntTracksGC& gc);
   void ListNeeded(const AntTracksGC& gc);
+  void LeaveDead(const std::vector<Stretch>& freed);
   void ListInPause();
   void ListInBackground();
   bool Pace();

@@ -201,6 +201,45 @@ TEST_CASE("a walk does nothing during a remark, and goes on at its end") {
   }
 }
 
+// Of dead objects of the old space, as G1 knows them: during the remark by its bitmap, which leads from any of
+// them to the next living one; as soon as the program runs they are one filler.
+struct Scrubbed {
+  static inline uint64_t start, top;
+  static inline std::atomic<bool> known, read_inside;
+  static inline std::thread::id vm_thread;
+  static uint64_t NextObjects(uint64_t* from, uint64_t end) {
+    if (!known || *from >= top || end <= start) return end;
+    if (*from < start) return start;
+    if (*from > start && std::this_thread::get_id() != vm_thread) read_inside = true;
+    *from = top;
+    return end;
+  }
+};
+
+TEST_CASE("a walk that stands among objects which a remark finds dead goes on behind them") {
+  Walked walked;
+  // The first block of the old space ends with object 2730.
+  constexpr uint32_t kDead = 2700, kLive = 2800, kStands = 2731;
+  Scrubbed::start = walked.Old(kDead);
+  Scrubbed::top = walked.Old(kLive);
+  Scrubbed::known = Scrubbed::read_inside = false;
+  Scrubbed::vm_thread = std::this_thread::get_id();
+  walked.vm.vm().next_objects = Scrubbed::NextObjects;
+  walked.BeginSyncPoint();
+  std::thread unmark = HoldUp(walked, walked.Old(10));
+  walked.in_pause = [] { Scrubbed::known = true; };
+  walked.Collect(ANTTRACKS_GC_REMARK);
+  unmark.join();
+  walked.background().WaitIdle();
+  CHECK_FALSE(Scrubbed::read_inside);
+  const uint64_t stands = walked.Old(kStands), live = walked.Old(kLive);
+  const ReadTrace trace = walked.End();
+  CHECK(trace.Count(SegmentKind::kSyncEnd) == 1);
+  const std::set<uint64_t> listed = ListedBefore(trace, 3);
+  CHECK(CountIn(listed, stands, live) == 0);
+  CHECK(listed.size() == kYoung + kOld - (kLive - kStands));
+}
+
 // Asks until it may return.
 struct Asking {
   static inline std::atomic<bool> asks, returns;
