@@ -95,8 +95,8 @@ Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta,
   }
   if (!status.ok()) return status;
   if (file.size() > policy_.max_provenance_bytes() || !MakeRoom(file.size(), policy_.files_to_keep())) {
-    return Status::Error("there is no room for " + files_.provenance_path(header.file_index) + ", which takes " +
-                         std::to_string(file.size()) + " bytes");
+    return Status::Error("there is no room for " + files_.provenance_path(header.file_index) +
+                         ", which takes " + std::to_string(file.size()) + " bytes");
   }
   status = files_.WriteProvenance(header.file_index, file.span());
   if (status.ok()) policy_.WroteProvenance(file.size());
