@@ -126,7 +126,7 @@ std::string CellText(const Column& column, const Cell& cell, const Value& sum, T
     const auto* about = std::get_if<Estimated>(&cell.value);
     return about == nullptr ? "" : IntervalOf(*about);
   }
-  return cell.text.empty() ? ValueText(column.unit, cell.value) : cell.text;
+  return cell.text.empty() ? ValueText(column.unit, cell.value) : Printable(cell.text);
 }
 
 // Of those columns that are added up at all; of others nothing is known if none is.

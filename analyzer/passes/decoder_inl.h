@@ -518,6 +518,10 @@ void Decoder<Sink>::Loss(const trace::Segment& segment) {
   event.reason = CutText(event.reason);
   Time(event.time);
   after_gap_ = true;
+  if (mode_ != trace::Traces::kCensus) {
+    problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments,
+                   event.bytes, event.reason);
+  }
   sink_->Sink::Loss(event);
 }
 

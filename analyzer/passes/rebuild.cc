@@ -460,12 +460,6 @@ void Rebuild::Lose() {
   state_ = HeapState::kLost;
 }
 
-void Rebuild::Loss(const LossEvent& event) {
-  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments,
-                 event.bytes, event.reason);
-  Lose();
-}
-
 void Rebuild::FreeHeap() {
   for (Heap* const heap : {heap_.get(), next_.get()}) {
     if (heap != nullptr) heap->FreeMemory();

@@ -105,7 +105,7 @@ class Rebuild : public SinkBase {
   // Used by the first complete sync point.
   bool SavedProvenance(const ProvenanceRun& run) override { return saved_provenance_.Add(run); }
   void ClassUnload(uint64_t) override { unloaded_in_gc_ = true; }
-  void Loss(const LossEvent& event) override;
+  void Loss(const LossEvent&) override { Lose(); }
   void Gap() override { Lose(); }
   void set_position(const Position& position) override {
     position_ = position;

@@ -89,12 +89,6 @@ void Sampled::GcEnd(const GcEvent& event) {
   gcs_.push_back({event.id, begin_ns_, std::max(begin_ns_, event.time)});
 }
 
-void Sampled::Loss(const LossEvent& event) {
-  problems_->Add(ProblemKind::kLoss, position_, "{} segments with {} bytes lost: {}", event.segments,
-                 event.bytes, event.reason);
-  lost_ = true;
-}
-
 void Sampled::End(const EndEvent& event) {
   const auto counters = trace::ParseJson<nlohmann::json>(event.counters);
   const auto count = counters.is_object() ? counters.find("samples") : counters.end();

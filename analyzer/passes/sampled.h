@@ -71,7 +71,7 @@ class Sampled : public SinkBase {
   void SampleDied(uint64_t number, uint64_t collections) override;
   void GcBegin(const GcEvent& event) override;
   void GcEnd(const GcEvent& event) override;
-  void Loss(const LossEvent& event) override;
+  void Loss(const LossEvent&) override { lost_ = true; }
   void End(const EndEvent& event) override;
   void Gap() override { lost_ = true; }
 

@@ -175,6 +175,8 @@ TEST_CASE("a collection lists itself what the walk has not, the walk goes on wit
       CHECK(ListedBefore(trace, 3).size() == kYoung + kOld);
       const std::set<uint64_t> before = ListedBefore(trace, 2);
       CHECK(CountIn(before, young, old) == kYoung);
+      // Beside a young or mixed collection a walk that has begun goes on, and may be faster than it.
+      if (begun && kind != ANTTRACKS_GC_REMARK) continue;
       CHECK(CountIn(before, old, taken) == 0);
       CHECK(CountIn(before, taken, old + kOld * kBytes) == (kind == ANTTRACKS_GC_MIXED ? kAfter - kTaken : 0));
     }

@@ -131,7 +131,8 @@ TEST_CASE("collections are before one another as they come, whatever their ids")
   CHECK(objects({"heap", "--gc", "5", "--to", "7"}) == 1 + 2);  // and what was there before the trace
   const auto ids = [&](const Words& words) {
     std::vector<uint64_t> found;
-    for (const auto& gc : Json(trace, words)["gcs"]) found.push_back(gc["id"]);
+    const nlohmann::json json = Json(trace, words);
+    for (const auto& gc : json["gcs"]) found.push_back(gc["id"]);
     return found;
   };
   CHECK(ids({"gcs", "--from", "7"}) == std::vector<uint64_t>{5, 8});
