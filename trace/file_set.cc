@@ -39,10 +39,14 @@ Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
   }
   info->major = GetU16(p + file_header::kMajor);
   info->minor = GetU16(p + file_header::kMinor);
-  if (info->major != kMajorVersion) {
-    return Status::Error(info->path + ": trace format " + std::to_string(info->major) + "." +
-                         std::to_string(info->minor) + ", this anttracks reads version " +
-                         std::to_string(kMajorVersion) + "; use the anttracks that came with the agent");
+  if (info->major != kMajorVersion || info->minor > kMinorVersion) {
+    const auto version = [](uint16_t major, uint16_t minor) {
+      return std::to_string(major) + "." + std::to_string(minor);
+    };
+    return Status::Error(info->path + ": trace format " + version(info->major, info->minor) +
+                         ", this anttracks reads " + version(kMajorVersion, 0) + " to " +
+                         version(kMajorVersion, kMinorVersion) +
+                         "; use the anttracks that came with the agent");
   }
   if (Crc32c({p, file_header::kCrc}) != GetU32(p + file_header::kCrc)) {
     return Status::Error(info->path + ": the file header is damaged (checksum)");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -163,8 +164,12 @@ Status Recording::Subscribe(jvmtiEventCallbacks callbacks) {
 
 Status Recording::Begin(trace::SyncReason reason, const std::atomic<bool>& cancelled) {
   JNIEnv* const jni = Jni(java_vm_);
-  const Status status = jni == nullptr ? Status::Error("the JVM does not offer JNI to this thread")
-                                       : source_->Begin(jni, reason, *writer_, plan_.text, cancelled);
+  Status status = Status::Error("the JVM does not offer JNI to this thread");
+  try {
+    if (jni != nullptr) status = source_->Begin(jni, reason, *writer_, plan_.text, cancelled);
+  } catch (const std::bad_alloc&) {
+    status = Status::Error("not enough memory");
+  }
   if (!status.ok()) NeverBegan(status.message());
   return status;
 }

@@ -112,7 +112,7 @@ Status RotationFiles::DeleteData(uint32_t index) {
 Status RotationFiles::WriteProvenance(uint32_t index, std::span<const uint8_t> bytes) {
   const std::string path = provenance_path(index);
   making_file_ = true;
-  const int error = trace::WriteWhole(path, bytes);
+  const int error = trace::WriteWhole(path, bytes, trace::Replace::kNo);
   making_file_ = false;
   return error == 0 ? Status()
                     : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));

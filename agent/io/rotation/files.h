@@ -34,7 +34,7 @@ class RotationFiles {
   // current.
   trace::Status CreateData(uint32_t index);
   trace::Status DeleteData(uint32_t index);
-  // Writes the provenance file of that index, whole or not at all.
+  // Writes the provenance file of that index, whole or not at all. Replaces nothing.
   trace::Status WriteProvenance(uint32_t index, std::span<const uint8_t> bytes);
   // Deletes the provenance file of that index, if there is one.
   void DeleteProvenance(uint32_t index);

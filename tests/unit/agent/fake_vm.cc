@@ -76,11 +76,11 @@ FakeVm::~FakeVm() { current = nullptr; }
 
 uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
   char* p = reinterpret_cast<char*>(at);
-  MarkAt(at).store(vm_.site_scheme == ANTTRACKS_SITES_ASH
-                       ? uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + Moved(vm_)) | ANTTRACKS_SITE_IN_HASH |
-                             kNeutral
-                       : HashedMark(site),
-                   std::memory_order_relaxed);
+  MarkAt(at).store(
+      vm_.site_scheme == ANTTRACKS_SITES_ASH
+          ? uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + Moved(vm_)) | ANTTRACKS_SITE_IN_HASH | kNeutral
+          : HashedMark(site),
+      std::memory_order_relaxed);
   if (vm_.klass_bytes == 4) {
     const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
     std::memcpy(p + 8, &value, 4);

@@ -113,10 +113,10 @@ TEST_CASE("a provenance file that would take more than half of a data file is no
   CHECK(trace.WriteProvenance(100).ok());
 }
 
-TEST_CASE("a provenance file that cannot be written leaves nothing, and the trace goes on") {
+TEST_CASE("a provenance file whose place is taken is not written, and the trace goes on") {
   Trace trace;
   trace.NextFile();
-  fs::create_directory(trace.provenance(1));
+  std::ofstream(trace.provenance(1)) << "ANTTRACK, but somebody else's";
   const size_t files = trace.Files();
   const trace::Status status = trace.WriteProvenance(100);
   REQUIRE_FALSE(status.ok());

@@ -131,7 +131,7 @@ std::thread HoldUp(Walked& walked, uint64_t object) {
   walked.StartThread();
   Await([&] { return walked.WasRead(object); });
   return std::thread([&walked, object] {
-    std::this_thread::sleep_for(milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(300));
     walked.Unmark(object);
   });
 }

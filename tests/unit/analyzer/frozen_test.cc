@@ -118,7 +118,7 @@ TEST_CASE("a frozen trace of format 1 is refused in one sentence") {
     CHECK(result.code == 3);
     CHECK(result.out == "");
     CHECK(result.err ==
-          "anttracks: small.trace: trace format 1.0, this anttracks reads version 2; use the anttracks that "
+          "anttracks: small.trace: trace format 1.0, this anttracks reads 2.0 to 2.2; use the anttracks that "
           "came with the agent\n");
   }
 }

@@ -293,15 +293,23 @@ TEST_CASE("the reader refuses files that are not one trace") {
   CHECK(message(data, TraceBuilder(0, 1).file()).find("a whole trace by itself") != std::string::npos);
 }
 
-TEST_CASE("the reader refuses another major version") {
-  std::string bytes = TraceBuilder().file();
-  for (const char major : {1, 3}) {
-    bytes[8] = major;
+TEST_CASE("the reader refuses another major version and a later minor one, and reads earlier minor ones") {
+  const auto message = [](int major, int minor) {
+    std::string bytes = TraceBuilder().file();
+    bytes[8] = static_cast<char>(major);
+    bytes[10] = static_cast<char>(minor);
+    trace::PutU32(reinterpret_cast<uint8_t*>(bytes.data()) + 60,
+                  trace::Crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), 60}));
     TempFile file(bytes);
-    const std::string message = trace::TraceReader::Open({file.path()}).message();
-    CHECK(message.find("trace format " + std::to_string(major) + ".0, this anttracks reads version 2") !=
-          std::string::npos);
-  }
+    return trace::TraceReader::Open({file.path()}).message();
+  };
+  const std::string reads = ", this anttracks reads 2.0 to 2." + std::to_string(trace::kMinorVersion) +
+                            "; use the anttracks that came";
+  CHECK(message(1, 0).find(": trace format 1.0" + reads) != std::string::npos);
+  CHECK(message(3, 0).find(": trace format 3.0" + reads) != std::string::npos);
+  for (int minor = 0; minor <= trace::kMinorVersion; minor++) CHECK(message(2, minor).empty());
+  const int later = trace::kMinorVersion + 1;
+  CHECK(message(2, later).find(": trace format 2." + std::to_string(later) + reads) != std::string::npos);
 }
 
 }  // namespace
