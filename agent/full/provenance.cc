@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint64_t kOldBit = 1;
 constexpr size_t kSegmentBytes = 64 << 10;
+// A destination, and an object of 4 GB.
+constexpr size_t kMostNotesOfMove = 1 + 513;
 // One sync point that the writer has not come to, and another one that began.
 constexpr size_t kMostSaved = 2;
 
@@ -29,8 +31,10 @@ void Provenance::Note(const Stretch& stretch, std::vector<Stretch>* filled) {
 
 void Provenance::Begin(uint32_t workers) {
   workers_ = std::vector<Worker>(workers);
-  most_noted_ = std::max<size_t>(1, limits_.noted_bytes / std::max(1u, workers) / sizeof(Move));
-  for (Worker& worker : workers_) worker.noted.reserve(most_noted_);
+  most_noted_ = std::max(kMostNotesOfMove, limits_.noted_bytes / std::max(1u, workers) / sizeof(uint64_t));
+  for (Worker& worker : workers_) {
+    for (Notes& noted : worker.noted) noted.notes.reserve(most_noted_);
+  }
   saved_.reserve(kMostSaved);
 }
 
@@ -94,33 +98,54 @@ const Provenance::Run* Provenance::Cursor::Holding(const Runs& runs, uint64_t ad
   return holds ? &run : nullptr;
 }
 
-void Provenance::NoteMove(Worker& worker, const Move& move) {
-  if (!worker.noted.empty()) {
-    Move& last = worker.noted.back();
-    if (last.from + last.bytes == move.from && last.to + last.bytes == move.to) {
-      last.bytes += move.bytes;
-      return;
+// Bit 0 of to_address: in the old generation.
+void Provenance::NoteMove(Worker& worker, uint64_t from, uint64_t to_address, uint64_t words) {
+  Notes& noted = worker.noted[to_address & kOldBit];
+  const uint64_t to = to_address / trace::kWordBytes;
+  if (to == noted.to && from == noted.from && !noted.notes.empty() &&
+      (noted.notes.back() & kMostWords) + words <= kMostWords) {
+    noted.notes.back() += words;
+  } else {
+    if (worker.notes() + kMostNotesOfMove > most_noted_) MakeRuns(worker);
+    if (to != noted.to || noted.notes.empty()) noted.notes.push_back(to << kWordsBits);
+    for (uint64_t left = words, at = from; left != 0;) {
+      const uint64_t some = std::min(left, kMostWords);
+      noted.notes.push_back(at << kWordsBits | some);
+      at += some;
+      left -= some;
     }
-    if (worker.noted.size() >= most_noted_) MakeRuns(worker);
   }
-  worker.noted.push_back(move);
+  noted.from = from + words;
+  noted.to = to + words;
 }
 
 // Of what the worker has noted.
 void Provenance::MakeRuns(Worker& worker) {
-  for (const Move& move : worker.noted) {
-    const uint64_t end = move.from + move.bytes;
-    uint64_t from = move.from, to = move.to & ~kOldBit, next = 0;
-    for (; from < end; to += next - from, from = next) {
-      next = end;
-      // Most are new.
-      const Run* run = worker.in_fresh.Holding(fresh_, from, &next);
-      if (run == nullptr) run = worker.in_runs.Holding(runs_, from, &next);
-      if (run != nullptr)
-        Append({to, to + (next - from), run->thread, run->birth}, &worker.made[move.to & kOldBit]);
+  for (size_t generation = 0; generation < worker.noted.size(); generation++) {
+    std::vector<uint64_t>& notes = worker.noted[generation].notes;
+    uint64_t to = 0;
+    for (const uint64_t note : notes) {
+      const uint64_t word = note >> kWordsBits, words = note & kMostWords;
+      if (words == 0) {
+        to = word;
+      } else {
+        MakeRuns(worker, word * trace::kWordBytes, to * trace::kWordBytes, words, &worker.made[generation]);
+        to += words;
+      }
     }
+    notes.clear();
   }
-  worker.noted.clear();
+}
+
+void Provenance::MakeRuns(Worker& worker, uint64_t from, uint64_t to, uint64_t words, Runs* made) {
+  const uint64_t end = from + words * trace::kWordBytes;
+  for (uint64_t next = 0; from < end; to += next - from, from = next) {
+    next = end;
+    // Most are new.
+    const Run* run = worker.in_fresh.Holding(fresh_, from, &next);
+    if (run == nullptr) run = worker.in_runs.Holding(runs_, from, &next);
+    if (run != nullptr) Append({to, to + (next - from), run->thread, run->birth}, made);
+  }
 }
 
 void Provenance::Settle() {
@@ -139,7 +164,7 @@ void Provenance::SettleNoted() {
     if (saves) segments = Segments();
   } catch (const std::bad_alloc&) {
     for (Worker& worker : workers_) {
-      worker.noted.clear();
+      for (Notes& noted : worker.noted) noted.notes.clear();
       worker.made = {};
     }
     fresh_ = {};

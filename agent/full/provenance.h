@@ -57,7 +57,8 @@ class Provenance {
   // AntTracksMove or AntTracksSlide.
   template <class Record>
   void Moved(uint32_t worker, std::span<const Record> records) {
-    for (const Record& record : records) NoteMove(workers_[worker], {record.from, record.to, record.words * 8});
+    for (const Record& record : records)
+      NoteMove(workers_[worker], record.from / trace::kWordBytes, record.to, record.words);
   }
   // When all workers have said what they moved.
   void CollectionEnds(const AntTracksGC& gc);
@@ -80,9 +81,12 @@ class Provenance {
     uint32_t thread = 0;
     uint32_t birth = 0;  // how many collections had ended
   };
-  // Objects that lay one behind the other, and still do. Bit 0 of to: in the old generation.
-  struct Move {
-    uint64_t from, to, bytes;
+  // What a worker has moved to one generation: where to, and from where so many words, again and again, as
+  // copies mostly lie one behind the other. Each note is a word number and a number of words, 0 with that of a
+  // destination.
+  struct Notes {
+    std::vector<uint64_t> notes;
+    uint64_t from = 0, to = 0;  // word numbers behind the last ones
   };
   // Searches in runs; fast where addresses are near the last ones.
   struct Cursor {
@@ -91,8 +95,9 @@ class Provenance {
     const Run* Holding(const std::vector<Run>& runs, uint64_t address, uint64_t* next);
   };
   struct alignas(64) Worker {
-    std::vector<Move> noted;
-    std::array<std::vector<Run>, 2> made;  // by where they lie: young, old
+    std::array<Notes, 2> noted;  // young, old
+    std::array<std::vector<Run>, 2> made;
+    size_t notes() const { return noted[0].notes.size() + noted[1].notes.size(); }
     Cursor in_runs, in_fresh;
   };
   using Runs = std::vector<Run>;
@@ -103,8 +108,12 @@ class Provenance {
   static void Append(const Run& run, Runs* runs);
   static void SortByAddress(Runs* runs);
 
-  void NoteMove(Worker& worker, const Move& move);
+  static constexpr unsigned kWordsBits = 20;
+  static constexpr uint64_t kMostWords = (uint64_t{1} << kWordsBits) - 1;
+
+  void NoteMove(Worker& worker, uint64_t from, uint64_t to_address, uint64_t words);
   void MakeRuns(Worker& worker);
+  void MakeRuns(Worker& worker, uint64_t from, uint64_t to, uint64_t words, Runs* made);
   void SettleNoted();
   Runs TakeMade();
   void Merge(const Runs& made);
