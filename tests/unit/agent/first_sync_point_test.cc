@@ -156,18 +156,6 @@ void WhileHeldUp(Attached& attached, Call&& call) {
   unmark.join();
 }
 
-// The addresses of the objects that are listed before that collection begins.
-std::set<uint64_t> ListedBefore(const ReadTrace& trace, size_t collection) {
-  std::set<uint64_t> addresses;
-  size_t collections = 0;
-  for (const ReadSegment& segment : trace.segments) {
-    if (segment.kind == SegmentKind::kGcBegin && ++collections == collection) break;
-    while (addresses.size() < segment.sync_objects_so_far)
-      REQUIRE(addresses.insert(trace.sync_objects[addresses.size()].address).second);
-  }
-  return addresses;
-}
-
 // The old space as regions, of which the collection takes two.
 std::vector<AntTracksSpace> Regions(const Attached& attached, uint32_t first, uint32_t second) {
   const uint64_t ends[] = {0, 4000, 7000, 12'000, 14'000, kOld};

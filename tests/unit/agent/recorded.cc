@@ -227,4 +227,17 @@ ReadTrace Recording::End() {
   return ReadTrace(path_);
 }
 
+std::set<uint64_t> ListedBefore(const ReadTrace& trace, size_t collection) {
+  std::set<uint64_t> addresses;
+  size_t collections = 0;
+  for (const ReadSegment& segment : trace.segments) {
+    if (segment.kind == SegmentKind::kGcBegin && ++collections == collection) break;
+    while (addresses.size() < segment.sync_objects_so_far) {
+      if (!addresses.insert(trace.sync_objects[addresses.size()].address).second)
+        throw std::runtime_error("an object is listed twice");
+    }
+  }
+  return addresses;
+}
+
 }  // namespace anttracks::core

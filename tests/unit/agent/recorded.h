@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -103,6 +104,9 @@ class Recording {
   std::unique_ptr<io::Writer> writer_;
   AntTracksCallbacks callbacks_{};
 };
+
+// The addresses of the objects that are listed before that collection begins, each once.
+std::set<uint64_t> ListedBefore(const ReadTrace& trace, size_t collection);
 
 // For walkers that read however busy the machine is.
 inline double NeverWaited(core::ThreadState&) { return 0; }

@@ -136,18 +136,6 @@ std::thread HoldUp(Walked& walked, uint64_t object) {
   });
 }
 
-// The addresses of the objects that are listed before that collection begins, each once.
-std::set<uint64_t> ListedBefore(const ReadTrace& trace, size_t collection) {
-  std::set<uint64_t> addresses;
-  size_t collections = 0;
-  for (const ReadSegment& segment : trace.segments) {
-    if (segment.kind == SegmentKind::kGcBegin && ++collections == collection) break;
-    while (addresses.size() < segment.sync_objects_so_far)
-      REQUIRE(addresses.insert(trace.sync_objects[addresses.size()].address).second);
-  }
-  return addresses;
-}
-
 size_t CountIn(const std::set<uint64_t>& addresses, uint64_t start, uint64_t top) {
   return static_cast<size_t>(std::distance(addresses.lower_bound(start), addresses.lower_bound(top)));
 }
