@@ -132,19 +132,22 @@ TEST_CASE("a full collection takes what may be taken; the others what they said 
 }
 
 TEST_CASE("each sync point has its own provenance, and one that is abandoned has none") {
-  Provenance provenance;
-  provenance.Begin(1);
-  Fill(provenance, 7, {{kOld, kOld + 64}});
-  Collect(provenance, {});
-  provenance.SyncPointBegins();
-  Collect(provenance, {});
-  provenance.SyncPointBegins();
-  provenance.SyncPointAbandoned();
-  Collect(provenance, {});
-  provenance.SyncPointBegins();
-  CHECK(Saved(provenance) == Runs{{kOld, kOld + 64, 7, 1}});
-  CHECK(Saved(provenance) == Runs{{kOld, kOld + 64, 7, 3}});
-  CHECK(Saved(provenance).empty());
+  for (const bool settled : {false, true}) {
+    Provenance provenance;
+    provenance.Begin(1);
+    Fill(provenance, 7, {{kOld, kOld + 64}});
+    Collect(provenance, {});
+    provenance.SyncPointBegins();
+    Collect(provenance, {});
+    provenance.SyncPointBegins();
+    if (settled) provenance.Settle();
+    provenance.SyncPointAbandoned();
+    Collect(provenance, {});
+    provenance.SyncPointBegins();
+    CHECK(Saved(provenance) == Runs{{kOld, kOld + 64, 7, 1}});
+    CHECK(Saved(provenance) == Runs{{kOld, kOld + 64, 7, 3}});
+    CHECK(Saved(provenance).empty());
+  }
 }
 
 TEST_CASE("beyond the limit all is forgotten, counted, and told once") {
