@@ -64,7 +64,7 @@ def head(data):
         "of the pairs' ratios with its 95 % interval, "
         '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a '
         "collection, the sum over a whole run; CPU time is of the whole run, too, with JVM start, compilers, "
-        "GC workers and the agent's threads and processes",
+        "GC workers and the agent's threads",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
         "- workloads: [harness.md](harness.md); heap sizes: "
@@ -82,6 +82,7 @@ def cost_part(data):
         *study_head(data, "cost"),
         "",
         *bench_tables.cost(results),
+        *bench_tables.warm_up(results),
         "",
         "## With a budget, and rotated",
         "",
@@ -128,6 +129,19 @@ def techniques_part(data):
     ]
 
 
+def walkers_part(data):
+    return [
+        "## Walkers",
+        "",
+        *study_head(data, "walkers"),
+        "",
+        "To traced without them (unaided): below 1 they help ([decision 6](decisions/0006-readers.md)).",
+        "",
+        *bench_tables.against(runs_of(data["studies"]["walkers"]), "unaided", ("traced",)),
+        "",
+    ]
+
+
 def rotation_part(data):
     results = runs_of(data["studies"]["rotation"])
     return [
@@ -148,7 +162,7 @@ def rotation_part(data):
         "",
         "Run time, GC time and CPU time: to traced without rotation, which has the allocation sites, too. "
         "Requested: collections that the agent requested because none came in time. Lost: "
-        "bytes of events that were dropped. The CPU time of keep=yes includes that of its processes.",
+        "bytes of events that were dropped.",
         "",
         *bench_rotation.rotation(results),
         "",
@@ -183,6 +197,7 @@ def rotation_part(data):
 PARTS = {
     "cost": cost_part,
     "profilers": profilers_part,
+    "walkers": walkers_part,
     "techniques": techniques_part,
     "rotation": rotation_part,
 }

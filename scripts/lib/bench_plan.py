@@ -80,6 +80,9 @@ CONFIGURATIONS = {
     "budget": Configuration(
         "as traced, budget=3%: a share of the stretches is read, what lives is exact", options="budget=3%"
     ),
+    "unaided": Configuration(
+        "as traced, walkers=0: the application's threads read all by themselves", options="walkers=0"
+    ),
     "partial": Configuration("as traced, compress=partial", options="compress=partial"),
     "uncompressed": Configuration("as traced, compress=off", options="compress=off"),
     "wide": Configuration(
@@ -252,6 +255,13 @@ STUDIES = {
         "traced",
         ("partial", "uncompressed", "patched", "traced", "wide", "narrow", "kept"),
         HEAVY,
+    ),
+    "walkers": Study(
+        "reading by walkers, and without",
+        "unaided",
+        ("traced", "unaided"),
+        ("scala-fun", "allocate", "serial", "lusearch", "h2"),
+        pairs=10,
     ),
     "techniques": Study(
         "other ways to monitor memory",

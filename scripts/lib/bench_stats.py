@@ -72,9 +72,13 @@ def all_of(verdicts):
     return MISSED if MISSED in verdicts else NOT_KNOWN if NOT_KNOWN in verdicts else REACHED
 
 
+def second_half(iterations):
+    return iterations[len(iterations) // 2 :]
+
+
 def steady(iterations):
     """The median of the second half: compilers work less there."""
-    return statistics.median(iterations[len(iterations) // 2 :])
+    return statistics.median(second_half(iterations))
 
 
 def estimate(*samples):

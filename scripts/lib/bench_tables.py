@@ -91,6 +91,7 @@ def megabytes_a_second(runs):
     return statistics.median(run["stats"]["bytes"] / 1e6 / run["elapsed_s"] for run in runs)
 
 
+STILL_FALLING = 0.95
 COLUMNS = (
     ("wall_ms", "ms a steady iteration", "{:.0f}"),
     ("elapsed_s", "whole run, s", "{:.1f}"),
@@ -197,6 +198,27 @@ def cost(results):
         "an event | |",
         "| paper, compiler.compiler, xml.validation, jython, factorie | | 1.198, 1.167, 1.056, 1.260 | | "
         "1.561, 1.504, 1.314, 1.379 | | | | | |",
+    ]
+
+
+def warm_up(results):
+    """A line for a page: how much is still warm-up in what counts as steady. The last iteration of a run to the
+    first that counts, the median over patched runs."""
+    found = {}
+    for workload, by in results.items():
+        for run in by["patched"]:
+            counted = bench_stats.second_half(run["iterations_ms"])
+            if len(counted) > 1:
+                found.setdefault(workload, []).append(counted[-1] / counted[0])
+    shares = {workload: statistics.median(ratios) for workload, ratios in found.items()}
+    falling = sorted((share, workload) for workload, share in shares.items() if share < STILL_FALLING)
+    if not falling:
+        return []
+    named = ", ".join(f"{workload} {share:.2f}" for share, workload in falling)
+    return [
+        "",
+        "What counts as steady still has compilers at work in it. The last iteration to the first of those that "
+        f"count, patched, below {STILL_FALLING}: {named}.",
     ]
 
 
