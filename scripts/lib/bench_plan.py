@@ -3,6 +3,7 @@
 workloads. What is compared stands side by side in a study's configurations: it runs in the same minute."""
 
 import os
+import shlex
 from dataclasses import dataclass, replace
 
 import bench_stats
@@ -404,6 +405,18 @@ class Unknown(Exception):
     pass
 
 
+# What a study of bench_probes has in the place of workloads, unless it is one: "javac C2".
+CASES = tuple(
+    dict.fromkeys(
+        case
+        for study in STUDIES.values()
+        if study.probe
+        for case in study.workloads
+        if case not in workloads.WORKLOADS
+    )
+)
+
+
 def studies_of(words, alone):
     """sites alone is every study of its page."""
     named = [w for w in words if w in STUDIES]
@@ -412,18 +425,28 @@ def studies_of(words, alone):
     return named
 
 
+def chosen(study, names, named):
+    """Which of these workloads and cases a study runs. named: whether the study is, too. Then it runs any
+    workload; in a study of cases a workload stands for the cases that begin with it."""
+    if not named:
+        return tuple(n for n in names if n in study.workloads)
+    if study.probe:
+        return tuple(c for c in study.workloads if c in names or c.split()[0] in names)
+    return tuple(n for n in names if n in workloads.WORKLOADS)
+
+
 def plan(words, quick=False):
-    """[(study, workloads, configurations)] for names of studies, workloads and configurations; no word:
-    everything. A workload that is named runs in every study that is named (or in those it belongs to); a
-    study's base always runs.
+    """[(study, workloads, configurations)] for names of studies, workloads, cases and configurations; no word:
+    everything. A workload or case that is named runs in every study that is named (or in those it belongs to);
+    a study's base always runs.
     """
     for word in words:
-        if word not in STUDIES and word not in CONFIGURATIONS and word not in workloads.WORKLOADS:
+        if not any(word in known for known in (STUDIES, CONFIGURATIONS, workloads.WORKLOADS, CASES)):
             raise Unknown(
-                f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}) "
-                f"and no configuration ({', '.join(CONFIGURATIONS)})"
+                f"{word} is no study ({', '.join(STUDIES)}), no workload ({', '.join(workloads.WORKLOADS)}), "
+                f"no case of a study ({quoted(CASES)}) and no configuration ({', '.join(CONFIGURATIONS)})"
             )
-    names = [w for w in words if w in workloads.WORKLOADS]
+    names = [w for w in words if w in workloads.WORKLOADS or w in CASES]
     wanted = [w for w in words if w in CONFIGURATIONS]
     studies = studies_of(words, not names and not wanted)
     steps = []
@@ -432,7 +455,9 @@ def plan(words, quick=False):
             continue
         use = quick and study.quick or study.workloads
         if names:
-            use = tuple(n for n in names if n in study.workloads or studies and not study.probe)
+            use = chosen(study, names, name in studies)
+            if studies and not use:
+                raise Unknown(f"{name} has no {' and no '.join(names)}, but {quoted(study.workloads)}")
         configurations = study.configurations
         if wanted:
             configurations = tuple(c for c in configurations if c in wanted or c == study.base)
@@ -443,3 +468,8 @@ def plan(words, quick=False):
     if not steps:
         raise Unknown(f"no study has {' and '.join(words)} together; name the study, too: {', '.join(STUDIES)}")
     return steps
+
+
+def quoted(names):
+    """As a shell takes them: a case's name has a blank."""
+    return ", ".join(shlex.quote(name) for name in names)

@@ -234,7 +234,7 @@ def measures(t):
     )
 
 
-@test("scripts/bench takes names of studies, workloads and configurations, and nothing else")
+@test("scripts/bench takes names of studies, workloads, cases and configurations, and nothing else")
 def plans(t):
     everything = bench_plan.plan([])
     expect([step[0] for step in everything] == list(bench_plan.STUDIES), f"{everything}")
@@ -250,6 +250,8 @@ def plans(t):
     for words, message in (
         (["frobnicate"], "frobnicate"),
         (["leak", "kept"], "name the study"),
+        (["code", "h2"], "code has no h2, but 'serial C1', "),
+        (["cost", "javac C2"], "cost has no javac C2, but javac, "),
         (["--pairs", "0", "cost"], "--pairs"),
     ):
         done = run([BENCH, *words])

@@ -46,6 +46,23 @@ def plans(t):
     quick = bench_plan.plan(["sites"], quick=True)
     expect(quick[0][1] == bench_plan.STUDIES["sites"].quick, f"{quick[0]}")
     expect(bench_probes.programs(["serial C1", "1 site", "h2"]) == ["serial", "h2"], "the programs of cases")
+    cases = ("serial C1", "serial C2", "javac C1", "javac C2")
+    for words, wanted in (
+        (["code", "javac C2"], [("code", ("javac C2",))]),
+        (["javac C2"], [("code", ("javac C2",))]),
+        (["code", "javac"], [("code", ("javac C1", "javac C2"))]),
+        (["code", "javac", "javac C2", "serial"], [("code", cases)]),
+        (["sites", "code", "javac"], [("sites", ("javac",)), ("code", ("javac C1", "javac C2"))]),
+        (["1 site, scattered"], [("collisions", ("1 site, scattered",))]),
+        (["hello"], [("start-up", ("hello",))]),
+        (["clones", "h2"], [("clones", ("h2",))]),
+    ):
+        found = bench_plan.plan(words)
+        expect([step[:2] for step in found] == wanted, f"{words}: {found}")
+    expect(
+        bench_plan.plan(["javac C2", "ash"]) == [("code", ("javac C2",), ("stock", "ash"))],
+        f"{bench_plan.plan(['javac C2', 'ash'])}",
+    )
     for scheme in bench_plan.SCHEMES:
         flags = bench_plan.CONFIGURATIONS[scheme].flags
         expect(flags == (f"-XX:AntTracksSites={scheme}",), f"{scheme}: {flags}")
