@@ -7,6 +7,7 @@ import bench_tables
 import capabilities
 import workloads
 from bench_plan import CONFIGURATIONS, STUDIES, settings_of
+from bench_results import remark
 from bench_tables import runs_of
 
 PAGE = "benchmarks"
@@ -25,9 +26,9 @@ def study_head(data, name):
         s = dict(key)
         lines.append(
             f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK "
-            f"{s['patched']}, stock {s['stock']}: {s['pairs']} pairs, a run of each configuration in turn; a "
-            f"run is one JVM with {s['warmup']} warm-up and {s['iterations']} measured iterations, of which "
-            f"the median of the second half counts: {', '.join(names)}"
+            f"{s['patched']}, stock {s['stock']}{remark(name, s)}: {s['pairs']} pairs, a run of each "
+            f"configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
+            f"measured iterations, of which the median of the second half counts: {', '.join(names)}"
         )
     skipped = [w for w in study.workloads if w not in entries]
     absent = {c: [w for w, e in entries.items() if c not in e["runs"]] for c in study.configurations}

@@ -55,6 +55,11 @@ class Study:
     probe: bool = False  # a run is one of bench_probes, and the workloads are cases of it
 
 
+    def runs_stock(self):
+        """Whether the JDK without the patch is among what is compared."""
+        return any(not CONFIGURATIONS[name].patched for name in self.configurations)
+
+
 SETTINGS = {
     "javac": Settings(wide="384M"),
     "javac-xml": Settings(wide="384M"),

@@ -29,6 +29,24 @@ def java_version(home):
     return re.sub(r".*\(build ([^,)]*).*", r"\1", lines[2])  # the VM's own: the rest may be another's
 
 
+def unlike(patched, stock):
+    """What is different between the sources of two versions as java_version has them; empty: nothing is."""
+
+    def of(version):
+        update, build = re.match(r"([\d.]*)(?:\+(\d+))?", version).groups()
+        return update, build
+
+    if of(patched)[0] != of(stock)[0]:
+        return "another update"
+    return "another build" if of(patched) != of(stock) else ""
+
+
+def remark(study, settings):
+    """What a page says behind the version of the stock JDK."""
+    found = unlike(settings["patched"], settings["stock"]) if STUDIES[study].runs_stock() else ""
+    return f" ({found}: the difference is in the ratios between the two)" if found else ""
+
+
 def where(home_of):
     """The settings of a measurement that are not options."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ import bench_probes
 import bench_stats
 from bench_page import study_head
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
+from bench_results import remark
 from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread
 
 OF_HASHES = (*WORST, "identity-maps", "identity-map-500k")
@@ -297,7 +298,8 @@ def probe_head(data, name):
     groups = {}
     for case, entry in data["studies"][name].items():
         s = entry["settings"]
-        key = (s["quick"], s["date"], s["commit"], s["machine"], s["patched"], s["stock"], s["pairs"])
+        stock = s["stock"] + remark(name, s)
+        key = (s["quick"], s["date"], s["commit"], s["machine"], s["patched"], stock, s["pairs"])
         groups.setdefault(key, []).append(case)
     lines = [
         f"- {'**quick**, ' if quick else ''}{date}, commit {commit}, {machine}; JDK {patched}, stock {stock}: "

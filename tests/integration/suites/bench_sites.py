@@ -164,6 +164,9 @@ def measures(t):
     with open(t.path(bench_plan.SITES_PAGE + ".md"), encoding="utf-8") as file:
         text = file.read()
     expect("| 1 site | hash |" in text and "| hash |" in text[text.index("## Start-up") :], text[-2000:])
+    head = bench_results.load(t.folder)["studies"]["collisions"]["1 site"]["settings"]
+    for said, word in ((text, "in the ratios between the two"), (done.stderr, "scripts/setup-jdk --stock")):
+        expect((word in said) == bool(bench_results.remark("collisions", head)), f"{word} of {head}: {said}")
     left = sorted(os.listdir(t.folder))
     expect(left == ["benchmarks-sites.md", bench_results.NAME], f"{left}")
 
