@@ -14,7 +14,7 @@ from bench_tables import measured, ratio
 
 NAME = "benchmarks.json"
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
-VALUES = ("wall_ms", "elapsed_s", "gc_ms", "cpu_s")
+VALUES = ("wall_ms", "elapsed_s", "gc_ms", "cpu_s", "rss_mb")
 
 
 class Unusable(Exception):

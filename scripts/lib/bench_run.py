@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One JVM, measured: its command line, its times from its own output and log,
-its trace from the agent's counters."""
+"""One JVM, measured: its command line, its times from its own output and log, its memory from the kernel, its
+trace from the agent's counters."""
 
 import json
 import os
 import re
 import resource
+import select
 import shutil
+import signal
 import subprocess
 import time
+from dataclasses import dataclass
 
 import workloads
 from bench_plan import CONFIGURATIONS, settings_of
@@ -86,6 +89,50 @@ def command(name, configuration, home, iterations, warmup, folder):
     )
 
 
+@dataclass
+class Ended:
+    code: int
+    stdout: str
+    stderr: str
+    elapsed_s: float
+    usage: resource.struct_rusage  # of this process, and of those it waited for
+    in_time: bool  # False: it was killed
+
+    @property
+    def cpu_s(self):
+        return self.usage.ru_utime + self.usage.ru_stime
+
+    @property
+    def rss_mb(self):
+        """The most that was resident at a time. Never less than this script has, whose memory the child shared
+        until it became the JVM, which has more."""
+        return self.usage.ru_maxrss / 1024
+
+
+def ended(line, folder, limit_s):
+    """Runs a command to its end, or kills it. The usage of a single process is known to who reaps it, so that
+    is done here and not by the subprocess module; the output goes to files in the folder, which need no
+    reader."""
+    paths = [os.path.join(folder, name) for name in ("stdout", "stderr")]
+    began, in_time = time.monotonic(), False
+    with open(paths[0], "wb") as out, open(paths[1], "wb") as err:
+        process = subprocess.Popen(line, stdout=out, stderr=err)
+    watched = os.pidfd_open(process.pid)
+    try:
+        in_time = bool(select.select([watched], [], [], limit_s)[0])
+    finally:
+        if not in_time:
+            signal.pidfd_send_signal(watched, signal.SIGKILL)
+        _, status, usage = os.wait4(process.pid, 0)
+        elapsed, process.returncode = time.monotonic() - began, os.waitstatus_to_exitcode(status)
+        os.close(watched)
+    said = []
+    for path in paths:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            said.append(file.read())
+    return Ended(process.returncode, *said, elapsed, usage, in_time)
+
+
 def one_run(name, key, home, options, limit_s, look_inside):
     """Values of one JVM. limit_s: when it is killed, which is a result for a baseline. look_inside: also what
     takes long to find out from the trace. Files are in options.scratch, which is deleted unless the run
@@ -96,17 +143,14 @@ def one_run(name, key, home, options, limit_s, look_inside):
     os.makedirs(folder)
     listed = pretenured(name, configuration, home, iterations, options) if configuration.pretenures else None
     line = command(name, configuration, home, iterations, options.warmup, folder)
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    try:
-        done = subprocess.run(line, capture_output=True, text=True, timeout=limit_s)
-    except subprocess.TimeoutExpired:
+    done = ended(line, folder, limit_s)
+    if not done.in_time:
         if configuration.whole:
-            raise Failed(f"{name}, {key}: no end after {limit_s:.0f} s") from None
+            raise Failed(f"{name}, {key}: no end after {limit_s:.0f} s")
         return {"stopped_s": limit_s}
-    after, elapsed = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
-    said = f"{name}, {key}: java ended with {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+    said = f"{name}, {key}: java ended with {done.code}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
     lines = ITERATION.findall(done.stdout)
-    if done.returncode != 0 or len(lines) != iterations:
+    if done.code != 0 or len(lines) != iterations:
         why = re.search(r"OutOfMemoryError: [^\n]*|\w+(?:Error|Exception)\b", done.stderr)
         if configuration.whole or not why:
             raise Failed(said)
@@ -116,8 +160,9 @@ def one_run(name, key, home, options, limit_s, look_inside):
         "iterations_ms": [float(wall) for wall, _, _ in lines],
         "gc_ms": sum(pauses),
         "pauses": len(pauses),
-        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "elapsed_s": elapsed,
+        "cpu_s": done.cpu_s,
+        "elapsed_s": done.elapsed_s,
+        "rss_mb": done.rss_mb,
         "checksum": lines[0][2],
     }
     if configuration.agent(name):

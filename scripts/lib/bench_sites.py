@@ -9,10 +9,15 @@ import bench_stats
 from bench_page import study_head
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
 from bench_results import remark
-from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread
+from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread, value_of
 
 OF_HASHES = (*WORST, "identity-maps", "identity-map-500k")
-RUN_VALUES = (("wall_ms", "Run time"), ("cpu_s", "CPU time"), ("gc_ms", "GC time"))
+RUN_VALUES = (
+    ("wall_ms", "run time"),
+    ("cpu_s", "CPU time"),
+    ("gc_ms", "GC time"),
+    ("rss_mb", "peak memory"),
+)
 # ICPE 2016: benchmark, our workload, figure 14 (run time with sites in the hash, to rotation without),
 # figure 15 (objects without an eager hash), figure 16 (run time with that), figure 17 (run time, GC time:
 # rotation, sites and elimination together, to tracing without rotation). "/": no GC.
@@ -91,7 +96,7 @@ def run_tables(results):
     lines = []
     for key, title in RUN_VALUES:
         lines += [
-            f"### {title}, to the stock JDK",
+            f"### {title[0].upper()}{title[1:]}, to the stock JDK",
             "",
             "| workload | " + " | ".join(SCHEMES) + " |",
             "|---|" + "---:|" * len(SCHEMES),
@@ -100,8 +105,9 @@ def run_tables(results):
             f"| {name} | " + " | ".join(cell(by, scheme, key) for scheme in SCHEMES) + " |"
             for name, by in usual.items()
         ]
-        means = [geomean(usual, scheme, "stock", key) for scheme in SCHEMES]
-        lines += [f"| geometric mean of {len(usual)} | " + " | ".join(means) + " |", ""]
+        having = {name: by for name, by in usual.items() if value_of(by["stock"][0], key) is not None}
+        means = [geomean(having, scheme, "stock", key) for scheme in SCHEMES]
+        lines += [f"| geometric mean of {len(having)} | " + " | ".join(means) + " |", ""]
     return lines[:-1]
 
 
@@ -120,15 +126,16 @@ def worst_rows(name, by, names):
         ran = measured(runs)
         paper = paper_worst(name, key)
         own = spread(runs, "wall_ms") if ran else stopped(runs, by["stock"])
-        rest = ["", "", ""] if not ran or key == "stock" else [cell(by, key, k) for k, _ in RUN_VALUES]
+        compared = ran and key != "stock"
+        rest = [cell(by, key, k) if compared else "" for k, _ in RUN_VALUES]
         meaning = f", {STRATEGIES[int(key[-1])]}" if key.startswith("hashcode") else ""
         yield f"| {name} | {short_of(key)}{meaning} | {own} | " + " | ".join([*rest, paper]) + " |"
 
 
 def worst_table(results, names):
     lines = [
-        "| workload | | ms per iteration | run time | CPU time | GC time | ICPE 2016 |",
-        "|---|---|" + "---:|" * 5,
+        f"| workload | | ms per iteration | {' | '.join(title for _, title in RUN_VALUES)} | ICPE 2016 |",
+        "|---|---|" + "---:|" * (2 + len(RUN_VALUES)),
     ]
     for name, by in results.items():
         if name in OF_HASHES:
@@ -327,7 +334,8 @@ A difference is the median of the pairs' ratios to the stock JDK with its 95 % i
 the interval holds no difference.
 """
 RUNS = """\
-Run time: steady iterations. CPU time and GC time: the whole run.
+Run time: steady iterations. CPU time and GC time: the whole run. Peak memory: the most that the process had
+resident at a time; of the heap, whose size is fixed, only pages that were used count. "-": not measured.
 """
 PAPERS = """\
 Figures 14 to 16 are to rotation without sites, figure 17 (rotation, sites, elimination) to tracing without

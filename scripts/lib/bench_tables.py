@@ -8,9 +8,12 @@ from bench_plan import CONFIGURATIONS
 
 
 def value_of(run, key):
-    """wall_ms: a steady iteration; other names are those of the whole run."""
+    """wall_ms: a steady iteration; other names are those of the whole run. None: values of before rss_mb was
+    measured lack it."""
     if key == "wall_ms":
         return bench_stats.steady(run["iterations_ms"])
+    if key == "rss_mb":
+        return run.get(key)
     return run["stats"][key] if key in run.get("stats", {}) else run[key]
 
 

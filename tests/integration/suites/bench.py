@@ -46,6 +46,7 @@ def one(key, number):
         "pauses": 5,
         "cpu_s": 1.0,
         "elapsed_s": 2.0,
+        "rss_mb": 500.0,
         "checksum": "1",
     }
     configuration = bench_plan.CONFIGURATIONS[key]
@@ -226,6 +227,7 @@ def measures(t):
             f"{name} is not in the table: {done.stdout}",
         )
     expect("[2 pairs] not known" in done.stdout, f"two pairs are enough: {done.stdout}")
+    expect(all(50 < r["rss_mb"] < 2000 for runs in entry["runs"].values() for r in runs), f"{entry['runs']}")
     expect(entry["runs"]["traced"][0]["stats"]["objects"] > 1_000_000, f"{entry['runs']['traced'][0]['stats']}")
     expect(
         not os.path.exists(os.path.join(t.folder, "run"))
@@ -270,27 +272,6 @@ def sync_pauses(t):
     expect((found.middle, found.low, found.high) == (2.25, 2.25, 2.25), f"{found}")
     found = bench_rotation.sync_pauses(runs(), alone)
     expect(found.middle == 1, f"{found}")
-
-
-@test("A page says where the stock JDK is of another source, if the study runs it")
-def other_source(t):
-    for patched, stock, wanted in (
-        ("17.0.19+10-anttracks", "17.0.19+10-stock", ""),
-        ("17.0.19+10-anttracks", "17.0.19+10-1-deb12u2-Debian", ""),
-        ("17.0.19+10-anttracks", "17.0.21.1+2-1-deb12u1-Debian", "another update"),
-        ("17.0.19+0-anttracks", "17.0.19+10-1-deb12u2-Debian", "another build"),
-        ("17+p", "17+s", ""),
-    ):
-        found = bench_results.unlike(patched, stock)
-        expect(found == wanted, f"{patched}, {stock}: {found}")
-    data = made_up()
-    for study in ("cost", "techniques"):
-        for entry in data["studies"][study].values():
-            entry["settings"] = SETTINGS | {"stock": "17.0.2+3-Debian"}
-    for study, count in (("cost", 0), ("techniques", 1), ("profilers", 0)):
-        lines = bench_page.study_head(data, study)
-        found = sum("stock 17.0.2+3-Debian (another update: " in line for line in lines)
-        expect(found == count, f"{study}: {lines}")
 
 
 @test("scripts/bench skips async-profiler where no variable names it, and keeps the other values")
