@@ -3,13 +3,15 @@
 papers' figures."""
 
 import statistics
+from typing import NamedTuple
 
 import bench_probes
 import bench_stats
 from bench_page import study_head
+from bench_papers import ICPE, ICPE_STRATEGIES, VEE
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
 from bench_results import remark
-from bench_tables import geomean, meanings, measured, median, more, percent, runs_of, spread, value_of
+from bench_tables import geomean, meanings, measured, median, more, percent, ratio, runs_of, spread, value_of
 
 OF_HASHES = (*WORST, "identity-maps", "identity-map-500k")
 RUN_VALUES = (
@@ -18,56 +20,46 @@ RUN_VALUES = (
     ("gc_ms", "GC time"),
     ("rss_mb", "peak memory"),
 )
-# ICPE 2016: benchmark, our workload, figure 14 (run time with sites in the hash, to rotation without),
-# figure 15 (objects without an eager hash), figure 16 (run time with that), figure 17 (run time, GC time:
-# rotation, sites and elimination together, to tracing without rotation). "/": no GC.
-PAPER = (
-    ("compiler.compiler", "javac", "+2.9 %", "41.1 %", "+1.0 %", "+75.4 %", "+43.1 %"),
-    ("compiler.sunflow", "javac-xml", "+2.9 %", "37.7 %", "-0.4 %", "+39.8 %", "+6.5 %"),
-    ("derby", "derby", "+5.5 %", "78.0 %", "-4.3 %", "+64.9 %", "+204.9 %"),
-    ("serial", "serial", "+1.8 %", "32.6 %", "+12.8 %", "+64.1 %", "+7.6 %"),
-    ("sunflow (SPECjvm)", "sunflow", "+1.4 %", "0.0 %", "+0.8 %", "+31.0 %", "+3.6 %"),
-    ("xml.transform", "xml.transform", "+6.4 %", "36.9 %", "-2.7 %", "+36.2 %", "+7.4 %"),
-    ("xml.validation", "xml.validation", "-0.1 %", "24.7 %", "+0.1 %", "+49.0 %", "+68.0 %"),
-    ("batik", "batik", "", "", "", "+4.7 %", "/"),
-    ("eclipse", "ecj", "", "", "", "+11.4 %", "/"),
-    ("fop", "fop", "", "", "", "+21.5 %", "/"),
-    ("h2", "h2", "", "", "", "-2.8 %", "+28.4 %"),
-    ("jython", "jython", "", "", "", "+11.8 %", "-14.0 %"),
-    ("luindex", "luindex", "", "", "", "+0.0 %", "/"),
-    ("lusearch", "lusearch", "", "", "", "+3.3 %", "+0.0 %"),
-    ("tomcat", "tomcat", "", "", "", "+0.8 %", "+0.0 %"),
-    ("xalan", "xalan", "", "", "", "+3.9 %", "+2.1 %"),
-    ("actors", "scala-actors", "", "", "", "-3.4 %", "-2.3 %"),
-    ("kiama", "scala-fun", "", "", "", "+103.3 %", "+75.0 %"),
-    ("scalac", "scalac", "", "", "", "+3.2 %", "+11.3 %"),
-    ("factorie", "", "", "", "", "+323.0 %", "+83.7 %"),
-    ("avrora", "", "", "", "", "+0.0 %", "+0.0 %"),
-    ("pmd", "", "", "", "", "+0.4 %", "+5.5 %"),
-    ("sunflow (DaCapo)", "", "", "", "", "+1.2 %", "+6.6 %"),
-    ("tradebeans", "", "", "", "", "+0.4 %", "+16.4 %"),
-    ("tradesoap", "", "", "", "", "+14.4 %", "+1.7 %"),
-    ("apparat", "", "", "", "", "+14.0 %", "+9.3 %"),
-    ("scaladoc", "", "", "", "", "+2.5 %", "-4.3 %"),
-    ("scalap", "", "", "", "", "+4.6 %", "/"),
-    ("scalariform", "", "", "", "", "+3.7 %", "-15.3 %"),
-    ("scalaxb", "", "", "", "", "+0.4 %", "-3.3 %"),
-    ("tmt", "", "", "", "", "+47.7 %", "+27.7 %"),
-    ("compress", "", "", "", "", "+0.0 %", "+0.0 %"),
-    ("crypto.aes", "", "", "", "", "+0.2 %", "+0.0 %"),
-    ("crypto.rsa", "", "", "", "", "+1.2 %", "-5.0 %"),
-    ("crypto.signverify", "", "", "", "", "+2.9 %", "-1.4 %"),
-    ("mpegaudio", "", "", "", "", "-0.1 %", "+0.0 %"),
-    ("mean", "", "+2.9 %", "10.0 %", "+0.9 %", "+6.5 %", "+15.5 %"),
-)
-# Figure 19, run time to that of the default strategy; hashes of 15 bits.
-PAPER_STRATEGIES = (
-    "-0.1 %",
-    "-1.3 %",
-    "time-out, more than 100 times",
-    "-18.5 %",
-    "+2.5 %",
-    "base",
+
+
+COMPARED = ("mark", "ash", "hash", "hash-eliminate")  # with the papers
+
+
+class Column(NamedTuple):
+    """Of the table of traced programs."""
+
+    head: str
+    configuration: str
+    base: str
+    value: str = "wall_ms"
+    figure: str = ""  # the paper's, beside ours
+    place: int = 0  # of that in a row of ICPE
+
+
+# As ICPE 2016 compares, and ash.
+TRACED_COLUMNS = (
+    Column("hash to mark: run time", "hash-narrow", "narrow", "wall_ms", "figure 14", 0),
+    Column("GC time", "hash-narrow", "narrow", "gc_ms"),
+    Column(
+        "hash-eliminate to hash: run time",
+        "hash-eliminate-narrow",
+        "hash-narrow",
+        "wall_ms",
+        "figure 16",
+        2,
+    ),
+    Column("GC time", "hash-eliminate-narrow", "hash-narrow", "gc_ms"),
+    Column(
+        "hash-eliminate and rotation to a plain trace: run time",
+        "hash-eliminate-narrow",
+        "traced",
+        "wall_ms",
+        "figure 17",
+        3,
+    ),
+    Column("GC time", "hash-eliminate-narrow", "traced", "gc_ms", "figure 17", 4),
+    Column("ash to mark: run time", "ash-narrow", "narrow"),
+    Column("GC time", "ash-narrow", "narrow", "gc_ms"),
 )
 
 
@@ -115,7 +107,7 @@ def paper_worst(name, key):
     """What ICPE 2016 has: with sites in the hash, and by strategy with 15 bits."""
     if name == "identity-hash" and key == "hash":
         return "+2,291 %"
-    return PAPER_STRATEGIES[int(key[-1])] if name == "identity-hash" and key.startswith("hashcode") else ""
+    return ICPE_STRATEGIES[int(key[-1])] if name == "identity-hash" and key.startswith("hashcode") else ""
 
 
 def worst_rows(name, by, names):
@@ -151,37 +143,68 @@ def own_strategies(results):
     return worst_table(results, ("stock", *(f"hashcode-{number}" for number in range(len(STRATEGIES) - 1))))
 
 
-def paper_table(results):
+def icpe_table(results):
     lines = [
         "| paper's benchmark | figure 14: sites in the hash | figure 15: no eager hash | figure 16: run time "
         "with that | figure 17: run time | GC time | our workload | mark: run time | ash | hash | "
         "hash-eliminate |",
         "|---|" + "---:|" * 5 + "---|" + "---:|" * 4,
     ]
-    for benchmark, name, *figures in PAPER:
+    shown = {name: results[name] for _, name, *_ in ICPE if name in results}
+    for benchmark, name, *figures in ICPE:
         by = results.get(name, {})
-        schemes = ("mark", "ash", "hash", "hash-eliminate")
-        ours = [cell(by, scheme, "wall_ms") if by else "" for scheme in schemes]
+        ours = [cell(by, scheme, "wall_ms") if by else "" for scheme in COMPARED]
+        if benchmark == "mean" and shown:
+            name = f"geometric mean of {len(shown)}"
+            ours = [geomean(shown, scheme, "stock", "wall_ms") for scheme in COMPARED]
         lines.append(f"| {benchmark} | " + " | ".join([*figures, name, *ours]) + " |")
     return lines
 
 
-def traced_table(results):
-    """As ICPE 2016 compares: figures 14, 16 and 17, each with that of the paper; and ash."""
-    compared = (("hash-narrow", "narrow"), ("hash-eliminate-narrow", "hash-narrow"))
-    compared += (("hash-eliminate-narrow", "traced"), ("ash-narrow", "narrow"))
-    figures = {name: (row[0], row[2], row[3], "") for _, name, *row in PAPER if name}
+def vee_table(results):
+    usual = {name: by for name, by in results.items() if name not in OF_HASHES}
     lines = [
-        "| workload | hash to mark | figure 14 | hash-eliminate to hash | figure 16 | hash-eliminate and "
-        "rotation to a plain trace | figure 17 | ash to mark |",
-        "|---|" + "---:|" * 7,
+        f"| | VEE 2010: ASH | ASC | ours: {' | '.join(COMPARED)} |",
+        "|---|" + "---:|" * (2 + len(COMPARED)),
     ]
-    for name, by in results.items():
-        cells = []
-        for (key, base), figure in zip(compared, figures.get(name, ("",) * 4)):
-            cells += [more(by[key], by[base], "wall_ms"), figure]
-        lines.append(f"| {name} | " + " | ".join(cells[:-1]) + " |")
+    for what, ash, asc, key, largest in VEE:
+        ours = [of_all(usual, scheme, key, largest) if key else "" for scheme in COMPARED]
+        lines.append(f"| {what} | {ash} | {asc} | " + " | ".join(o or "not measured" for o in ours) + " |")
     return lines
+
+
+def of_all(results, scheme, key, largest):
+    """The mean of the workloads that have it, or their maximum; empty where none has."""
+    found = {name: ratio(by[scheme], by["stock"], key) for name, by in results.items() if scheme in by}
+    found = {name: estimate for name, estimate in found.items() if estimate}
+    if not found:
+        return ""
+    if largest:
+        name = max(found, key=lambda name: found[name].middle)
+        return f"{percent(found[name])} ({name})"
+    having = {name: results[name] for name in found}
+    return f"{geomean(having, scheme, 'stock', key)} (of {len(having)})"
+
+
+def traced_table(results):
+    figures = {name: row for _, name, *row in ICPE if name}
+    mean = next(row for benchmark, _, *row in ICPE if benchmark == "mean")
+    heads = beside([c.head for c in TRACED_COLUMNS], lambda column: column.figure)
+    lines = ["| workload | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for name, by in results.items():
+        row = figures.get(name, [""] * len(mean))
+        cells = [more(by[c.configuration], by[c.base], c.value) for c in TRACED_COLUMNS]
+        lines.append(f"| {name} | " + " | ".join(beside(cells, lambda c, row=row: row[c.place])) + " |")
+    cells = [geomean(results, c.configuration, c.base, c.value) for c in TRACED_COLUMNS]
+    cells = beside(cells, lambda c: mean[c.place])
+    return lines + [f"| geometric mean of {len(results)} | " + " | ".join(cells) + " |"]
+
+
+def beside(cells, figure_of):
+    """The cells of TRACED_COLUMNS, with the paper's figure behind each that has one."""
+    return [
+        text for own, c in zip(cells, TRACED_COLUMNS) for text in ((own, figure_of(c)) if c.figure else (own,))
+    ]
 
 
 def middle_of(runs, key, form="{:,.0f}"):
@@ -282,7 +305,7 @@ def clones(results):
 
 
 def spared(results):
-    figures = {name: row[1] for _, name, *row in PAPER if name}
+    figures = {name: row[1] for _, name, *row in ICPE if name}
     lines = [
         "| workload | objects of classes with a hashCode of their own | of classes that are not known | ICPE "
         "2016, figure 15 |",
@@ -337,14 +360,23 @@ RUNS = """\
 Run time: steady iterations. CPU time and GC time: the whole run. Peak memory: the most that the process had
 resident at a time; of the heap, whose size is fixed, only pages that were used count. "-": not measured.
 """
-PAPERS = """\
+OF_ICPE = """\
 Figures 14 to 16 are to rotation without sites, figure 17 (rotation, sites, elimination) to tracing without
-rotation: all runs of the paper are traced. Ours are not, and to the stock JDK; the next part has ours that
-are. Figures 15 and 16 are of the elimination that hash-eliminate has. VEE 2010, untraced, of J9: ASH about
-0 % on average and +1.4 % at most, ASC +1.0 % and +2.0 %; physical memory +0.4 % and +0.2 %.
+rotation: all runs of the paper are traced. Ours are not, and to the stock JDK; the part on traced programs has
+ours that are. Figures 15 and 16 are of the elimination that hash-eliminate has.
+"""
+OF_VEE = """\
+By the slides of the talk, which have no numbered figures: "Performance Overhead", "Space Overhead Compared with
+Physical Memory Usage", "Performance Overhead of the Leak Detector". SPECjvm2008, DaCapo and SPECjbb2005 on J9,
+in heaps of four times the smallest; not traced, as ours here. Ours: the workloads of the first part, to the
+stock JDK; means are geometric, memory is peak memory. A maximum is the largest of their medians, which noise
+makes larger. ASC is not built (last part). The leak detector counts what is live by site at each global
+collection; the next to it is a census, of which [benchmarks-profile.md](benchmarks-profile.md) has CPU samples,
+with mark. Pretenuring: [benchmarks-pretenure.md](benchmarks-pretenure.md).
 """
 TRACED = """\
-Every run is traced, all but those of a plain trace within a tight bound (rotation).
+Every run is traced, all but those of a plain trace within a tight bound (rotation). Run time: steady
+iterations; GC time: the whole run. The paper has GC time for figure 17 alone.
 """
 WORST_CASE = """\
 identity-hash: 10,000,000 objects in a HashSet, as many look-ups, half of them hits, as in ICPE 2016, section
@@ -406,7 +438,8 @@ take with equal hashes it does not.
 # Study, title, text, table.
 PARTS = (
     ("sites", "All workloads", RUNS, run_tables),
-    ("sites", "Beside the papers' benchmarks", PAPERS, paper_table),
+    ("sites", "Beside the benchmarks of ICPE 2016", OF_ICPE, icpe_table),
+    ("sites", "Beside VEE 2010", OF_VEE, vee_table),
     ("sites-traced", "Traced programs, as in ICPE 2016", TRACED, traced_table),
     ("sites", "The worst case: identity hashes in sets and maps", WORST_CASE, worst_case),
     ("strategies", "The worst case with HotSpot's own hash strategies", OWN_STRATEGIES, own_strategies),
@@ -428,7 +461,7 @@ def page(data):
     for name, title, text, table in PARTS:
         lines += [f"## {title}", ""]
         if not known[name]:
-            papers_alone = [text, *table({}), ""] if table is paper_table else []
+            papers_alone = [text, *table({}), ""] if table in (icpe_table, vee_table) else []
             lines += ["Not measured.", "", *papers_alone]
             continue
         if name not in told:

@@ -27,7 +27,8 @@ CODELIST = """1 4 0 A.hot()V [0x0000000000001000, 0x0000000000001100 - 0x0000000
 def rows_of(text, head):
     part = text[text.index(head) :]
     lines = part[: part.find("\n#", 3)].splitlines()
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+    return [row for row in rows if row]
 
 
 @test("scripts/bench sites alone is all studies of its page, and with a workload only that of workloads")
@@ -116,6 +117,23 @@ def sizes(t):
     expect(bench_probes.finished("collisions", by) == by, "values of another study changed")
 
 
+@test("Traced programs have run time and GC time, each beside the paper's, and their means")
+def traced_programs(t):
+    data = made_up()
+    slowed(data, "sites-traced", "javac", "hash-eliminate-narrow", "gc_ms", 1.5)
+    rows = rows_of(bench_sites.page(data), "## Traced programs")
+    head = next(row for row in rows if row[:1] == ["workload"])
+    javac = next(row for row in rows if row[:1] == ["javac"])
+    mean = rows[-1]
+    places = [i for i, word in enumerate(head) if word == "GC time"]
+    # hash to mark, hash-eliminate to hash, to a plain trace, ash to mark.
+    expect([javac[i][:7].strip() for i in places] == ["+0.0 %", "+50.0 %", "+50.0 %", "+0.0 %"], f"{javac}")
+    papers = [i for i, word in enumerate(head) if word.startswith("figure")]
+    expect([javac[i] for i in papers] == ["+2.9 %", "+1.0 %", "+75.4 %", "+43.1 %"], f"{javac}")
+    expect([mean[i] for i in papers] == ["+2.9 %", "+0.9 %", "+6.5 %", "+15.5 %"], f"{mean}")
+    expect(mean[0] == f"geometric mean of {len(data['studies']['sites-traced'])}", f"{mean}")
+
+
 @test("The page of schemes has each workload and case, the papers' figures, and what was stopped")
 def page(t):
     data = made_up()
@@ -130,6 +148,17 @@ def page(t):
     javac = next(row for row in rows if row[:1] == ["javac"])
     expect(javac[1:] == ["+0.0 % [+0.0 % to +0.0 %]"] * 4 + ["+25.0 % [+25.0 % to +25.0 %]"], f"{javac}")
     expect(not any(row[:1] == ["identity-maps"] for row in rows), "a worst case is in the mean")
+    mean = next(row for row in rows_of(text, "## Beside the benchmarks") if row[:1] == ["mean"])
+    shown = [row for row in rows_of(text, "## Beside the benchmarks") if row[0] != "mean" and "%" in row[-1]]
+    expect(mean[6] == f"geometric mean of {len(shown)}" and mean[1] == "+2.9 %", f"{mean}")
+    # Of the workloads only javac is slower, with hash.
+    larger = f"{(1.25 ** (1 / len(shown)) - 1) * 100:+.1f} %"
+    expect(mean[7].startswith("+0.0 %") and mean[9].startswith(larger), f"{mean}, not {larger}")
+    vee = {row[0]: row[1:] for row in rows_of(text, "## Beside VEE 2010")}
+    most = vee["run time, maximum"]
+    expect(most[:2] == ["+1.4 %", "+2.0 %"] and most[4] == "+25.0 % [+25.0 % to +25.0 %] (javac)", f"{most}")
+    expect(vee["physical memory, mean"][2].startswith("+0.0 %"), f"{vee}")
+    expect(vee["run time with the leak detector, mean"][2:] == ["not measured"] * 4, f"{vee}")
     worst = rows_of(text, "## The worst case: identity")
     large = next(row for row in worst if row[:2] == ["identity-hash", "hash"])
     expect(large[2] == "stopped after 150 s, more than 75 times as long", f"{large}")
