@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of scripts/jtreg: kept by configuration, compared with the build without the patch,
-written as docs/jtreg.md and, of other releases than 17, as docs/jtreg-RELEASE.md."""
+"""The results of scripts/jtreg: compared with the build without the patch, written as docs/jtreg.md and, of
+other releases than 17, as docs/jtreg-RELEASE.md."""
 
-import json
 import os
 
 import jtreg_list
+import jtreg_results
+from jtreg_results import BAD, counts, load
 
 SCHEMES = ("hash", "hash-eliminate", "ash", "off")  # of -XX:AntTracksSites, beside the default
 PATCHED = tuple(
@@ -25,50 +26,10 @@ BUILDS = (
     "stock-fastdebug",
     *("fastdebug" + name for name in PATCHED),
 )
-BAD = ("failed", "error", "not run")
-COUNTED = ("verified", "killed", "exited", "empty", "bytes")
 
 
-def path_of(folder, configuration):
-    return os.path.join(folder, configuration + ".json")
-
-
-def load(folder, configuration):
-    """The results of a configuration, or None."""
-    try:
-        with open(path_of(folder, configuration), encoding="utf-8") as file:
-            return json.load(file)
-    except FileNotFoundError:
-        return None
-
-
-def add(old, new):
-    """Adds results to older ones; a test that failed before stays known as one that did."""
-    traces = old.get("traces")
-    results = old.get("results", {})
-    old.update(new)
-    old["results"] = results
-    for collector, tests in new["results"].items():
-        mine = results.setdefault(collector, {})
-        for test, entry in tests.items():
-            before = mine.get(test, {})
-            failed = before.get("before", 0) + (before.get("result") in BAD)
-            mine[test] = entry | ({"before": failed} if failed else {})
-    if traces:
-        mine = new.get("traces", {key: 0 for key in COUNTED} | {"largest": 0, "wrong": []})
-        old["traces"] = {key: traces[key] + mine[key] for key in (*COUNTED, "wrong")} | {
-            "largest": max(traces["largest"], mine["largest"])
-        }
-
-
-def merge(folder, configuration, new):
-    """Adds results to the file of a configuration, or begins a new one when that is of another JDK."""
-    data = load(folder, configuration)
-    if not data or data["image"] != new["image"]:
-        data = {}
-    add(data, new)
-    with open(path_of(folder, configuration), "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1, sort_keys=True)
+class Less(Exception):
+    """A page would have less than it has."""
 
 
 def is_stock(configuration):
@@ -112,14 +73,6 @@ def new_failures(folder, configuration, data):
     ]
 
 
-def counts(data):
-    tally = {}
-    for tests in data["results"].values():
-        for entry in tests.values():
-            tally[entry["result"]] = tally.get(entry["result"], 0) + 1
-    return tally
-
-
 def summary(folder, configuration, data):
     """(text, whether all is fine) of what one run added."""
     lines = [
@@ -148,7 +101,8 @@ def summary(folder, configuration, data):
 
 INTRODUCTION = """# HotSpot's own tests on JDK {release}
 
-Written by `scripts/jtreg --page` from the last results of each configuration; do not edit. \
+Written by `scripts/jtreg --page` from the last results of each configuration, \
+kept in [jtreg.json](jtreg.json); do not edit. \
 Other releases: {others}.
 
 OpenJDK's jtreg tests of `test/hotspot/jtreg`, from the source that the JDK is built from: the \
@@ -207,7 +161,7 @@ def table_of_configurations(folder, present):
         tally, traces = counts(data), data.get("traces")
         failed = sum(tally.get(key, 0) for key in BAD)
         fresh = "–" if is_stock(name) else len(new_failures(folder, name, data))
-        told = f"{traces['verified']:,} | {len(traces['wrong'])}" if traces else "– | –"
+        told = f"{traces['verified']:,} | {traces['wrong']}" if traces else "– | –"
         lines.append(
             f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | "
             f"{tally.get('skipped', 0)} | {failed} | {fresh} | {told} |"
@@ -296,10 +250,43 @@ def page(folder, prefix):
     return "\n".join(lines) + "\n"
 
 
-def write(folder, docs):
-    """Writes the pages of the releases that have results into docs; returns their names."""
+def cells_of(text):
+    """{configuration: {(test, collector)}} of what a page has results of."""
+    found, names = {}, []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells[:2] == ["test", "collector"]:
+            names = cells[2:]
+        elif len(cells) == 2 + len(names) and names and cells[0].startswith("`"):
+            for name, cell_of in zip(names, cells[2:]):
+                if cell_of:
+                    found.setdefault(name, set()).add((cells[0], cells[1]))
+    return found
+
+
+def lost(path, text):
+    """How many results of each configuration the page at the path has, and the text has not."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        before, now = cells_of(file.read()), cells_of(text)
+    gone = {name: len(tests - now.get(name, set())) for name, tests in before.items()}
+    return {name: count for name, count in gone.items() if count}
+
+
+def write(folder, docs, agreed=False):
+    """Writes the pages of the releases that have results into docs; returns their names. Raises Less, and
+    writes none, if one would lose results, unless that is agreed to."""
     pages = {page_of(prefix): page(folder, prefix) for prefix in RELEASES}
     pages = {name: text for name, text in pages.items() if text}
+    less = {name: lost(os.path.join(docs, name), text) for name, text in pages.items()}
+    if any(less.values()) and not agreed:
+        told = "; ".join(
+            f"{name} would lose " + ", ".join(f"{count} of {of}" for of, count in gone.items())
+            for name, gone in less.items()
+            if gone
+        )
+        raise Less(f"{jtreg_results.NAME} lacks results that pages have: {told}")
     for name, text in pages.items():
         with open(os.path.join(docs, name), "w", encoding="utf-8") as file:
             file.write(text)

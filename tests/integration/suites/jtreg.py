@@ -9,6 +9,7 @@ import subprocess
 
 import jtreg_list
 import jtreg_page
+import jtreg_results
 import jtreg_run
 from judge.world import ANALYZER, JDK, ROOT, Skip, expect, java_command, run, run_traced, tail, test
 
@@ -25,8 +26,8 @@ def short(t, *options):
         done.returncode == 0, f"ended with {done.returncode}\n{tail(done.stdout, 40)}\n{tail(done.stderr, 30)}"
     )
     name = "other" + ("-agent" if options else "")
-    data = jtreg_page.load(t.folder, name)
-    tally = jtreg_page.counts(data)
+    data = jtreg_results.load(t.folder, name)
+    tally = jtreg_results.counts(data)
     expect(tally.get("passed", 0) >= FEWEST and set(tally) <= {"passed", "skipped"}, f"{tally}")
     expect(set(data["results"]) == set(jtreg_list.SHORT), f"collectors: {set(data['results'])}")
     return data, t.path(name)
@@ -41,7 +42,7 @@ def plain(t):
 def traced(t):
     data, folder = short(t, "--agent")
     traces = data["traces"]
-    expect(traces["wrong"] == [] and traces["verified"] >= FEWEST, f"{traces}")
+    expect(traces["wrong"] == 0 and traces["verified"] >= FEWEST, f"{traces}")
     expect(os.listdir(os.path.join(folder, "traces")) == [], "traces are left behind")
 
 
@@ -132,9 +133,9 @@ def results(image="a", traces=None, **by_test):
 
 @test("A jtreg failure is new when the test passes without the patch")
 def new_failures(t):
-    jtreg_page.merge(t.folder, "stock", results(gc_A="passed", gc_B="failed"))
+    jtreg_results.merge(t.folder, "stock", results(gc_A="passed", gc_B="failed"))
     data = results(gc_A="failed", gc_B="failed", gc_C="error", gc_D="passed")
-    jtreg_page.merge(t.folder, "release", data)
+    jtreg_results.merge(t.folder, "release", data)
     text, fine = jtreg_page.summary(t.folder, "release", data)
     fresh = [test_ for _, test_, _ in jtreg_page.new_failures(t.folder, "release", data)]
     expect(fresh == ["gc/A.java", "gc/C.java"] and not fine, f"{fresh} {text}")
@@ -169,19 +170,19 @@ def new_failures(t):
 @test("jtreg's results replace those of the same JDK, and failures are not forgotten")
 def merged(t):
     def now():
-        return jtreg_page.load(t.folder, "release")["results"]["own"]
+        return jtreg_results.load(t.folder, "release")["results"]["own"]
 
-    jtreg_page.merge(t.folder, "release", results(gc_A="failed", gc_B="passed"))
-    jtreg_page.merge(t.folder, "release", results(gc_A="passed"))
+    jtreg_results.merge(t.folder, "release", results(gc_A="failed", gc_B="passed"))
+    jtreg_results.merge(t.folder, "release", results(gc_A="passed"))
     expect(
         now()["gc/A.java"]["result"] == "passed"
         and now()["gc/A.java"]["before"] == 1
         and now()["gc/B.java"]["result"] == "passed",
         f"{now()}",
     )
-    jtreg_page.merge(t.folder, "release", results(gc_A="passed"))
+    jtreg_results.merge(t.folder, "release", results(gc_A="passed"))
     expect(now()["gc/A.java"]["before"] == 1, f"{now()}")
-    jtreg_page.merge(t.folder, "release", results(image="b", gc_B="failed"))
+    jtreg_results.merge(t.folder, "release", results(image="b", gc_B="failed"))
     expect(set(now()) == {"gc/B.java"}, f"results of another JDK: {now()}")
 
 
@@ -190,13 +191,13 @@ def page(t):
     test_ = "compiler/allocation/TestAllocation.java"
     entry = {"result": "passed", "seconds": 1.0, "detail": ""}
     base = {"jvm": "a VM", "image": "a", "date": "2000-01-01"}
-    jtreg_page.merge(t.folder, "stock", base | {"results": {"g1": {test_: entry}}})
-    jtreg_page.merge(
+    jtreg_results.merge(t.folder, "stock", base | {"results": {"g1": {test_: entry}}})
+    jtreg_results.merge(
         t.folder,
         "release",
         base | {"results": {"g1": {test_: entry | {"result": "failed", "detail": "an assertion"}}}},
     )
-    jtreg_page.merge(t.folder, "21-fastdebug", base | {"results": {"g1": {test_: entry}}})
+    jtreg_results.merge(t.folder, "21-fastdebug", base | {"results": {"g1": {test_: entry}}})
     expect(jtreg_page.write(t.folder, t.folder) == ["jtreg.md", "jtreg-21.md"], "not a page for each release")
     with open(t.path("jtreg-21.md"), encoding="utf-8") as file:
         expect(f"| `{test_}` | g1 | ok |" in file.read(), "the page of 21 lacks its test")
@@ -209,6 +210,83 @@ def page(t):
         "Not run: `release-agent`",
     ):
         expect(words in text, f"{words!r} is not in\n{text}")
+
+
+def one_of_all(image="a", tests=("compiler/c1/Test6579789.java",), **more):
+    entries = {test_: {"result": "passed", "seconds": 1.0, "detail": "Execution successful"} for test_ in tests}
+    return {"jvm": f"VM {image}", "image": image, "date": "2000-01-01", "results": {"own": entries}} | more
+
+
+@test("What is kept of jtreg's results is what a page needs: each test's name once, a letter for its result")
+def kept(t):
+    names = [f"gc/T{number:03}.java" for number in range(400)]
+    traces = {"verified": 5, "killed": 1, "exited": 0, "empty": 2, "bytes": 9, "largest": 9}
+    wrong = {"wrong": [{"trace": "/a/path", "said": "an overlap"}]}
+    for configuration in ("stock", "release", "release-hash"):
+        jtreg_results.merge(t.folder, configuration, one_of_all(tests=names))
+    odd = one_of_all(tests=names, traces=traces | wrong)
+    odd["results"]["own"][names[7]] = {"result": "failed", "seconds": 1.0, "detail": "exit\n " + "x" * 500}
+    odd["results"]["own"][names[8]] = {"result": "unheard of", "seconds": 1.0, "detail": ""}
+    odd["results"]["own"][names[9]] = {"result": "skipped", "seconds": 1.0, "detail": "Skipped: why"}
+    odd["results"]["g1"] = {"gc/Other.java": {"result": "passed", "seconds": 1.0, "detail": ""}}
+    del odd["results"]["own"][names[10]]
+    jtreg_results.merge(t.folder, "release-agent", odd)
+    with open(t.path(jtreg_results.NAME), encoding="utf-8") as file:
+        text = file.read()
+    expect(text.count("gc/T123.java") == 1 and len(text) < 12_000 and "/a/path" not in text, text[-2000:])
+    data = jtreg_results.load(t.folder, "release-agent")
+    own = data["results"]["own"]
+    found = [own.get(name, {}).get("result") for name in names[6:12]]
+    expect(found == ["passed", "failed", "error", "skipped", None, "passed"], f"{found}")
+    expect(own[names[7]]["detail"].startswith("exit xxx") and len(own[names[7]]["detail"]) <= 120, f"{own}")
+    expect(data["traces"] == {"verified": 5, "wrong": 1} and data["jvm"] == "VM a", f"{data['traces']}")
+    expect(data["results"]["g1"] == {"gc/Other.java": {"result": "passed", "detail": ""}}, f"{data}")
+    jtreg_results.merge(t.folder, "release-agent", odd)
+    data = jtreg_results.load(t.folder, "release-agent")
+    expect(data["traces"] == {"verified": 10, "wrong": 2}, f"{data['traces']}")
+    expect(data["results"]["own"][names[7]]["before"] == 1, f"{data['results']['own'][names[7]]}")
+    expect(len(jtreg_results.load(t.folder, "release-hash")["results"]["own"]) == 400, "another one's results")
+    expect(jtreg_results.load(t.folder, "fastdebug") is None, "results of what did not run")
+    for configuration, image, wanted in (
+        ("stock", "b", "jtreg.json has 400 results of stock with another JDK (VM a)"),
+        ("stock", "a", ""),
+        ("fastdebug", "a", ""),
+    ):
+        found = jtreg_results.replaced(t.folder, configuration, image)
+        expect(found == wanted, f"{configuration}, {image}: {found}")
+
+
+@test("A jtreg page that would lose results is not written, unless that is agreed to")
+def less(t):
+    jtreg_results.merge(t.folder, "release", one_of_all())
+    jtreg_results.merge(t.folder, "21-release", one_of_all())
+    done = run([JTREG, "--page", "--out", t.folder])
+    expect(done.returncode == 0, f"{done.returncode} {done.stderr}")
+    with open(t.path("jtreg.md"), encoding="utf-8") as file:
+        before = file.read()
+    expect("| `compiler/c1/Test6579789.java` | own | ok |" in before and "jtreg.json" in before, before)
+    # As after a run in a checkout that has the pages, but not all results.
+    os.remove(t.path(jtreg_results.NAME))
+    jtreg_results.merge(t.folder, "release-hash", one_of_all())
+    jtreg_results.merge(t.folder, "21-release", one_of_all())
+    done = run([JTREG, "--page", "--out", t.folder])
+    expect(done.returncode == 2 and "jtreg.md would lose 1 of release." in done.stderr, done.stderr)
+    expect("-f" in done.stderr and "jtreg-21.md" not in done.stderr, done.stderr)
+    with open(t.path("jtreg.md"), encoding="utf-8") as file:
+        expect(file.read() == before, "the page was written")
+    jtreg_results.merge(t.folder, "release", one_of_all(image="b"))
+    done = run([JTREG, "--page", "--out", t.folder])
+    expect(done.returncode == 0, f"with all that it had: {done.stderr}")
+    os.remove(t.path(jtreg_results.NAME))
+    jtreg_results.merge(t.folder, "release-hash", one_of_all())
+    done = run([JTREG, "--page", "-f", "--out", t.folder])
+    expect(done.returncode == 0, f"{done.returncode} {done.stderr}")
+    with open(t.path("jtreg.md"), encoding="utf-8") as file:
+        expect("| test | collector | release-hash |" in file.read(), "what was agreed to is not written")
+    with open(t.path(jtreg_results.NAME), "w", encoding="utf-8") as file:
+        file.write('{"tests": []}')
+    done = run([JTREG, "--page", "--out", t.folder])
+    expect(done.returncode == 2 and "was not written by this version" in done.stderr, done.stderr)
 
 
 @test("The jtreg tests of the list are those of the plan, each once for a collector")
