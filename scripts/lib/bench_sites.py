@@ -370,7 +370,7 @@ By the slides of the talk, which have no numbered figures: "Performance Overhead
 Physical Memory Usage", "Performance Overhead of the Leak Detector". SPECjvm2008, DaCapo and SPECjbb2005 on J9,
 in heaps of four times the smallest; not traced, as ours here. Ours: the workloads of the first part, to the
 stock JDK; means are geometric, memory is peak memory. A maximum is the largest of their medians, which noise
-makes larger. ASC is not built (last part). The leak detector counts what is live by site at each global
+makes larger. ASC is not built (told below). The leak detector counts what is live by site at each global
 collection; the next to it is a census, of which [benchmarks-profile.md](benchmarks-profile.md) has CPU samples,
 with mark. Pretenuring: [benchmarks-pretenure.md](benchmarks-pretenure.md).
 """
