@@ -220,8 +220,8 @@ def warm_up(results):
     named = ", ".join(f"{workload} {share:.2f}" for share, workload in falling)
     return [
         "",
-        "What counts as steady still has compilers at work in it. The last iteration to the first of those that "
-        f"count, patched, below {STILL_FALLING}: {named}.",
+        "What counts as steady still has compilers at work in it. The last iteration to the first of those "
+        f"that count, patched, below {STILL_FALLING}: {named}.",
     ]
 
 
