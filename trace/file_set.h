@@ -31,11 +31,12 @@ struct FileInfo {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t index = 0;
-  uint32_t flags = 0;            // kFileDefinitions, kFileData, kFileProvenance
+  uint32_t flags = 0;            // kFileDefinitions, …
   uint64_t truncated_bytes = 0;  // after the last complete chunk; known once the file was read
 
   bool is_definitions() const { return (flags & kFileDefinitions) != 0; }
   bool is_provenance() const { return !is_definitions() && (flags & kFileProvenance) != 0; }
+  bool provenance_in_part() const { return is_provenance() && (flags & kFileProvenanceInPart) != 0; }
   bool is_data() const { return !is_definitions() && !is_provenance() && (flags & kFileData) != 0; }
   bool has_events() const { return !is_definitions() && !is_provenance(); }
 };

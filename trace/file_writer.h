@@ -21,7 +21,8 @@ struct FileHeader {
   uint64_t trace_id = 0;
   uint64_t process_id = 0;
   uint32_t file_index = 0;
-  uint32_t flags = 0;  // kFileDefinitions, kFileData or kFileProvenance; 0: the trace is a single file
+  uint32_t flags =
+      0;  // kFileDefinitions, kFileData or kFileProvenance and its flag; 0: the trace is a single file
 };
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);

@@ -33,6 +33,8 @@ inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kT
 }
 // Flags of the file header.
 inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileProvenance = 4;
+// Beside kFileProvenance: that of older objects was forgotten.
+inline constexpr uint32_t kFileProvenanceInPart = 8;
 // Appended to the name of a data file, this names its provenance file: who allocated the objects in its sync
 // point, and when. Files, the segment's name (ORIGINS) and JSON say "origins"; everything else says provenance.
 inline constexpr char kProvenanceSuffix[] = ".origins";

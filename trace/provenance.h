@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "trace/segments.h"
 #include "trace/wire.h"
@@ -22,6 +23,12 @@ struct ProvenanceRun {
 
 // More collections than any program has.
 inline constexpr uint64_t kMaxAge = UINT32_MAX;
+
+// What a provenance file holds.
+struct SavedProvenance {
+  std::vector<ByteBuffer> segments;  // ORIGINS, each by itself; empty: there is none
+  bool in_part = false;              // that of older objects was forgotten
+};
 
 class ProvenanceEncoder {
  public:

@@ -158,21 +158,21 @@ void Provenance::SettleNoted() {
   const uint64_t begin = Clock::ThreadCpu();
   noted_ = false;
   const bool saves = std::exchange(saves_, false);
-  std::vector<trace::ByteBuffer> segments;
+  trace::SavedProvenance saved;
   try {
     Merge(TakeMade());
-    if (saves) segments = Segments();
+    if (saves) saved = Save();
   } catch (const std::bad_alloc&) {
     for (Worker& worker : workers_) {
       for (Notes& noted : worker.noted) noted.notes.clear();
       worker.made = {};
     }
     fresh_ = {};
-    segments.clear();
+    saved = {};
     Forget("not enough memory");
   }
   // Also if it is empty: each sync point takes its own.
-  if (saves) saved_.push_back(std::move(segments));
+  if (saves) saved_.push_back(std::move(saved));
   settle_ns_.Add(Clock::ThreadCpu() - begin);
 }
 
@@ -231,7 +231,7 @@ void Provenance::Forget(std::string_view why) {
 
 void Provenance::SyncPointBegins() {
   const std::lock_guard lock(mutex_);
-  noted_ ? void(saves_ = true) : saved_.push_back(Segments());
+  noted_ ? void(saves_ = true) : saved_.push_back(Save());
 }
 
 void Provenance::SyncPointAbandoned() {
@@ -239,26 +239,26 @@ void Provenance::SyncPointAbandoned() {
   if (!std::exchange(saves_, false) && !saved_.empty()) saved_.pop_back();
 }
 
-std::vector<trace::ByteBuffer> Provenance::Segments() const {
-  std::vector<trace::ByteBuffer> segments;
+trace::SavedProvenance Provenance::Save() const {
+  trace::SavedProvenance saved{{}, forgotten_.value() != 0};
   trace::ProvenanceEncoder encoder;
   const auto finish = [&] {
-    segments.emplace_back();
-    encoder.Finish(&segments.back());
+    saved.segments.emplace_back();
+    encoder.Finish(&saved.segments.back());
   };
   for (const Run& run : runs_) {
     encoder.Run({run.begin / trace::kWordBytes, run.end / trace::kWordBytes, run.thread, ended_ - run.birth});
     if (encoder.size() >= kSegmentBytes) finish();
   }
   if (encoder.size() != 0) finish();
-  return segments;
+  return saved;
 }
 
-std::vector<trace::ByteBuffer> Provenance::TakeSaved() {
+trace::SavedProvenance Provenance::TakeSaved() {
   const std::lock_guard lock(mutex_);
   SettleNoted();
   if (saved_.empty()) return {};
-  std::vector<trace::ByteBuffer> oldest = std::move(saved_.front());
+  trace::SavedProvenance oldest = std::move(saved_.front());
   saved_.erase(saved_.begin());
   return oldest;
 }

@@ -67,9 +67,8 @@ class Provenance {
   void SyncPointBegins();
   // The last sync point that began will not be completed.
   void SyncPointAbandoned();
-  // The provenance of the oldest sync point for which it was saved and not yet taken: segments ORIGINS, each by
-  // itself; empty if there is none.
-  std::vector<trace::ByteBuffer> TakeSaved();
+  // The provenance of the oldest sync point for which it was saved and not yet taken.
+  trace::SavedProvenance TakeSaved();
 
   // Makes runs of what the last collection has noted, if anything is left.
   void Settle();
@@ -117,7 +116,7 @@ class Provenance {
   void SettleNoted();
   Runs TakeMade();
   void Merge(const Runs& made);
-  std::vector<trace::ByteBuffer> Segments() const;
+  trace::SavedProvenance Save() const;
   void Forget(std::string_view why);
 
   const Limits limits_;
@@ -129,12 +128,12 @@ class Provenance {
   Runs fresh_;  // allocated between that and the present or last one, by address
 
   std::mutex mutex_;
-  Runs filled_;                                        // since the last collection
-  std::vector<Stretch> freed_;                         // what the collection took
-  bool noted_ = false;                                 // a collection has ended, and is not settled
-  uint32_t ended_ = 0;                                 // collections
-  bool saves_ = false;                                 // a sync point began at its end
-  std::vector<std::vector<trace::ByteBuffer>> saved_;  // oldest first
+  Runs filled_;                                // since the last collection
+  std::vector<Stretch> freed_;                 // what the collection took
+  bool noted_ = false;                         // a collection has ended, and is not settled
+  uint32_t ended_ = 0;                         // collections
+  bool saves_ = false;                         // a sync point began at its end
+  std::vector<trace::SavedProvenance> saved_;  // oldest first
   Counter settle_ns_, forgotten_;
 };
 

@@ -108,8 +108,8 @@ void Session::HandOver() {
   cost_.Adjust(spent);
 }
 
-std::vector<trace::ByteBuffer> Session::TakeProvenance() {
-  return provenance_ ? provenance_->TakeSaved() : std::vector<trace::ByteBuffer>();
+trace::SavedProvenance Session::TakeProvenance() {
+  return provenance_ ? provenance_->TakeSaved() : trace::SavedProvenance();
 }
 
 std::string Session::end_reason() const {

@@ -99,7 +99,7 @@ class Session final : public SyncPointSource {
   void LeaveHeap() noexcept;
 
   double SyncPointBytes() const override { return sync_points_.EstimatedBytes(); }
-  std::vector<trace::ByteBuffer> TakeProvenance() override;
+  trace::SavedProvenance TakeProvenance() override;
   void RequestCollection() override { background().RequestCollection(); }
 
   // nullptr: every object is recorded.

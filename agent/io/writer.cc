@@ -282,8 +282,8 @@ void Writer::NextFile() {
 void Writer::SyncPointComplete() {
   const bool complete = rotation_.trace->SyncPointComplete();
   if (!policy().limits().keep_provenance || policy().current().index == 0) return;
-  const std::vector<trace::ByteBuffer> provenance = rotation_.source->TakeProvenance();
-  if (!complete || provenance.empty()) return;
+  const trace::SavedProvenance provenance = rotation_.source->TakeProvenance();
+  if (!complete || provenance.segments.empty()) return;
   const trace::Status status = rotation_.trace->WriteProvenance(Meta().span(), provenance);
   core::OutputCounts& counts = source_.output();
   (status.ok() ? counts.provenance_files : counts.lost_provenance)++;

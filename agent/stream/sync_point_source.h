@@ -9,9 +9,9 @@
 #pragma once
 
 #include <atomic>
-#include <vector>
 
 #include "agent/stream/event_source.h"
+#include "trace/provenance.h"
 
 namespace anttracks::core {
 
@@ -34,9 +34,9 @@ class SyncPointSource : public EventSource {
   // About how many bytes the latest sync point takes before compression, estimated from the part that was read.
   // 0: not known yet. Any thread.
   virtual double SyncPointBytes() const = 0;
-  // With keep=yes, when the sync point of the current data file is complete: the provenance of its objects, as
-  // segments. Empty: there is none. By the writer.
-  virtual std::vector<trace::ByteBuffer> TakeProvenance() = 0;
+  // With keep=yes, when the sync point of the current data file is complete: the provenance of its objects.
+  // By the writer.
+  virtual trace::SavedProvenance TakeProvenance() = 0;
   // Has a young collection done soon, by another thread. Any thread.
   virtual void RequestCollection() = 0;
   // Must be called before the mark kNextFile is queued. By the VM thread.

@@ -25,6 +25,9 @@ class ProvenanceRuns {
   bool Add(const ProvenanceRun& run);
   void Clear() { *this = ProvenanceRuns(); }
   bool empty() const { return runs_.empty(); }
+  // There are runs of others that are not here.
+  void SetInPart() { in_part_ = true; }
+  bool whole() const { return !empty() && !in_part_; }
 
   // A sync point begins, after `epoch` collections. Runs get numbers in the table when their objects are found.
   // Borrows the table.
@@ -50,6 +53,7 @@ class ProvenanceRuns {
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> id_of_;  // of this sync point, by thread and age
   size_t last_ = 0;
   uint64_t words_ = 0, found_ = 0;
+  bool in_part_ = false;
 };
 
 }  // namespace anttracks::analyzer

@@ -73,6 +73,8 @@ struct SinkBase {
   virtual void SyncAbandoned(const std::string& /*reason*/) {}
   // A run of a provenance file, before all events. False: it overlaps or precedes the run before.
   virtual bool SavedProvenance(const trace::ProvenanceRun&) { return true; }
+  // A provenance file does not have all that its trace knew.
+  virtual void ProvenanceInPart() {}
   virtual void ClassUnload(uint64_t /*id*/) {}
   // A call stack that was sampled; it is defined.
   virtual void Stack(const StackEvent&) {}

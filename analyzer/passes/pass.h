@@ -165,6 +165,7 @@ bool Pass<Sink>::Damaged(ProblemKind kind, const Position& position, const std::
   summary_.damaged = true;
   if (!HasEvents(position.file)) {
     summary_.definitions_damaged = true;
+    if (reader_->files()[position.file].is_provenance()) sink_->Sink::ProvenanceInPart();
     return true;
   }
   decoder_.Gap();
@@ -234,6 +235,7 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
   decoder_.SetHeapRange(start, end);
   sink_->Sink::Configure(start, end);
+  if (reader_->files()[chunk.file].provenance_in_part()) sink_->Sink::ProvenanceInPart();
   return true;
 }
 

@@ -378,7 +378,7 @@ void Rebuild::SyncBegin(const SyncEvent& event) {
   self_forwarded_.clear();
   skipped_.Clear();
   collected_.clear();
-  knows_births_ = (!rotation && state_ == HeapState::kStart) || !saved_provenance_.empty();
+  knows_births_ = (!rotation && state_ == HeapState::kStart) || saved_provenance_.whole();
   saved_provenance_.Begin(epoch(), &provenance_table_);
   state_ = HeapState::kFilling;
 }

@@ -104,6 +104,7 @@ class Rebuild : public SinkBase {
   void SyncAbandoned(const std::string& reason) override;
   // Used by the first complete sync point.
   bool SavedProvenance(const ProvenanceRun& run) override { return saved_provenance_.Add(run); }
+  void ProvenanceInPart() override { saved_provenance_.SetInPart(); }
   void ClassUnload(uint64_t) override { unloaded_in_gc_ = true; }
   void Loss(const LossEvent&) override { Lose(); }
   void Gap() override { Lose(); }

@@ -77,10 +77,9 @@ Status RotatingTrace::DeleteOldest() {
   return {};
 }
 
-Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta,
-                                      std::span<const trace::ByteBuffer> segments) {
+Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta, const trace::SavedProvenance& saved) {
   trace::FileHeader header = header_;
-  header.flags = trace::kFileProvenance;
+  header.flags = trace::kFileProvenance | (saved.in_part ? trace::kFileProvenanceInPart : 0);
   trace::ByteBuffer file;
   file.Append(trace::EncodeFileHeader(header));
   trace::NumberedChunks chunks(trace::Compressed::kYes);
@@ -90,7 +89,7 @@ Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta,
     return chunk.ok() ? Status() : chunk.status();
   };
   Status status = add(trace::ChunkType::kMeta, meta);
-  for (const trace::ByteBuffer& segment : segments) {
+  for (const trace::ByteBuffer& segment : saved.segments) {
     if (status.ok()) status = add(trace::ChunkType::kData, segment.span());
   }
   if (!status.ok()) return status;

@@ -16,6 +16,7 @@
 #include "agent/io/rotation/policy.h"
 #include "agent/io/sink.h"
 #include "trace/file_writer.h"
+#include "trace/provenance.h"
 
 namespace anttracks::io {
 
@@ -45,7 +46,7 @@ class RotatingTrace final : public Sink {
   bool SyncPointComplete() { return policy_.SyncPointComplete(); }
   // Writes the provenance file of the current data file: a chunk META and the segments. An error leaves none,
   // and costs the trace nothing else.
-  trace::Status WriteProvenance(std::span<const uint8_t> meta, std::span<const trace::ByteBuffer> segments);
+  trace::Status WriteProvenance(std::span<const uint8_t> meta, const trace::SavedProvenance& saved);
   size_t chunk_bytes() const override { return policy_.chunk_bytes(); }
   trace::Status Check() override { return files_.Check(); }
   trace::Status Close() override;

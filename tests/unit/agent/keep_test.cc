@@ -58,15 +58,15 @@ class Trace {
     REQUIRE(trace_->SyncPointComplete());
   }
   // Segments with so many runs.
-  trace::Status WriteProvenance(uint64_t runs) {
-    std::vector<trace::ByteBuffer> segments(1);
+  trace::Status WriteProvenance(uint64_t runs, bool in_part = false) {
+    trace::SavedProvenance saved{std::vector<trace::ByteBuffer>(1), in_part};
     trace::ProvenanceEncoder encoder;
     for (uint64_t run = 0; run < runs; run++) {
       const uint64_t begin = (run << 20) + run * run % 4711;  // hardly compresses
       encoder.Run({begin, begin + 1 + run * 7919 % 65521, 1 + run * run % 253, run * 104729 % 65537});
     }
-    encoder.Finish(segments.data());
-    return trace_->WriteProvenance(MetaBytes(), segments);
+    encoder.Finish(saved.segments.data());
+    return trace_->WriteProvenance(MetaBytes(), saved);
   }
 
  private:
@@ -91,15 +91,19 @@ TEST_CASE("each data file but the first has a provenance file, and the bound hol
 
 TEST_CASE("a provenance file is one that a reader takes for the provenance of its data file") {
   Trace trace;
-  trace.NextFile();
-  REQUIRE(trace.WriteProvenance(3).ok());
-  std::ifstream file(trace.provenance(1), std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  REQUIRE(bytes.size() > 64);
-  CHECK(bytes.substr(0, 8) == "ANTTRACK");
-  CHECK(bytes[40] == 1);  // its index
-  CHECK(bytes[44] == trace::kFileProvenance);
-  CHECK(fs::status(trace.provenance(1)).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  for (const int index : {1, 2}) {
+    const bool in_part = index == 2;
+    trace.NextFile();
+    REQUIRE(trace.WriteProvenance(3, in_part).ok());
+    std::ifstream file(trace.provenance(index), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    REQUIRE(bytes.size() > 64);
+    CHECK(bytes.substr(0, 8) == "ANTTRACK");
+    CHECK(bytes[40] == index);
+    CHECK(bytes[44] == (trace::kFileProvenance | (in_part ? trace::kFileProvenanceInPart : 0)));
+    CHECK(fs::status(trace.provenance(index)).permissions() ==
+          (fs::perms::owner_read | fs::perms::owner_write));
+  }
 }
 
 TEST_CASE("a provenance file that would take more than half of a data file is not written") {

@@ -34,9 +34,11 @@ AntTracksGC GcOf(uint32_t kind, const std::vector<AntTracksSpace>& spaces) {
   return gc;
 }
 
-Runs Saved(Provenance& provenance) {
+Runs Saved(Provenance& provenance, bool* in_part = nullptr) {
   Runs runs;
-  for (const trace::ByteBuffer& bytes : provenance.TakeSaved()) {
+  const trace::SavedProvenance saved = provenance.TakeSaved();
+  if (in_part != nullptr) *in_part = saved.in_part;
+  for (const trace::ByteBuffer& bytes : saved.segments) {
     trace::WireReader in(bytes.span());
     REQUIRE(in.U8() == static_cast<uint8_t>(trace::SegmentKind::kProvenance));
     CHECK(in.Uv() == 0);
@@ -154,6 +156,10 @@ TEST_CASE("beyond the limit all is forgotten, counted, and told once") {
   SetLogLevel(LogLevel::kError);
   Provenance provenance({.runs = 2});
   provenance.Begin(1);
+  bool in_part = true;
+  provenance.SyncPointBegins();
+  CHECK(Saved(provenance, &in_part).empty());
+  CHECK_FALSE(in_part);
   for (int i = 0; i < 2; i++) {
     for (uint64_t run = 0; run < 3; run++) Fill(provenance, 7, {{kOld + run * 100, kOld + run * 100 + 8}});
     Collect(provenance, {});
@@ -166,7 +172,8 @@ TEST_CASE("beyond the limit all is forgotten, counted, and told once") {
   Fill(provenance, 7, {{kOld, kOld + 8}});
   Collect(provenance, {});
   provenance.SyncPointBegins();
-  CHECK(Saved(provenance) == Runs{{kOld, kOld + 8, 7, 1}});
+  CHECK(Saved(provenance, &in_part) == Runs{{kOld, kOld + 8, 7, 1}});
+  CHECK(in_part);
   SetLogLevel(LogLevel::kWarn);
 }
 

@@ -35,8 +35,9 @@ std::vector<nlohmann::json> QualityOfGcs(const Folder& folder, uint64_t first) {
   return rows;
 }
 
-TraceBuilder ProvenanceFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId) {
-  TraceBuilder b(index, id, trace::kFileProvenance);
+TraceBuilder ProvenanceFile(uint32_t index, std::initializer_list<uint64_t> records, uint64_t id = kRotatedId,
+                            uint32_t flags = 0) {
+  TraceBuilder b(index, id, trace::kFileProvenance | flags);
   b.Meta(kEden * 8, kHeapEnd * 8);
   b.Numbers(SegmentKind::kProvenance, 0, records);
   return std::move(b.Flush());
@@ -61,6 +62,25 @@ TEST_CASE("provenance that was made by hand is taken") {
   CHECK(Has(info, "\nfile 1          app.trace.1, "));
   CHECK(Has(info, "period          9.5 us to 30.0 us, GC 1 to 3; file 0 is not there\n"));
   CHECK(Has(folder.Run("info", {"app.trace"}, {"--json"}).out, "\"role\": \"origins\""));
+}
+
+TEST_CASE("where provenance was forgotten an object without it is not taken for one from before the trace") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  for (const uint32_t flags : {uint32_t{0}, trace::kFileProvenanceInPart}) {
+    CAPTURE(flags);
+    folder.Write("app.trace.1.origins", ProvenanceFile(1, kProvenance0, kRotatedId, flags).file());
+    const auto exact = [&](const char* option, const char* value) {
+      const std::string text = folder.Run("heap", {"app.trace"}, {option, value, "--json"}).out;
+      return nlohmann::json::parse(text)["exact"].get<bool>();
+    };
+    CHECK(exact("--from", "1") == (flags == 0));
+    CHECK(exact("--where", "thread=main") == (flags == 0));
+    CHECK(exact("--where", "class=app.Node"));
+    CHECK(folder.Run("assert", {"app.trace"}, {"live(thread=main) < 5"}).code == (flags == 0 ? 0 : 1));
+    CHECK(folder.Run("verify", {"app.trace"}).code == 0);
+  }
 }
 
 TEST_CASE("provenance is of the sync point that follows it, not of one after a loss") {
