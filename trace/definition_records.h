@@ -65,7 +65,7 @@ struct ThreadDefinition {
 struct SiteClassDefinition {
   uint64_t id = 0, site = 0, class_id = 0;
 
-  static constexpr DefinitionTag kTag = DefinitionTag::kKind;
+  static constexpr DefinitionTag kTag = DefinitionTag::kSiteClass;
   static auto Fields(auto& s) { return std::tie(s.id, s.site, s.class_id); }
 };
 

@@ -85,7 +85,7 @@ enum class DefinitionTag : uint8_t {
   kMethod = 2,
   kSite = 3,
   kThread = 4,
-  kKind = 5,
+  kSiteClass = 5,
   kFields = 6,
   kStack = 7
 };

@@ -58,7 +58,7 @@ bool Mutators::RoomForRun(ThreadState& state, size_t bytes, uint32_t share, Push
   return true;
 }
 
-void Mutators::WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share,
+void Mutators::WriteRun(ThreadState& state, const AddressRange& range, trace::How how, uint32_t share,
                         std::span<const uint16_t> ids, std::span<const uint32_t> lengths, PushMode mode) {
   NoteFilled(state, range);
   if (!RoomForRun(state, RunStream::Bytes(ids, lengths), share, mode)) return;
@@ -95,9 +95,9 @@ bool Mutators::ReadOutside(const Batch& batch, std::vector<Header>* headers, Loo
 
 // The first block of a stretch that is longer, as a run must fit into a chunk; what is left of the stretch.
 // Asks the VM: what is written cannot be left to somebody else.
-bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch,
+bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, AddressRange* stretch, Scratch& scratch,
                          PushMode mode) {
-  Stretch block[kLanes];
+  AddressRange block[kLanes];
   block[0] = {stretch->start, stretch->start + kMostOfRun};
   if (!reader_.ReadStretches(state.site_classes, block, scratch, Lookup::kAskVm)) return false;
   block[0].top = scratch.ends[0];
@@ -110,17 +110,17 @@ bool Mutators::ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretc
 // With kTablesOnly everything is read before anything is written. False: nothing was; the VM has to be asked,
 // or tracing has failed.
 bool Mutators::ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup) {
-  const auto is_long = [](const Stretch& stretch) { return stretch.start + kMostOfRun < stretch.top; };
+  const auto is_long = [](const AddressRange& stretch) { return stretch.start + kMostOfRun < stretch.top; };
   if (lookup == Lookup::kTablesOnly &&
       std::any_of(std::begin(batch.stretches), std::end(batch.stretches), is_long))
     return false;
   const uint64_t begin = Clock::ThreadCpu();
   std::unique_ptr<Scratch> scratch = TakeScratch();
   std::vector<Header> outside;
-  Stretch stretches[kLanes];
+  AddressRange stretches[kLanes];
   std::copy(std::begin(batch.stretches), std::end(batch.stretches), stretches);
   bool read = true;
-  for (Stretch& stretch : stretches) {
+  for (AddressRange& stretch : stretches) {
     while (read && is_long(stretch)) read = ReadBlock(state, batch, &stretch, *scratch, mode);
   }
   read = read && reader_.ReadStretches(state.site_classes, stretches, *scratch, lookup) &&
@@ -220,7 +220,7 @@ void Mutators::Stack(void* thread, void** slot, const AntTracksStack& stack) {
   if (state != nullptr) stacks_.Add(state->id, stack);
 }
 
-void Mutators::NoteFilled(ThreadState& state, const Stretch& stretch) {
+void Mutators::NoteFilled(ThreadState& state, const AddressRange& stretch) {
   if (provenance_ != nullptr) Provenance::Note(stretch, &state.filled);
 }
 
@@ -228,7 +228,7 @@ void Mutators::TellFilled(ThreadState& state) {
   if (provenance_ != nullptr) provenance_->Allocated(state.id, &state.filled);
 }
 
-void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
+void Mutators::Skip(ThreadState& state, const AddressRange& stretch) {
   state.counts.skipped_words.Add((stretch.top - stretch.start) / trace::kWordBytes);
   if (!state.skipped.empty() && state.skipped.back().top == stretch.start) {
     state.skipped.back().top = stretch.top;
@@ -240,7 +240,7 @@ void Mutators::Skip(ThreadState& state, const Stretch& stretch) {
 
 // At a safepoint, or when no thread runs.
 void Mutators::WriteSkipped(ThreadState& state, PushMode mode) {
-  for (const Stretch& stretch : state.skipped) {
+  for (const AddressRange& stretch : state.skipped) {
     NoteFilled(state, stretch);
     if (!RoomForRun(state, trace::kMaxRunHeadBytes, 0, mode)) break;
     state.stream.PutSkipped(stretch);
@@ -251,7 +251,7 @@ void Mutators::WriteSkipped(ThreadState& state, PushMode mode) {
 void Mutators::ReadSkipped(ThreadState& state, PushMode mode) {
   Batch batch;
   batch.how = trace::How::kLate;
-  for (const Stretch& stretch : state.skipped) {
+  for (const AddressRange& stretch : state.skipped) {
     skipped_.Clear(stretch);
     state.counts.skipped_words.Add(-((stretch.top - stretch.start) / trace::kWordBytes));
     batch.Add(stretch);

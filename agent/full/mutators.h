@@ -73,7 +73,7 @@ class Mutators {
  private:
   struct Orphans {  // skipped ranges of a thread that has ended
     uint32_t thread = 0;
-    std::vector<Stretch> skipped;
+    std::vector<AddressRange> skipped;
   };
   static constexpr size_t kMostOutside = 32;  // objects outside TLABs in a batch
   // The most bytes of objects in a run, but for the last one. A longer stretch becomes several runs; walkers do
@@ -84,20 +84,21 @@ class Mutators {
   void LastWords(ThreadState& state, void* thread);
 
   bool RoomForRun(ThreadState& state, size_t bytes, uint32_t share, PushMode mode);
-  void WriteRun(ThreadState& state, const Stretch& range, trace::How how, uint32_t share,
+  void WriteRun(ThreadState& state, const AddressRange& range, trace::How how, uint32_t share,
                 std::span<const uint16_t> ids, std::span<const uint32_t> lengths, PushMode mode);
   void WriteOutside(ThreadState& state, uint64_t address, const Header& header, PushMode mode);
   bool ReadOutside(const Batch& batch, std::vector<Header>* headers, Lookup lookup);
-  bool ReadBlock(ThreadState& state, const Batch& batch, Stretch* stretch, Scratch& scratch, PushMode mode);
+  bool ReadBlock(ThreadState& state, const Batch& batch, AddressRange* stretch, Scratch& scratch,
+                 PushMode mode);
   bool ReadBatch(ThreadState& state, const Batch& batch, PushMode mode, Lookup lookup);
   bool ReadForThread(ThreadState& state, const Batch& batch);
   std::unique_ptr<Scratch> TakeScratch();
   void HandBatch(ThreadState& state);
   void ReadNow(ThreadState& state, PushMode mode, Walkers::Take take);
 
-  void NoteFilled(ThreadState& state, const Stretch& stretch);
+  void NoteFilled(ThreadState& state, const AddressRange& stretch);
   void TellFilled(ThreadState& state);
-  void Skip(ThreadState& state, const Stretch& stretch);
+  void Skip(ThreadState& state, const AddressRange& stretch);
   void ReadSkipped(ThreadState& state, PushMode mode);
   void WriteSkipped(ThreadState& state, PushMode mode);
   void SettleSkipped(OnSkipped on_skipped, PushMode mode);

@@ -21,7 +21,7 @@ constexpr size_t kMostSaved = 2;
 
 }  // namespace
 
-void Provenance::Note(const Stretch& stretch, std::vector<Stretch>* filled) {
+void Provenance::Note(const AddressRange& stretch, std::vector<AddressRange>* filled) {
   if (!filled->empty() && filled->back().top == stretch.start) {
     filled->back().top = stretch.top;
   } else {
@@ -50,10 +50,10 @@ void Provenance::SortByAddress(Runs* runs) {
   std::sort(runs->begin(), runs->end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
 }
 
-void Provenance::Allocated(uint32_t thread, std::vector<Stretch>* filled) {
+void Provenance::Allocated(uint32_t thread, std::vector<AddressRange>* filled) {
   if (filled->empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const Stretch& stretch : *filled) filled_.push_back({stretch.start, stretch.top, thread, ended_});
+  for (const AddressRange& stretch : *filled) filled_.push_back({stretch.start, stretch.top, thread, ended_});
   filled->clear();
 }
 
@@ -191,7 +191,8 @@ Provenance::Runs Provenance::TakeMade() {
 
 // What was freed goes, and what was moved comes.
 void Provenance::Merge(const Runs& made) {
-  std::sort(freed_.begin(), freed_.end(), [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
+  std::sort(freed_.begin(), freed_.end(),
+            [](const AddressRange& a, const AddressRange& b) { return a.start < b.start; });
   Runs before;
   before.reserve(runs_.size() + fresh_.size());
   std::merge(runs_.begin(), runs_.end(), fresh_.begin(), fresh_.end(), std::back_inserter(before),

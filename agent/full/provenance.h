@@ -25,9 +25,9 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/base/address_range.h"
 #include "agent/base/counter.h"
 #include "agent/base/counters.h"
-#include "agent/base/stretch.h"
 #include "trace/provenance.h"
 #include "trace/wire.h"
 #include "vmpatch/abi/anttracks_abi.h"
@@ -46,12 +46,12 @@ class Provenance {
   Provenance(const Provenance&) = delete;
 
   // Adds a stretch that a thread has filled to those that it filled since the last collection.
-  static void Note(const Stretch& stretch, std::vector<Stretch>* filled);
+  static void Note(const AddressRange& stretch, std::vector<AddressRange>* filled);
 
   // Before the first collection.
   void Begin(uint32_t workers);
   // The thread has filled these stretches since the last collection; leaves the vector empty.
-  void Allocated(uint32_t thread, std::vector<Stretch>* filled);
+  void Allocated(uint32_t thread, std::vector<AddressRange>* filled);
   // When all threads have said what they filled.
   void CollectionBegins(const AntTracksGC& gc);
   // AntTracksMove or AntTracksSlide.
@@ -129,7 +129,7 @@ class Provenance {
 
   std::mutex mutex_;
   Runs filled_;                                // since the last collection
-  std::vector<Stretch> freed_;                 // what the collection took
+  std::vector<AddressRange> freed_;            // what the collection took
   bool noted_ = false;                         // a collection has ended, and is not settled
   uint32_t ended_ = 0;                         // collections
   bool saves_ = false;                         // a sync point began at its end

@@ -25,11 +25,11 @@ class Skipped {
   bool may_skip() const { return may_skip_.load(std::memory_order_acquire); }
 
   // from: as in SkippedMap.
-  void Mark(const Stretch& stretch, uint64_t from) { map_.Mark(stretch, from); }
+  void Mark(const AddressRange& stretch, uint64_t from) { map_.Mark(stretch, from); }
   // The stretch, marked as one, was read after all.
-  void Clear(const Stretch& stretch) { map_.Clear(stretch); }
+  void Clear(const AddressRange& stretch) { map_.Clear(stretch); }
   // These stretches are not read when a collection begins.
-  void Stand(const std::vector<Stretch>& stretches) {
+  void Stand(const std::vector<AddressRange>& stretches) {
     standing_.insert(standing_.end(), stretches.begin(), stretches.end());
   }
   // During a collection: whether there are such stretches.
@@ -37,14 +37,14 @@ class Skipped {
   bool Contains(uint64_t address) const { return map_.Contains(address); }
   // After a collection, which has found the live objects there.
   void Forget() {
-    for (const Stretch& stretch : standing_) map_.Clear(stretch);
+    for (const AddressRange& stretch : standing_) map_.Clear(stretch);
     standing_.clear();
   }
 
  private:
   SkippedMap map_;
-  std::atomic<bool> may_skip_{false};  // the map exists
-  std::vector<Stretch> standing_;      // not read when the current collection began
+  std::atomic<bool> may_skip_{false};   // the map exists
+  std::vector<AddressRange> standing_;  // not read when the current collection began
 };
 
 }  // namespace anttracks::core

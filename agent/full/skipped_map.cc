@@ -69,7 +69,7 @@ void SkippedMap::FillBlocks(uint64_t begin, uint64_t end, To to) {
   Fill(blocks_.words, begin / blocks_.kBytes, end / blocks_.kBytes, to);
 }
 
-void SkippedMap::Mark(const Stretch& stretch, uint64_t from) {
+void SkippedMap::Mark(const AddressRange& stretch, uint64_t from) {
   const uint64_t begin = stretch.start - start_, marked = from - start_, end = stretch.top - start_;
   const Whole whole(begin, end, blocks_.kBytes);
   if (!whole.any()) return FillFine(marked, end, To::kMark);
@@ -81,7 +81,7 @@ void SkippedMap::Mark(const Stretch& stretch, uint64_t from) {
   FillFine(std::max(marked, whole.end), end, To::kMark);
 }
 
-void SkippedMap::Clear(const Stretch& stretch) {
+void SkippedMap::Clear(const AddressRange& stretch) {
   const uint64_t begin = stretch.start - start_, end = stretch.top - start_;
   const Whole whole(begin, end, blocks_.kBytes);
   if (!whole.any()) return FillFine(begin, end, To::kClear);

@@ -31,9 +31,9 @@ class SkippedMap {
   bool made() const { return fine_.words != nullptr; }
 
   // from: of the stretch, [start, from) is marked already, as one; start if nothing is.
-  void Mark(const Stretch& stretch, uint64_t from);
+  void Mark(const AddressRange& stretch, uint64_t from);
   // Exactly what was marked as one.
-  void Clear(const Stretch& stretch);
+  void Clear(const AddressRange& stretch);
   // Whether an object at this address begins in a marked stretch. The address need not be in the heap.
   bool Contains(uint64_t address) const {
     const uint64_t offset = address - start_;

@@ -44,7 +44,7 @@ bool SpaceLister::Close() {
 }
 
 // Writes, or counts, the run of objects that fill the range.
-bool SpaceLister::WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
+bool SpaceLister::WriteRun(uint32_t space, const AddressRange& range, std::span<const uint16_t> ids,
                            std::span<const uint32_t> lengths) {
   const auto count = [&] {
     objects_ += ids.size();
@@ -105,17 +105,17 @@ bool SpaceLister::List(uint32_t space, std::span<const uint64_t> addresses) {
 }
 
 // Where the block ends. 0: lost.
-uint64_t SpaceLister::ListBlock(uint32_t space, const Stretch& run) {
-  Stretch blocks[kLanes];
+uint64_t SpaceLister::ListBlock(uint32_t space, const AddressRange& run) {
+  AddressRange blocks[kLanes];
   blocks[0] = {run.start, std::min(run.top, run.start + kBlockBytes)};
   if (!reader_.ReadStretches(site_classes_, blocks, scratch_, Lookup::kAskVm)) return 0;
-  const Stretch block{run.start, scratch_.ends[0]};
+  const AddressRange block{run.start, scratch_.ends[0]};
   const Scratch::Lane& lane = scratch_.lanes[0];
   return WriteRun(space, block, lane.id_span(), lane.length_span()) ? block.top : 0;
 }
 
 // The same for objects of the shared archive, which have a site of their own.
-uint64_t SpaceLister::ListArchive(uint32_t space, const Stretch& run) {
+uint64_t SpaceLister::ListArchive(uint32_t space, const AddressRange& run) {
   uint64_t at = run.start;
   while (at < run.top) {
     const uint64_t bytes = ListOne(space, at);
@@ -125,8 +125,8 @@ uint64_t SpaceLister::ListArchive(uint32_t space, const Stretch& run) {
   return WriteListed(space) ? at : 0;
 }
 
-bool SpaceLister::ListSome(uint32_t space, Stretch* part) {
-  Stretch run = *part;
+bool SpaceLister::ListSome(uint32_t space, AddressRange* part) {
+  AddressRange run = *part;
   if (vm_.next_objects != nullptr) run.top = vm_.next_objects(&run.start, part->top);
   if (run.start < run.top) {
     const uint64_t end = IsArchive(space) ? ListArchive(space, run) : ListBlock(space, run);
@@ -141,14 +141,14 @@ bool SpaceLister::ListSome(uint32_t space, Stretch* part) {
   return true;
 }
 
-void SpaceLister::SkipDead(Stretch* part) {
+void SpaceLister::SkipDead(AddressRange* part) {
   if (vm_.next_objects == nullptr) return;
   uint64_t next = part->start;
   (void)vm_.next_objects(&next, part->top);
   ReadTo(next, part);
 }
 
-void SpaceLister::ReadTo(uint64_t address, Stretch* part) {
+void SpaceLister::ReadTo(uint64_t address, AddressRange* part) {
   words_read_.fetch_add((address - part->start) / trace::kWordBytes, std::memory_order_relaxed);
   part->start = address;
 }

@@ -43,9 +43,9 @@ class SpaceLister {
   bool List(uint32_t space, std::span<const uint64_t> addresses);
   // Lists the first objects of a part of a space, at most a block of them, and takes them off the part. A part
   // begins and ends where an object or the space does.
-  bool ListSome(uint32_t space, Stretch* part);
+  bool ListSome(uint32_t space, AddressRange* part);
   // Takes what the VM knows to be dead off the begin of a part.
-  void SkipDead(Stretch* part);
+  void SkipDead(AddressRange* part);
   // Queues what was listed.
   bool Close();
 
@@ -63,19 +63,19 @@ class SpaceLister {
   // Adjacent objects that were listed one by one, and are not in the stream yet.
   struct Listed {
     static constexpr size_t kMost = 1000;
-    Stretch range;
+    AddressRange range;
     std::vector<uint16_t> ids;
     std::vector<uint32_t> lengths;
   };
 
   uint64_t ListOne(uint32_t space, uint64_t address);
   bool WriteListed(uint32_t space);
-  bool WriteRun(uint32_t space, const Stretch& range, std::span<const uint16_t> ids,
+  bool WriteRun(uint32_t space, const AddressRange& range, std::span<const uint16_t> ids,
                 std::span<const uint32_t> lengths);
-  uint64_t ListBlock(uint32_t space, const Stretch& run);
-  uint64_t ListArchive(uint32_t space, const Stretch& run);
+  uint64_t ListBlock(uint32_t space, const AddressRange& run);
+  uint64_t ListArchive(uint32_t space, const AddressRange& run);
   bool IsArchive(uint32_t space) const;
-  void ReadTo(uint64_t address, Stretch* part);
+  void ReadTo(uint64_t address, AddressRange* part);
 
   const AntTracksVM& vm_;
   ObjectReader& reader_;

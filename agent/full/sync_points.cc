@@ -19,13 +19,13 @@ bool YoungMayTake(const AntTracksSpace& space) {
 }
 
 // The spaces that a collection takes, or has taken, by address.
-std::vector<Stretch> Collected(std::span<const AntTracksSpace> spaces) {
-  std::vector<Stretch> collected;
+std::vector<AddressRange> Collected(std::span<const AntTracksSpace> spaces) {
+  std::vector<AddressRange> collected;
   for (const AntTracksSpace& space : spaces) {
     if (space.collected != ANTTRACKS_NOT_COLLECTED) collected.push_back({space.bottom, space.end});
   }
   std::sort(collected.begin(), collected.end(),
-            [](const Stretch& a, const Stretch& b) { return a.start < b.start; });
+            [](const AddressRange& a, const AddressRange& b) { return a.start < b.start; });
   return collected;
 }
 
@@ -199,7 +199,7 @@ bool SyncPoints::List(Where where, More more) {
 bool SyncPoints::IsYoungNext() const { return YoungMayTake(lister_.spaces()[unlisted_.front().space]); }
 
 // Regions by address. How many parts that makes. Regions begin and end with objects, so parts may be cut there.
-size_t SyncPoints::PutFirst(const std::vector<Stretch>& regions) {
+size_t SyncPoints::PutFirst(const std::vector<AddressRange>& regions) {
   std::deque<Unlisted> taken, rest;
   for (const Unlisted& unlisted : unlisted_) {
     uint64_t at = unlisted.part.start;
@@ -208,7 +208,7 @@ size_t SyncPoints::PutFirst(const std::vector<Stretch>& regions) {
       at = std::max(at, end);
     };
     auto region = std::lower_bound(regions.begin(), regions.end(), at,
-                                   [](const Stretch& a, uint64_t address) { return a.top <= address; });
+                                   [](const AddressRange& a, uint64_t address) { return a.top <= address; });
     for (; region != regions.end() && region->start < unlisted.part.top; ++region) {
       add(rest, region->start);
       add(taken, std::min(region->top, unlisted.part.top));
@@ -276,7 +276,7 @@ void SyncPoints::CollectionEnds(const AntTracksGC& gc) {
 // elsewhere G1 makes fillers when the program runs again, one of all that lie side by side (JDK 21 and later).
 // The walk may stand among some, where no object will begin then, and whose classes are gone; so it moves on to
 // what lives while the VM still knows that. All other parts begin where a region does.
-void SyncPoints::LeaveDead(const std::vector<Stretch>& freed) {
+void SyncPoints::LeaveDead(const std::vector<AddressRange>& freed) {
   const auto parts = static_cast<std::ptrdiff_t>(PutFirst(freed));
   unlisted_.erase(unlisted_.begin(), unlisted_.begin() + parts);
   if (!unlisted_.empty()) lister_.SkipDead(&unlisted_.front().part);

@@ -97,7 +97,7 @@ class SyncPoints {
   // A part of a space that is not listed yet; see SpaceLister::ListSome.
   struct Unlisted {
     uint32_t space;
-    Stretch part;
+    AddressRange part;
   };
   // A walk while the program runs limits its speed, and can be stopped.
   enum class Where : bool { kInPause, kBesideProgram };
@@ -110,12 +110,12 @@ class SyncPoints {
   void Abandon(std::string_view reason);
   void TakeWalk(const AntTracksGC& gc);
   void ListNeeded(const AntTracksGC& gc);
-  void LeaveDead(const std::vector<Stretch>& freed);
+  void LeaveDead(const std::vector<AddressRange>& freed);
   void ListInPause();
   void ListInBackground();
   bool Pace();
   bool IsYoungNext() const;
-  size_t PutFirst(const std::vector<Stretch>& regions);
+  size_t PutFirst(const std::vector<AddressRange>& regions);
   template <class More>
   bool List(Where where, More more);
 

@@ -44,14 +44,14 @@ struct alignas(64) ThreadState {
   uint32_t share = 0;  // of the open segment
   AllocCounts counts;  // tlabs is the thread's own
   SiteClassCache site_classes;
-  std::vector<Stretch> filled;  // since the last collection, if provenance is kept
+  std::vector<AddressRange> filled;  // since the last collection, if provenance is kept
 
   // The thread's own.
   WaitBudget wait;  // of the current report
   Batch batch;      // reported, but neither read nor given to the walkers
   ReadQueue unread;
-  std::vector<Stretch> skipped;  // since the last collection
-  uint32_t random;               // never 0
+  std::vector<AddressRange> skipped;  // since the last collection
+  uint32_t random;                    // never 0
 
   pid_t tid = 0;       // of the operating system; 0: it has handed nothing over yet
   RunDelay run_delay;  // the walkers'

@@ -42,19 +42,19 @@ namespace anttracks::core {
 struct ThreadState;
 
 struct Batch {
-  Stretch stretches[kLanes];
+  AddressRange stretches[kLanes];
   unsigned count = 0;  // of stretches
   uint32_t share = 0;  // with which the stretches were chosen
   trace::How how = trace::How::kTlab;
   std::vector<uint64_t> outside;  // addresses of objects outside TLABs
   uint64_t bytes = 0;             // of the stretches
 
-  void Add(const Stretch& stretch) {
+  void Add(const AddressRange& stretch) {
     stretches[count++] = stretch;
     bytes += stretch.top - stretch.start;
   }
   void Clear() {
-    for (Stretch& stretch : stretches) stretch = Stretch();
+    for (AddressRange& stretch : stretches) stretch = AddressRange();
     count = 0;
     outside.clear();
     bytes = 0;

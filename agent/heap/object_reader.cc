@@ -114,7 +114,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
 }
 
 template <SiteBits kSites>
-bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes],
+bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const AddressRange (&stretches)[kLanes],
                                      Scratch& scratch, Lookup lookup) {
   Columns out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
@@ -136,7 +136,7 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const Stretch (&stre
 }
 
 template <SiteBits... kKnown>
-bool ObjectReader::ReadAsOneOf(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+bool ObjectReader::ReadAsOneOf(SiteClassCache& cache, const AddressRange (&stretches)[kLanes], Scratch& scratch,
                                Lookup lookup) {
   bool read = false;
   const auto read_if = [&]<SiteBits kSites>(std::integral_constant<SiteBits, kSites>) {
@@ -148,8 +148,8 @@ bool ObjectReader::ReadAsOneOf(SiteClassCache& cache, const Stretch (&stretches)
   return known ? read : ReadSomeStretches<kNeverPlain>(cache, stretches, scratch, lookup);
 }
 
-bool ObjectReader::ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
-                                 Lookup lookup) {
+bool ObjectReader::ReadStretches(SiteClassCache& cache, const AddressRange (&stretches)[kLanes],
+                                 Scratch& scratch, Lookup lookup) {
   constexpr uint32_t k25 = kAbiHashShift + 3;  // JDK 25's hash_shift
   return ReadAsOneOf<SiteBitsOf(ANTTRACKS_SITES_MARK, kAbiHashShift),
                      SiteBitsOf(ANTTRACKS_SITES_HASH, kAbiHashShift),

@@ -62,7 +62,7 @@ class ObjectReader {
   // ReadHeader is needed.
   bool ReadPlain(uint64_t address, Header* header) const;
   // Reads the objects that begin in each of the stretches. False: as ReadHeader; scratch is then undefined.
-  bool ReadStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+  bool ReadStretches(SiteClassCache& cache, const AddressRange (&stretches)[kLanes], Scratch& scratch,
                      Lookup lookup);
   // The site-class pair of a site and a klass, both as in the header. address: for the error message.
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
@@ -72,10 +72,11 @@ class ObjectReader {
   uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
   // Code that is compiled for the place where sites are. The second: kSites is sites_, if that is known.
   template <SiteBits kSites>
-  bool ReadSomeStretches(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch,
+  bool ReadSomeStretches(SiteClassCache& cache, const AddressRange (&stretches)[kLanes], Scratch& scratch,
                          Lookup lookup);
   template <SiteBits... kKnown>
-  bool ReadAsOneOf(SiteClassCache& cache, const Stretch (&stretches)[kLanes], Scratch& scratch, Lookup lookup);
+  bool ReadAsOneOf(SiteClassCache& cache, const AddressRange (&stretches)[kLanes], Scratch& scratch,
+                   Lookup lookup);
 
   const AntTracksVM& vm_;
   const SiteBits sites_;

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "agent/base/stretch.h"
+#include "agent/base/address_range.h"
 #include "agent/heap/layout_table.h"
 #include "agent/heap/site_of_mark.h"
 #include "vmpatch/abi/anttracks_abi.h"
@@ -38,8 +38,8 @@ inline constexpr unsigned kLanes = 4;
 
 // How many entries a stretch's columns need room for: an object has at least 16 bytes. The walker writes one
 // length more than there are.
-constexpr size_t MostIds(const Stretch& stretch) { return (stretch.top - stretch.start) / 16 + 1; }
-constexpr size_t MostLengths(const Stretch& stretch) { return 2 * MostIds(stretch) + 1; }
+constexpr size_t MostIds(const AddressRange& stretch) { return (stretch.top - stretch.start) / 16 + 1; }
+constexpr size_t MostLengths(const AddressRange& stretch) { return 2 * MostIds(stretch) + 1; }
 
 template <class T>
 inline T LoadAt(uint64_t address) {
@@ -73,7 +73,7 @@ class TlabWalker {
 
   // Reads all lanes: the objects that begin in stretches[i] go to out[i]; at[i] is the end of the last one.
   // False: the resolver gave up; at and out are then undefined.
-  bool Read(const Stretch (&stretches)[kLanes], Columns (&out)[kLanes], uint64_t (&at)[kLanes]) {
+  bool Read(const AddressRange (&stretches)[kLanes], Columns (&out)[kLanes], uint64_t (&at)[kLanes]) {
     Lane a(stretches[0], out[0]), b(stretches[1], out[1]), c(stretches[2], out[2]), d(stretches[3], out[3]);
     const Table table{entries_, sites_};
     bool read = true;
@@ -93,7 +93,7 @@ class TlabWalker {
  private:
   // Nobody takes its address, so that it can be in registers.
   struct Lane {
-    Lane(const Stretch& stretch, const Columns& columns)
+    Lane(const AddressRange& stretch, const Columns& columns)
         : at(stretch.start), top(stretch.top), ids(columns.ids), lengths(columns.lengths) {}
     bool More() const { return at < top; }
     void Store(Columns* out, uint64_t* end) const {

@@ -219,14 +219,14 @@ void Sampler::Sample(JNIEnv* jni, jthread thread, jobject object, jclass type, j
   SampleFrame stack[kMostFrames];
   for (jint i = 0; i < count; i++)
     stack[i] = {reinterpret_cast<uint64_t>(frames[i].method), frames[i].location};
-  const uint32_t kind = Kind(jni, {stack, static_cast<size_t>(count)}, type);
+  const uint32_t site_class = SiteClass(jni, {stack, static_cast<size_t>(count)}, type);
   // The VM has one sampler for a carrier and all that runs on it.
   const bool carried = virtual_threads_.IsVirtual(jni, thread) || virtual_threads_.IsCarrier(jni, thread);
   const Known known = carried ? RecallCarrier() : Recall();
   Known next{known.id, interval_.load()};  // which the JVM has just drawn
   if (next.id == 0) next.id = carried ? DefineCarrier(jni) : DefineThread(jni, thread);
   if (next != known) carried ? RememberCarrier(next) : Remember(next);
-  const uint64_t number = session_.Sample(known.interval, next.id, kind, static_cast<uint64_t>(bytes));
+  const uint64_t number = session_.Sample(known.interval, next.id, site_class, static_cast<uint64_t>(bytes));
   if (number != 0) Watch(jni, object, number);
   living_.Look(kLookAtOnce, [&](const auto& watched) { return MarkIfDead(jni, watched); });
 }
@@ -255,7 +255,7 @@ void Sampler::CollectionEnd() {
   living_.CollectionEnded();
 }
 
-uint32_t Sampler::Kind(JNIEnv* jni, std::span<const SampleFrame> stack, jclass type) {
+uint32_t Sampler::SiteClass(JNIEnv* jni, std::span<const SampleFrame> stack, jclass type) {
   Owned<char> signature(env_);
   (void)env_->GetClassSignature(type, signature.out(), nullptr);  // without it the class is <unknown>
   size_t unknown = 0;

@@ -87,9 +87,9 @@ class Sampler final : public Source {
   // Records the sample's death if its object is dead. True: it is.
   bool MarkIfDead(JNIEnv* jni, const core::WatchList::Watched& watched);
 
-  // what: told behind its name.
+  // what: added behind its name.
   uint32_t DefineThread(JNIEnv* jni, jthread thread, std::string_view what = {});
-  uint32_t Kind(JNIEnv* jni, std::span<const core::SampleFrame> stack, jclass type);
+  uint32_t SiteClass(JNIEnv* jni, std::span<const core::SampleFrame> stack, jclass type);
   void Describe(JNIEnv* jni, const core::SampleFrame& frame);
   int64_t Line(const core::SampleFrame& frame);
   trace::Status Enable(jvmtiEventMode mode);

@@ -25,7 +25,7 @@ namespace anttracks::core {
 struct OutputCounts {
   std::atomic<uint64_t> raw_bytes{0}, stored_bytes{0}, chunks{0}, files{1};
   std::atomic<uint64_t> write_ns{0}, compressed_chunks{0}, compress_ns{0};
-  // At the bound of a rotated trace: dropped events, and collections that were asked for.
+  // At the bound of a rotated trace: dropped events, and requested collections.
   std::atomic<uint64_t> dropped_chunks{0}, dropped_bytes{0}, requested_collections{0};
   // With keep=: provenance files, and those that had no room or could not be written.
   std::atomic<uint64_t> provenance_files{0}, lost_provenance{0};

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/base/stretch.h"
+#include "agent/base/address_range.h"
 #include "agent/stream/buffer_queue.h"
 #include "trace/format.h"
 #include "trace/object_runs.h"
@@ -75,18 +75,18 @@ class RunStream : public SegmentStream {
     return trace::kMaxRunHeadBytes + ids.size_bytes() + lengths.size_bytes();
   }
   // Writes a run of the objects in the range. There must be room for Bytes().
-  void Put(const Stretch& range, trace::How how, std::span<const uint16_t> ids,
+  void Put(const AddressRange& range, trace::How how, std::span<const uint16_t> ids,
            std::span<const uint32_t> lengths) {
     out = trace::PutRun(out, {.distance = Distance(range), .how = how}, ids, lengths);
   }
   // Writes a skipped range. There must be room for kMaxRunHeadBytes.
-  void PutSkipped(const Stretch& range) {
+  void PutSkipped(const AddressRange& range) {
     const uint64_t words = (range.top - range.start) / trace::kWordBytes;
     out = trace::PutRunHead(out, {.distance = Distance(range), .how = trace::How::kSkipped, .lengths = words});
   }
 
  private:
-  int64_t Distance(const Stretch& range) {
+  int64_t Distance(const AddressRange& range) {
     const auto distance = static_cast<int64_t>(range.start / trace::kWordBytes - run_end_);
     run_end_ = range.top / trace::kWordBytes;
     return distance;

@@ -75,7 +75,7 @@ bool Definitions::ReadRecord(uint8_t tag, std::span<const uint8_t> bytes, const 
     case DefinitionTag::kThread:
       read(trace::ThreadDefinition());
       break;
-    case DefinitionTag::kKind:
+    case DefinitionTag::kSiteClass:
       read(trace::SiteClassDefinition());
       break;
     case DefinitionTag::kFields:

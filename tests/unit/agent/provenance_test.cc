@@ -52,9 +52,9 @@ Runs Saved(Provenance& provenance, bool* in_part = nullptr) {
   return runs;
 }
 
-void Fill(Provenance& provenance, uint32_t thread, std::vector<Stretch> stretches) {
-  std::vector<Stretch> filled;
-  for (const Stretch& stretch : stretches) Provenance::Note(stretch, &filled);
+void Fill(Provenance& provenance, uint32_t thread, std::vector<AddressRange> stretches) {
+  std::vector<AddressRange> filled;
+  for (const AddressRange& stretch : stretches) Provenance::Note(stretch, &filled);
   provenance.Allocated(thread, &filled);
   CHECK(filled.empty());
 }
@@ -70,8 +70,8 @@ void Collect(Provenance& provenance, std::vector<AntTracksMove> moves, uint32_t 
 }
 
 TEST_CASE("stretches that a thread fills one behind the other are one") {
-  std::vector<Stretch> filled;
-  for (const Stretch& stretch : {Stretch{100, 200}, Stretch{200, 300}, Stretch{400, 500}})
+  std::vector<AddressRange> filled;
+  for (const AddressRange& stretch : {AddressRange{100, 200}, AddressRange{200, 300}, AddressRange{400, 500}})
     Provenance::Note(stretch, &filled);
   REQUIRE(filled.size() == 2);
   CHECK(filled[0].top == 300);

@@ -23,7 +23,7 @@ TEST_CASE("of any stretches side by side, the map holds the objects of those tha
   REQUIRE(map.Make(kStart, kEnd));
   std::minstd_rand random(5);
   for (int round = 0; round < 20; round++) {
-    std::vector<Stretch> marked;
+    std::vector<AddressRange> marked;
     std::set<uint64_t> in, out;
     for (uint64_t at = kStart; at < kEnd - 5000;) {
       const uint64_t begin = at;
@@ -44,7 +44,7 @@ TEST_CASE("of any stretches side by side, the map holds the objects of those tha
     }
     CHECK(std::all_of(in.begin(), in.end(), [&](uint64_t at) { return map.Contains(at); }));
     CHECK(std::none_of(out.begin(), out.end(), [&](uint64_t at) { return map.Contains(at); }));
-    for (const Stretch& stretch : marked) map.Clear(stretch);
+    for (const AddressRange& stretch : marked) map.Clear(stretch);
     CHECK(std::none_of(in.begin(), in.end(), [&](uint64_t at) { return map.Contains(at); }));
   }
   CHECK(!map.Contains(0));
@@ -66,7 +66,7 @@ struct Allocated {
   }
   uint64_t to;
   std::vector<uint64_t> array;
-  std::vector<Stretch> stretches;
+  std::vector<AddressRange> stretches;
 };
 
 constexpr uint64_t kArrayBytes = 48;  // of int[7]
@@ -81,7 +81,8 @@ AntTracksGC Gc(uint32_t kind) {
 // A thread has reported its stretches. With the smallest share nearly all are skipped; tests look at what was.
 struct Reported {
   Reported() {
-    for (const Stretch& stretch : allocated.stretches) recording.Tlab(1, &slot, stretch.start, stretch.top);
+    for (const AddressRange& stretch : allocated.stretches)
+      recording.Tlab(1, &slot, stretch.start, stretch.top);
   }
   void Begin(uint32_t kind) {
     gc = Gc(kind);

@@ -5,8 +5,9 @@
 
 namespace anttracks::core {
 
-// An address range [start, top) that is filled with objects. Units: byte addresses, as numbers.
-struct Stretch {
+// [start, top), filled with objects: a TLAB stretch, a region, a run of neighbours. Units: byte addresses, as
+// numbers.
+struct AddressRange {
   uint64_t start = 0, top = 0;
 };
 
