@@ -205,7 +205,7 @@ def measures(t):
     )
     expect(done.returncode == 0, f"ended with {done.returncode}: {tail(done.stderr)}")
     expect(
-        "min left" in done.stderr and "nothing was measured of profilers, rotation, techniques" in done.stderr,
+        "min left" in done.stderr and "nothing was measured of profilers, rotation, walkers" in done.stderr,
         tail(done.stderr),
     )
     data = bench_results.load(t.folder)
