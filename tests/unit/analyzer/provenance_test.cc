@@ -123,6 +123,22 @@ TEST_CASE("provenance that is damaged leaves the events readable") {
   }
 }
 
+TEST_CASE("of damaged provenance births are not known, although some of it was read") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  TraceBuilder b = ProvenanceFile(1, {kTo, 3, 1, 1});
+  b.Numbers(SegmentKind::kProvenance, 0, {kOld + 17, 7, 1, 1});
+  std::string bytes = std::move(b.Flush()).file();
+  for (const bool damaged : {false, true}) {
+    if (damaged) bytes[bytes.size() - 2] ^= 1;
+    folder.Write("app.trace.1.origins", bytes);
+    const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--from", "1", "--json"});
+    CHECK(heap.code == (damaged ? 4 : 0));
+    CHECK(nlohmann::json::parse(heap.out)["exact"].get<bool>() == !damaged);
+  }
+}
+
 TEST_CASE("provenance of another trace or file is left out") {
   Folder folder;
   WriteRotated(&folder);
