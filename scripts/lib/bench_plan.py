@@ -406,6 +406,12 @@ def why_not(configuration, environment=os.environ):
     return f"the environment variable {name} names no library" + (f": no file {path}" if path else "")
 
 
+def libraries(configurations, environment=os.environ):
+    """{configuration: path} of those that run with a library that is not ours."""
+    variables = {c: CONFIGURATIONS[c].library for c in configurations}
+    return {c: environment[variable] for c, variable in variables.items() if variable}
+
+
 class Unknown(Exception):
     pass
 

@@ -29,6 +29,17 @@ def java_version(home):
     return re.sub(r".*\(build ([^,)]*).*", r"\1", lines[2])  # the VM's own: the rest may be another's
 
 
+def library_versions(home, libraries):
+    """{configuration: version} of agent libraries that are not ours, {configuration: path}, as they tell it."""
+    versions = {}
+    for configuration, path in libraries.items():
+        command = [home + "/bin/java", f"-agentpath:{path}=version", "-version"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        found = re.match(r"\D*(\d+(?:\.\d+)+)", done.stdout)
+        versions[configuration] = found[1] if found else "of unknown version"
+    return versions
+
+
 def unlike(patched, stock):
     """What is different between the sources of two versions as java_version has them; empty: nothing is."""
 

@@ -284,7 +284,10 @@ def skips(t):
         found = bench_plan.why_not("async", {"ASYNC_PROFILER": path})
         expect(word in found and bool(word) == bool(found), f"{path}: {found}")
     data = made_up()
+    data["studies"]["profilers"]["javac"]["settings"]["async"] = "4.5"
+    expect(", async 4.5: " in bench_page.page(data), "its version is not told")
     for entry in data["studies"]["profilers"].values():
+        entry["settings"].pop("async", None)
         del entry["runs"]["async"]
     text = bench_page.page(data)
     expect(
