@@ -24,11 +24,12 @@ def study_head(data, name):
     lines = []
     for key, names in groups.items():
         s = dict(key)
-        libraries = "".join(f", {c} {s[c]}" for c in study.configurations if CONFIGURATIONS[c].library and c in s)
+        libraries = [c for c in study.configurations if CONFIGURATIONS[c].library and c in s]
+        versions = "".join(f", {c} {s[c]}" for c in libraries)
         lines.append(
             f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK "
-            f"{s['patched']}, stock {s['stock']}{remark(name, s)}{libraries}: {s['pairs']} pairs, a run of each "
-            f"configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
+            f"{s['patched']}, stock {s['stock']}{remark(name, s)}{versions}: {s['pairs']} pairs, a run of "
+            f"each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
             f"measured iterations, of which the median of the second half counts: {', '.join(names)}"
         )
     skipped = [w for w in study.workloads if w not in entries]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Keeps many objects of a few sites, some of which have an identity hash and some of which are locked, while the
- * whole heap is collected.
+ * Keeps many objects of a few sites while the whole heap is collected. Some have a hash, some are locked.
  */
 public class Marks {
     private static final class Cell {
