@@ -100,6 +100,20 @@ def cost_part(data):
     ]
 
 
+def objects_part(data):
+    return [
+        "## What an object costs",
+        "",
+        *study_head(data, "objects"),
+        "",
+        "CPU time of all threads, compilers included, in all iterations that are measured, traced and without "
+        "the agent; the objects are those that were made in them.",
+        "",
+        *bench_tables.objects(runs_of(data["studies"]["objects"])),
+        "",
+    ]
+
+
 def profilers_part(data):
     return [
         "## Beside profilers that sample",
@@ -199,6 +213,7 @@ def rotation_part(data):
 
 PARTS = {
     "cost": cost_part,
+    "objects": objects_part,
     "profilers": profilers_part,
     "walkers": walkers_part,
     "techniques": techniques_part,

@@ -51,9 +51,10 @@ class Study:
     page: str = "benchmarks"  # in docs/
     quick: tuple = ()  # workloads of --quick where none is named; empty: all
     once: tuple = ()  # workloads that take long: a run is one iteration without warm-up
+    iterations: int = 3  # the default
+    warmup: int = 1  # the default: iterations before them
     most_times: int = 12  # what takes longer than so many times the base is stopped
     probe: bool = False  # a run is one of bench_probes, and the workloads are cases of it
-
 
     def runs_stock(self):
         """Whether the JDK without the patch is among what is compared."""
@@ -69,6 +70,7 @@ SETTINGS = {
     "xml.validation": Settings(repeat=10),
     "xml.transform": Settings(repeat=4),
     "batik": Settings(repeat=4),
+    "bytecode": Settings(repeat=4),
     "jython": Settings(repeat=4),
 }
 
@@ -100,6 +102,11 @@ CONFIGURATIONS = {
         "as traced, rotating in ten files within a tight bound", options="maxsize={narrow}", rotates=True
     ),
     "kept": Configuration("as narrow, with keep=yes", options="maxsize={narrow},keep=yes", rotates=True),
+    "counted-from": Configuration(
+        "as traced; the agent is asked for its counters when the warm-up has ended",
+        options="mode=full",
+        command="{analyzer} ctl {pid} dump-stats",
+    ),
     "sampled": Configuration(
         "the stock JDK with the agent, mode=sample: one sample in 512 KB on average",
         patched=False,
@@ -248,6 +255,14 @@ STUDIES = {
         workloads.GENERAL,
         page="benchmarks-collectors",
         once=("identity-hash",),
+    ),
+    "objects": Study(
+        "what an object costs in steady state",
+        "patched",
+        ("patched", "counted-from"),
+        ("javac", "serial", "bytecode"),
+        iterations=4,
+        warmup=3,
     ),
     "profilers": Study(
         "tracing beside profilers that sample",

@@ -23,7 +23,7 @@ ANALYZER = os.path.join(BUILD, "anttracks")
 COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench")
 COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->")
 SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
-ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\w+)$", re.M)
+ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\d+) cpu_ms (\w+)$", re.M)
 KEPT_COUNTERS = (
     "objects",
     "bytes",
@@ -157,17 +157,21 @@ def one_run(name, key, home, options, limit_s, look_inside):
         return {"died": why[0]}
     pauses = pauses_of(os.path.join(folder, "gc.log"))
     result = {
-        "iterations_ms": [float(wall) for wall, _, _ in lines],
+        "iterations_ms": [float(wall) for wall, *_ in lines],
+        "iterations_cpu_s": sum(int(cpu) for _, _, cpu, _ in lines) / 1000,
         "gc_ms": sum(pauses),
         "pauses": len(pauses),
         "cpu_s": done.cpu_s,
         "elapsed_s": done.elapsed_s,
         "rss_mb": done.rss_mb,
-        "checksum": lines[0][2],
+        "checksum": lines[0][3],
     }
     if configuration.agent(name):
         result["stats"] = stats_of(folder, said)
         result["inside"] = inside_of(key, os.path.join(folder, "trace")) if look_inside else None
+    if configuration.command.endswith("dump-stats"):
+        # Printed between warm-up and the first iteration that counts.
+        result["objects_before"] = int(re.search(r'"objects": (\d+)', done.stdout)[1])
     if listed:
         result["pretenured"] = listed
     if key == "dumps":

@@ -251,6 +251,37 @@ def cpu_per_object(runs, base):
     return bench_stats.estimate(found)
 
 
+def steady_cpu_per_object(runs, base):
+    """The same of the iterations that count alone: without JVM start and most of the compilers' work."""
+    found = [
+        (value_of(run, "iterations_cpu_s") - value_of(other, "iterations_cpu_s")) * 1e9 / objects_after(run)
+        for run, other in zip(runs, base)
+    ]
+    return bench_stats.estimate(found)
+
+
+def objects_after(run):
+    """Allocated in the iterations that count."""
+    return run["stats"]["objects"] - run["objects_before"]
+
+
+def objects(results):
+    """One line a workload: what an object costs in the iterations that count."""
+    lines = [
+        "| workload | million objects | CPU time, s: patched | traced | more, ns an object | whole run |",
+        "|---|" + "---:|" * 5,
+    ]
+    for workload, by in results.items():
+        base, traced = by["patched"], by["counted-from"]
+        made = statistics.median(objects_after(run) for run in traced)
+        lines.append(
+            f"| {workload} | {made / 1e6:.1f} | {spread(base, 'iterations_cpu_s', '{:.1f}')} | "
+            f"{spread(traced, 'iterations_cpu_s', '{:.1f}')} | "
+            f"{cpu_text(steady_cpu_per_object(traced, base))} | {cpu_text(cpu_per_object(traced, base))} |"
+        )
+    return lines
+
+
 def cpu_text(estimate):
     return estimate.interval("{:.1f}") + estimate.mark(0)
 

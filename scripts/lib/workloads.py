@@ -25,6 +25,7 @@ PACKAGES = {
     "docbook5-xml": ("/usr/share/xml/docbook/schema/xsd/5.0/docbook.xsd",),
     "fonts-dejavu-core": ("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",),
     "jython": jars("jython"),
+    "libasm-java": jars("asm", "asm-tree", "asm-analysis"),
     "libbatik-java": jars("batik-all", "xmlgraphics-commons", "xml-apis", "xml-apis-ext"),
     "libderby-java": jars("derby"),
     "libeclipse-jdt-core-java": jars("eclipse-jdt-core"),
@@ -263,6 +264,13 @@ WORKLOADS = {
         "10,000,000 objects with identity hashes in a HashSet, as many look-ups",
         "the papers' worst case for sites kept in the hash",
         heap="3g",
+    ),
+    "bytecode": Workload(
+        "Bytecode.java",
+        "ASM follows the operands of each instruction of Xerces to where they come from, two threads",
+        "what an object costs",
+        ("libasm-java", "libxerces2-java"),
+        special=True,
     ),
     "identity-hash-1m": Workload(
         "IdentityHash.java",

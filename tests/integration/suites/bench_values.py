@@ -9,8 +9,9 @@ import bench_page
 import bench_results
 import bench_run
 import bench_sites
+import bench_tables
 from judge.world import expect, run, tail, test
-from suites.bench import SETTINGS, made_up
+from suites.bench import BENCH, SETTINGS, made_up
 
 
 # In a process of its own: a child is said to have had what its parent had when it was made, and the tests
@@ -83,3 +84,18 @@ def other_source(t):
         lines = bench_page.study_head(data, study)
         found = sum("stock 17.0.2+3-Debian (another update: " in line for line in lines)
         expect(found == count, f"{study}: {lines}")
+
+
+@test("scripts/bench counts objects and CPU time of the iterations that are measured")
+def counts_objects(t):
+    done = run(
+        [BENCH, "objects", "serial", "--pairs", "1", "--iterations", "1", "--warmup", "2", "--out", t.folder]
+    )
+    expect(done.returncode == 0, f"ended with {done.returncode}: {tail(done.stderr)}")
+    runs = bench_results.load(t.folder)["studies"]["objects"]["serial"]["runs"]
+    made = runs["counted-from"][0]
+    # Three iterations that do the same, and a JVM that starts.
+    share = bench_tables.objects_after(made) / made["stats"]["objects"]
+    expect(0.25 < share < 0.35, f"a third of the objects: {share}")
+    for values in (runs["patched"][0], made):
+        expect(0.05 < values["iterations_cpu_s"] / values["cpu_s"] < 0.6, f"{values}")

@@ -20,7 +20,7 @@ def checksums(name, agent=None):
         done.returncode == 0,
         f"{name} ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 30)}",
     )
-    found = re.findall(r"^iteration \d+ [\d.]+ wall_ms \d+ gc_ms (\w{16})$", done.stdout, re.M)
+    found = re.findall(r"^iteration \d+ [\d.]+ wall_ms \d+ gc_ms \d+ cpu_ms (\w{16})$", done.stdout, re.M)
     expect(len(found) == 2 and found[0] == found[1], f"{name} printed {done.stdout!r}")
     return found[0], done.stderr
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package anttracks.harness;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -11,10 +12,13 @@ import java.util.concurrent.Future;
 
 /**
  * Something that runs again and again in one process with the same result each time. Prints one line an
- * iteration: `iteration NUMBER MS wall_ms GC gc_ms CHECKSUM`,
- * after a number of iterations that are not printed.
+ * iteration: `iteration NUMBER MS wall_ms GC gc_ms CPU cpu_ms CHECKSUM`, after a number of iterations that are
+ * not printed. CPU: of all threads of the process, in steps of 10 ms.
  */
 abstract class Workload {
+    private static final OperatingSystemMXBean OS =
+            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
     /** Does the work once; returns a checksum, which must be the same every time. */
     abstract long iterate() throws Exception;
 
@@ -80,21 +84,23 @@ abstract class Workload {
         for (int i = 0; i < warmup + iterations; i++) {
             if (i == warmup && !command.isEmpty()) run(command);
             long gc = gcMillis();
+            long cpu = OS.getProcessCpuTime();
             long began = System.nanoTime();
             long result = iterate();
             double millis = (System.nanoTime() - began) / 1e6;
             if (checksum != null && checksum != result) throw new IllegalStateException("the checksum changed");
+            cpu = OS.getProcessCpuTime() - cpu;
             checksum = result;
             if (i >= warmup) {
-                System.out.printf("iteration %d %.3f wall_ms %d gc_ms %016x%n", i - warmup, millis,
-                        gcMillis() - gc, result);
+                System.out.printf("iteration %d %.3f wall_ms %d gc_ms %d cpu_ms %016x%n", i - warmup,
+                        millis, gcMillis() - gc, cpu / 1_000_000, result);
             }
         }
     }
 
     private static void run(String command) throws Exception {
         Process process = new ProcessBuilder(command.split(" ")).redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+                .redirectOutput(ProcessBuilder.Redirect.INHERIT).start();
         if (process.waitFor() != 0) {
             throw new IllegalStateException(command + " ended with " + process.exitValue());
         }
