@@ -60,6 +60,7 @@ Status ParseFileHeader(std::span<const uint8_t> bytes, FileInfo* info) {
   info->process_id = GetU64(p + file_header::kProcess);
   info->index = GetU32(p + file_header::kFileIndex);
   info->flags = GetU32(p + file_header::kFlags);
+  info->whole_bytes = GetU64(p + file_header::kFileBytes);
   return {};
 }
 
@@ -185,6 +186,11 @@ void AddProvenance(FileSet* set) {
   } else if (!provenance.info.is_provenance() || provenance.info.trace_id != data.trace_id ||
              provenance.info.index != data.index) {
     set->warnings.push_back(provenance.info.path + ": does not belong to " + data.path + " (file left out)");
+  } else if (provenance.info.bytes < provenance.info.whole_bytes) {
+    // What it lacks would be taken for older than the trace.
+    set->warnings.push_back(provenance.info.path + ": was cut short, it has " +
+                            std::to_string(provenance.info.bytes) + " of " +
+                            std::to_string(provenance.info.whole_bytes) + " bytes (file left out)");
   } else {
     set->files.insert(set->files.begin() + static_cast<ptrdiff_t>(at), std::move(provenance));
   }

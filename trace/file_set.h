@@ -32,6 +32,7 @@ struct FileInfo {
   uint64_t process_id = 0;
   uint32_t index = 0;
   uint32_t flags = 0;            // kFileDefinitions, …
+  uint64_t whole_bytes = 0;      // of a provenance file when it was written; 0: its header does not say
   uint64_t truncated_bytes = 0;  // after the last complete chunk; known once the file was read
 
   bool is_definitions() const { return (flags & kFileDefinitions) != 0; }

@@ -22,6 +22,7 @@ std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header)
   PutU64(p + at::kProcess, header.process_id);
   PutU32(p + at::kFileIndex, header.file_index);
   PutU32(p + at::kFlags, header.flags);
+  PutU64(p + at::kFileBytes, header.file_bytes);
   PutU32(p + at::kCrc, Crc32c(std::span(bytes).first(at::kCrc)));
   return bytes;
 }

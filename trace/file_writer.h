@@ -23,6 +23,7 @@ struct FileHeader {
   uint32_t file_index = 0;
   uint32_t flags =
       0;  // kFileDefinitions, kFileData or kFileProvenance and its flag; 0: the trace is a single file
+  uint64_t file_bytes = 0;  // of a provenance file, this header included; others grow
 };
 
 std::array<uint8_t, kFileHeaderBytes> EncodeFileHeader(const FileHeader& header);

@@ -29,7 +29,7 @@ inline constexpr size_t kMaxSegmentHeaderBytes = 1 + 10 + 10;
 // Byte offsets within the file header.
 namespace file_header {
 inline constexpr size_t kMajor = 8, kMinor = 10, kSize = 12, kWallClock = 16, kTraceId = 24, kProcess = 32,
-                        kFileIndex = 40, kFlags = 44, kCrc = 60;
+                        kFileIndex = 40, kFlags = 44, kFileBytes = 48, kCrc = 60;
 }
 // Flags of the file header.
 inline constexpr uint32_t kFileDefinitions = 1, kFileData = 2, kFileProvenance = 4;

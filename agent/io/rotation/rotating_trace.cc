@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/io/rotation/rotating_trace.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "trace/format.h"
@@ -81,7 +82,7 @@ Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta, const trace
   trace::FileHeader header = header_;
   header.flags = trace::kFileProvenance | (saved.in_part ? trace::kFileProvenanceInPart : 0);
   trace::ByteBuffer file;
-  file.Append(trace::EncodeFileHeader(header));
+  file.Resize(trace::kFileHeaderBytes);
   trace::NumberedChunks chunks(trace::Compressed::kYes);
   const auto add = [&](trace::ChunkType type, std::span<const uint8_t> payload) {
     const auto chunk = chunks.Encode(type, payload);
@@ -93,6 +94,8 @@ Status RotatingTrace::WriteProvenance(std::span<const uint8_t> meta, const trace
     if (status.ok()) status = add(trace::ChunkType::kData, segment.span());
   }
   if (!status.ok()) return status;
+  header.file_bytes = file.size();
+  std::ranges::copy(trace::EncodeFileHeader(header), file.data());
   if (file.size() > policy_.max_provenance_bytes() || !MakeRoom(file.size(), policy_.files_to_keep())) {
     return Status::Error("there is no room for " + files_.provenance_path(header.file_index) +
                          ", which takes " + std::to_string(file.size()) + " bytes");

@@ -100,6 +100,7 @@ TEST_CASE("a provenance file is one that a reader takes for the provenance of it
     REQUIRE(bytes.size() > 64);
     CHECK(bytes.substr(0, 8) == "ANTTRACK");
     CHECK(bytes[40] == index);
+    CHECK(trace::GetU64(reinterpret_cast<const uint8_t*>(bytes.data()) + 48) == bytes.size());
     CHECK(bytes[44] == (trace::kFileProvenance | (in_part ? trace::kFileProvenanceInPart : 0)));
     CHECK(fs::status(trace.provenance(index)).permissions() ==
           (fs::perms::owner_read | fs::perms::owner_write));

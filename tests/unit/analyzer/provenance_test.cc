@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/analyzer/rotated_trace.h"
+#include "trace/file_writer.h"
 #include "trace/segments.h"
 
 namespace anttracks::testing {
@@ -136,6 +137,31 @@ TEST_CASE("of damaged provenance births are not known, although some of it was r
     const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--from", "1", "--json"});
     CHECK(heap.code == (damaged ? 4 : 0));
     CHECK(nlohmann::json::parse(heap.out)["exact"].get<bool>() == !damaged);
+  }
+}
+
+// In copying, say: the agent renames a file that is whole.
+TEST_CASE("provenance that was cut short is left out, wherever it was cut") {
+  Folder folder;
+  WriteRotated(&folder);
+  folder.Remove("app.trace.0");
+  const std::string chunks = ProvenanceFile(1, kProvenance0).file().substr(trace::kFileHeaderBytes);
+  trace::FileHeader header;
+  header.trace_id = kRotatedId;
+  header.file_index = 1;
+  header.flags = trace::kFileProvenance;
+  header.file_bytes = trace::kFileHeaderBytes + chunks.size();
+  const auto start = trace::EncodeFileHeader(header);
+  const std::string whole = std::string(start.begin(), start.end()) + chunks;
+  for (size_t length = trace::kFileHeaderBytes; length <= whole.size(); length++) {
+    folder.Write("app.trace.1.origins", whole.substr(0, length));
+    const CommandResult heap = folder.Run("heap", {"app.trace"}, {"--from", "1", "--json"});
+    CAPTURE(length);
+    CHECK(heap.code == 0);
+    CHECK(nlohmann::json::parse(heap.out)["exact"].get<bool>() == (length == whole.size()));
+    const std::string cut = "warning: app.trace.1.origins: was cut short, it has " + std::to_string(length) +
+                            " of " + std::to_string(whole.size()) + " bytes (file left out)\n";
+    CHECK(Has(heap.err, cut) == (length < whole.size()));
   }
 }
 
