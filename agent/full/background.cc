@@ -3,11 +3,14 @@
 
 #include <utility>
 
+#include "agent/base/own_thread.h"
+
 namespace anttracks::core {
 
 // A task that is held comes before a collection all the same: the walk of a sync point is to end before the
 // next one begins.
 void Background::Loop(const AntTracksVM& vm) {
+  NeverPreempt();
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [this] { return task_ ? !held_ : stopped_ || collect_; });

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "agent/base/own_thread.h"
 #include "agent/full/thread_state.h"
 
 namespace anttracks::core {
@@ -46,7 +47,7 @@ void Walkers::Stop() {
 }
 
 void* Walkers::Main(void* self) {
-  pthread_setname_np(pthread_self(), "anttracks-walk");
+  BeginOwnThread("anttracks-walk");
   static_cast<Walkers*>(self)->Run();
   return nullptr;
 }

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "agent/base/own_thread.h"
+
 namespace anttracks::io {
 
 using trace::Status;
@@ -50,7 +52,7 @@ Status Aside::Run(const std::string& failed, std::function<Status()> task, std::
 }
 
 void* Aside::Main(void* argument) {
-  pthread_setname_np(pthread_self(), "anttracks-aside");
+  core::BeginOwnThread("anttracks-aside");
   const std::unique_ptr<Job> job(static_cast<Job*>(argument));
   Status status;
   try {

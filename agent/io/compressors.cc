@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/base/clock.h"
+#include "agent/base/own_thread.h"
 
 namespace anttracks::io {
 namespace {
@@ -153,7 +154,7 @@ void Compressors::Count(Encoded& encoded) {
 }
 
 void* Compressors::Main(void* self) {
-  pthread_setname_np(pthread_self(), "anttracks-zip");
+  core::BeginOwnThread("anttracks-zip");
   static_cast<Compressors*>(self)->Run();
   return nullptr;
 }

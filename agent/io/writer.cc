@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/base/log.h"
+#include "agent/base/own_thread.h"
 #include "trace/events.h"
 
 namespace anttracks::io {
@@ -53,7 +54,7 @@ bool Writer::Wait(std::chrono::milliseconds without_progress, std::chrono::milli
 }
 
 void* Writer::Main(void* self) {
-  pthread_setname_np(pthread_self(), "anttracks");
+  core::BeginOwnThread("anttracks");
   static_cast<Writer*>(self)->Run();
   return nullptr;
 }

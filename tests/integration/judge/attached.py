@@ -20,16 +20,21 @@ _DYNAMIC_AGENT = re.compile(
 )
 
 
-def agent_threads(pid):
-    """The names of the agent's threads that the kernel knows."""
-    names = []
+def policies(pid):
+    """[(name, scheduling policy)] of the threads that the kernel knows."""
+    found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as file:
-                names.append(file.read().strip())
+                found.append((file.read().strip(), os.sched_getscheduler(int(task))))
         except (FileNotFoundError, ProcessLookupError):
             pass
-    return [name for name in names if name in AGENT_THREADS]
+    return found
+
+
+def agent_threads(pid):
+    """The names of the agent's threads that the kernel knows."""
+    return [name for name, _ in policies(pid) if name in AGENT_THREADS]
 
 
 def marked_line(word):

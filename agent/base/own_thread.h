@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all threads of the agent do first.
+#pragma once
+
+namespace anttracks::core {
+
+// The calling thread never again takes the processor from a thread of the program because there is work for it:
+// it waits for one that is idle, or until a time slice ends (SCHED_BATCH, sched(7)). Its share of the processors
+// stays what it was. A thread that somebody gave another policy keeps it, and so does one that the system does
+// not allow to change.
+void NeverPreempt() noexcept;
+
+// The same for a thread that was made here; name: at most 15 bytes.
+void BeginOwnThread(const char* name) noexcept;
+
+}  // namespace anttracks::core
