@@ -5,9 +5,9 @@
 namespace anttracks::core {
 
 // The calling thread never again takes the processor from a thread of the program because there is work for it:
-// it waits for one that is idle, or until a time slice ends (SCHED_BATCH, sched(7)). Its share of the processors
-// stays what it was. A thread that somebody gave another policy keeps it, and so does one that the system does
-// not allow to change.
+// it waits for one that is idle, or until a time slice ends (SCHED_BATCH, sched(7)). Its share of the
+// processors stays what it was. A thread that somebody gave another policy keeps it, and so does one that the
+// system does not allow to change.
 void NeverPreempt() noexcept;
 
 // The same for a thread that was made here; name: at most 15 bytes.
