@@ -23,8 +23,8 @@ OUT_OF_MEMORY = ("-XX:-UseGCOverheadLimit",)
 
 def without_numbers(text):
     """What two crashes of the same kind have in common. Other threads may crash while the VM reports; what it
-    says of them, and the end of that line, lands anywhere."""
-    first = re.sub(r"\n+", "\n", re.sub(r"\[thread \d+ also had an error\]", "", text))
+    says of them lands anywhere, and so does the end of that line: within another one, too."""
+    first = re.sub(r"\[thread \d+ also had an error\]", "", text).replace("\n", "")
     return re.sub(r"0x[0-9a-f]+|\b\d+s?\b|\+0x\S+", "N", first)
 
 
