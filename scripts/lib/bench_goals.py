@@ -67,8 +67,9 @@ def percent_row(goal, results, pair, key, most, tried):
 
 def worst_row(goal, found, most, tried, text, of_each=True):
     """found: an Estimate by name, each of which must be within the limit. of_each: see Row."""
-    worst = max(found, key=lambda name: found[name].middle)
     verdicts = {name: estimate.verdict(most) for name, estimate in found.items()}
+    # One that is missed for certain is worse than one that may be.
+    worst = max(found, key=lambda name: (verdicts[name] == bench_stats.MISSED, found[name].middle))
     counts = ", ".join(
         f"{sum(v == kind for v in verdicts.values())} {kind}"
         for kind in (bench_stats.REACHED, bench_stats.MISSED, bench_stats.NOT_KNOWN)
