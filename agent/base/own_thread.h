@@ -4,7 +4,7 @@
 
 namespace anttracks::core {
 
-// The calling thread never again takes the processor from a thread of the program because there is work for it:
+// From now on the calling thread does not take the processor from another one because there is work for it:
 // it waits for one that is idle, or until a time slice ends (SCHED_BATCH, sched(7)). Its share of the
 // processors stays what it was. A thread that somebody gave another policy keeps it, and so does one that the
 // system does not allow to change.
