@@ -252,7 +252,7 @@ def cpu_per_object(runs, base):
 
 
 def steady_cpu_per_object(runs, base):
-    """The same of the iterations that count alone: without JVM start and most of the compilers' work."""
+    """The same of the iterations that count alone: without JVM start and warm-up."""
     found = [
         (value_of(run, "iterations_cpu_s") - value_of(other, "iterations_cpu_s")) * 1e9 / objects_after(run)
         for run, other in zip(runs, base)

@@ -246,7 +246,8 @@ def preempts_nothing(t):
         right = {(name, wanted) for name in AGENT_THREADS}
         with Program(t, agent=f"file={t.path('trace')},maxsize=16M", before=before) as program:
             until(
-                lambda pid=program.pid, right=right: {p for p in policies(pid) if p[0] in AGENT_THREADS} == right,
+                lambda pid=program.pid, right=right: right
+                == {row for row in policies(pid) if row[0] in AGENT_THREADS},
                 f"not all of the agent's threads have policy {wanted}: {policies(program.pid)}",
             )
             others = {policy for name, policy in policies(program.pid) if name not in AGENT_THREADS}
