@@ -133,9 +133,9 @@ finds_none("classes", "a program that loads classes")
 
 def workload_has_none(name, slow):
     def body(t):
-        # A verdict takes eight censuses: three iterations of most are too short for these on a fast machine. What
-        # waits for its finalizer in tomcat becomes more as long as the program becomes faster, on a slow machine
-        # for all of 12 iterations.
+        # A verdict takes eight censuses: three iterations of most are too short for these on a fast machine.
+        # What waits for its finalizer in tomcat becomes more as long as the program becomes faster, on a slow
+        # machine for all of 12 iterations.
         millis, iterations = {"javac": (600, 4), "tomcat": (150, 40)}.get(name, (150, 12))
         trace = traced_workload(t, name, millis=millis, iterations=iterations, options=EACH)
         verified(trace)
