@@ -4,7 +4,7 @@
 import workloads
 from bench_page import study_head
 from bench_plan import COLLECTORS, STUDIES, of_collector, settings_of
-from bench_rotation import sync_pauses
+from bench_rotation import attach_pause, sync_pauses
 from bench_tables import against, mean_ratio, meanings, median, ratio_text, runs_of, spread, text
 
 VALUES = ("wall_ms", "gc_ms", "cpu_s")
@@ -96,6 +96,40 @@ def stopped(results):
     ]
 
 
+def attached(results):
+    lines = [
+        "| workload | collector | listed objects | of them, MB | pause of the attach, ms | "
+        "longest young collection, ms | pause of the attach to it |",
+        "|---|---|" + "---:|" * 5,
+    ]
+    for workload, by in results.items():
+        for collector in COLLECTORS:
+            runs = by[of_collector("attached", collector)]
+            listed = runs[0]["inside"]["listed"]
+            cells = [
+                f"{listed['objects']:,}",
+                f"{listed['bytes'] / 1e6:,.0f}",
+                spread(runs, "attach_ms"),
+                spread(runs, "longest_young_ms"),
+                text(attach_pause(runs), "{:.2f}"),
+            ]
+            lines.append(f"| {workload} | {collector} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def of_attach(data):
+    if not data["studies"].get("attach"):
+        return ["Not measured."]
+    return [
+        *study_head(data, "attach"),
+        *meanings(("attached",)),
+        "- listed: what the first run's first sync point has",
+        "- a pause: a safepoint, without the time until threads reach it (`-Xlog:safepoint`)",
+        "",
+        *attached(runs_of(data["studies"]["attach"])),
+    ]
+
+
 def of_g1(data):
     if not data["studies"].get("g1"):
         return ["Not measured."]
@@ -117,8 +151,8 @@ def page(data):
             [
                 "# What tracing costs with each collector",
                 "",
-                "Written by `scripts/bench collectors after-stop g1`; do not edit. How it is measured and what "
-                "an interval says: [measuring.md](measuring.md).",
+                "Written by `scripts/bench collectors after-stop attach g1`; do not edit. How it is measured "
+                "and what an interval says: [measuring.md](measuring.md).",
                 "",
                 *study_head(data, "collectors"),
                 *meanings(("patched", "traced", "narrow")),
@@ -145,6 +179,10 @@ def page(data):
                 *meanings(("stopped",)),
                 "",
                 *stopped(runs_of(data["studies"]["after-stop"])),
+                "",
+                "## Attaching",
+                "",
+                *of_attach(data),
                 "",
                 "## G1: all workloads",
                 "",

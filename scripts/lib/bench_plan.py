@@ -27,7 +27,9 @@ class Configuration:
     rotates: bool = False
     flags: tuple = ()  # of the JVM, with {folder} and {library}
     library: str = ""  # the environment variable that names it; the configuration is skipped without
-    command: str = ""  # run between warm-up and the first iteration that counts, with {analyzer} and {pid}
+    # Run between warm-up and the first iteration that counts, with {analyzer}, {library} (the agent), {folder}
+    # and {pid}.
+    command: str = ""
     java_agent: str = ""  # a jar in build/java and its options, with {folder}
     collector: str = "Parallel"
     release: int = 17  # of the JDK
@@ -35,6 +37,10 @@ class Configuration:
     # copied there at once.
     pretenures: str = ""
     whole: bool = True  # False: a baseline that may die or run into the time limit, which is then its result
+
+    @property
+    def attaches(self):
+        return " attach " in self.command
 
     def agent(self, workload):
         settings = settings_of(workload)
@@ -150,11 +156,15 @@ CONFIGURATIONS["stopped"] = replace(
     command="{analyzer} ctl {pid} stop",
     meaning="as traced during the warm-up, then stopped: what is measured is not traced",
 )
+CONFIGURATIONS["attached"] = Configuration(
+    "the patched JDK; the agent comes when the warm-up has ended (`anttracks attach`)",
+    command="{analyzer} attach --lib {library} {pid} file={folder}/trace,stats={folder}/stats.json",
+)
 COLLECTORS = ("Parallel", "Serial", "G1")
 
 
 def of_collector(name, collector):
-    """The name of patched, traced, budget, wide, narrow or stopped with that collector."""
+    """The name of patched, traced, budget, wide, narrow, stopped or attached with that collector."""
     return name if collector == "Parallel" else f"{collector.lower()}-{name}"
 
 
@@ -163,7 +173,7 @@ for collector in COLLECTORS[1:]:
         of_collector(name, collector): replace(
             CONFIGURATIONS[name], collector=collector, meaning=f"as {name}, with the {collector} collector"
         )
-        for name in ("patched", "traced", "budget", "wide", "narrow", "stopped")
+        for name in ("patched", "traced", "budget", "wide", "narrow", "stopped", "attached")
     }
 CONFIGURATIONS |= {
     of_collector("pretenured", collector): replace(
@@ -307,6 +317,15 @@ STUDIES = {
         tuple(of_collector(name, collector) for collector in COLLECTORS for name in ("patched", "stopped")),
         ("javac", "lusearch"),
         page="benchmarks-collectors",
+    ),
+    "attach": Study(
+        "how long a program waits for the agent to be attached",
+        "attached",
+        tuple(of_collector("attached", collector) for collector in COLLECTORS),
+        ("longlived-1g",),
+        page="benchmarks-collectors",
+        pairs=bench_stats.FEWEST_OF_SMALL,
+        iterations=1,
     ),
     "pretenure": Study(
         "what it saves to make objects old at once whose sites promote them anyway",

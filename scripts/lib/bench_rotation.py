@@ -63,6 +63,11 @@ def _sync_pause(run, alone):
     return 1 + added / max(1, stats["sync_points"] - 1) / plain
 
 
+def attach_pause(runs):
+    """Of each run the pause in which the agent came to its longest young collection; as an Estimate."""
+    return bench_stats.estimate([run["attach_ms"] / run["longest_young_ms"] for run in runs])
+
+
 def rotation(results):
     lines = [
         "| workload | bound | run time | GC time | CPU time | collections | sync points | share | requested | "

@@ -21,8 +21,8 @@ BUILD = os.path.join(ROOT, "build")
 AGENT = os.path.join(BUILD, "libanttracks.so")
 ANALYZER = os.path.join(BUILD, "anttracks")
 COMPRESS_BENCH = os.path.join(BUILD, "meson", "tests", "bench", "compress_bench")
-COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(?:Young|Full) \(.*?\)|Remark) .*->")
-SAFEPOINT = re.compile(r"Safepoint .* At safepoint: (\d+) ns")
+COLLECTION = re.compile(r"GC\(\d+\) Pause (?:(Young|Full) \(.*?\)|Remark) .*->")
+SAFEPOINT = re.compile(r'Safepoint "(\w+)".* At safepoint: (\d+) ns')
 ITERATION = re.compile(r"^iteration \d+ ([0-9.]+) wall_ms (\d+) gc_ms (\d+) cpu_ms (\w+)$", re.M)
 KEPT_COUNTERS = (
     "objects",
@@ -83,7 +83,10 @@ def command(name, configuration, home, iterations, warmup, folder):
         line += ["--sources", os.path.join(BUILD, f"jdk{configuration.release}", "lib", "src.zip")]
     # The program puts its process id in.
     return line + (
-        ["--after-warmup", configuration.command.format(analyzer=ANALYZER, pid="{pid}")]
+        [
+            "--after-warmup",
+            configuration.command.format(analyzer=ANALYZER, library=AGENT, folder=folder, pid="{pid}"),
+        ]
         if configuration.command
         else []
     )
@@ -155,7 +158,8 @@ def one_run(name, key, home, options, limit_s, look_inside):
         if configuration.whole or not why:
             raise Failed(said)
         return {"died": why[0]}
-    pauses = pauses_of(os.path.join(folder, "gc.log"))
+    log = os.path.join(folder, "gc.log")
+    pauses = pauses_of(log)
     result = {
         "iterations_ms": [float(wall) for wall, *_ in lines],
         "iterations_cpu_s": sum(int(cpu) for _, _, cpu, _ in lines) / 1000,
@@ -166,7 +170,9 @@ def one_run(name, key, home, options, limit_s, look_inside):
         "rss_mb": done.rss_mb,
         "checksum": lines[0][3],
     }
-    if configuration.agent(name):
+    if configuration.attaches:
+        result |= attach_pauses(log)
+    if configuration.agent(name) or configuration.attaches:
         result["stats"] = stats_of(folder, said)
         result["inside"] = inside_of(key, os.path.join(folder, "trace")) if look_inside else None
     if configuration.command.endswith("dump-stats"):
@@ -237,17 +243,32 @@ def stats_of(folder, said):
     return {name: counters[name] for name in KEPT_COUNTERS if name in counters}
 
 
-def pauses_of(log):
-    """ms of each safepoint in which a collection ran. What the agent does in a pause is part of it."""
-    pauses, collections = [], 0
+def safepoints(log):
+    """(operation, ms, the kinds of the collections in it: "Young", "Full", "" for a remark) of each, in order.
+    What the agent does in a pause is part of it."""
+    collections = []
     with open(log, encoding="utf-8") as file:
         for line in file:
-            if COLLECTION.search(line):
-                collections += 1
-            elif (match := SAFEPOINT.search(line)) and collections:
-                pauses.append(int(match[1]) / 1e6)
-                collections = 0
-    return pauses
+            if match := COLLECTION.search(line):
+                collections.append(match[1] or "")
+            elif match := SAFEPOINT.search(line):
+                yield match[1], int(match[2]) / 1e6, collections
+                collections = []
+
+
+def pauses_of(log):
+    """ms of each safepoint in which a collection ran."""
+    return [ms for _, ms, collections in safepoints(log) if collections]
+
+
+def attach_pauses(log):
+    """The longest pause in which the agent comes (or goes), and the longest in which the program's young
+    objects were collected, of the same run."""
+    found = list(safepoints(log))
+    return {
+        "attach_ms": max(ms for operation, ms, _ in found if operation == "AntTracks"),
+        "longest_young_ms": max(ms for _, ms, collections in found if collections == ["Young"]),
+    }
 
 
 def analyze(verb, trace):
@@ -266,6 +287,8 @@ def inside_of(key, trace):
         inside["bytes_per_gc"] = sum(segments[k]["bytes"] for k in COLLECTOR_SEGMENTS if k in segments) / max(
             1, collections
         )
+    if CONFIGURATIONS[key].attaches:
+        inside["listed"] = info["in_sync_points"]
     if CONFIGURATIONS[key].rotates:
         points = info["sync_points"] - info["abandoned_sync_points"] - info["incomplete_sync_points"]
         listed = info["in_sync_points"]["objects"]

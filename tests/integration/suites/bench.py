@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 
-import bench_collectors
 import bench_goals
 import bench_page
 import bench_plan
@@ -74,6 +73,9 @@ def one(key, number):
             if number == 0
             else None
         )
+    if configuration.attaches:
+        listed = {"objects": 1_000_000, "bytes": 50_000_000}
+        values |= {"attach_ms": 10.0, "longest_young_ms": 40.0, "inside": {"listed": listed}}
     if key == "counted-from":
         values["objects_before"] = 400_000
     if key == "dumps":
@@ -473,30 +475,6 @@ def pretenure_page(t):
     expect("-50.0 %" in row.split("|")[-2], row)
     expect("| javac | made old | - | - | - |" in serial, serial)
     expect("| h2 | copied there at once | 7 | 3.0 MiB |" in g1 and "made old |" not in g1, g1)
-
-
-@test("The page of collectors has a line for each of them, and ratios to the same collector")
-def collectors_page(t):
-    data = made_up()
-    slowed(data, "collectors", "h2", "g1-patched", "wall_ms", 2)
-    slowed(data, "collectors", "h2", "g1-traced", "wall_ms", 3)
-    slowed(data, "after-stop", "javac", "serial-stopped", "wall_ms", 1.25)
-    lines = bench_collectors.page(data).splitlines()
-    line = next(line for line in lines if line.startswith("| h2 | G1 |"))
-    expect(
-        [cell.strip() for cell in line.split("|")][4:6] == ["2.000 [2.000 to 2.000]", "1.500 [1.500 to 1.500]"],
-        f"twice the time of Parallel, and 1.5 times that when traced: {line}",
-    )
-    line = [line for line in lines if line.startswith("| javac | Serial |")][-1]
-    expect(line.rstrip(" |").endswith("| 1.250 [1.250 to 1.250]"), f"1.25 times as long after the stop: {line}")
-    slowed(data, "g1", "fop", "g1-budget", "gc_ms", 2)
-    lines_now = bench_collectors.page(data).splitlines()
-    line = next(line for line in lines_now if line.startswith("| fop |"))
-    gc_of_budget = line.split("|")[6].strip()
-    expect(gc_of_budget == "2.000 [2.000 to 2.000]", f"budget's GC time: {line}")
-    for collector in bench_plan.COLLECTORS:
-        wanted = 2 * (len(data["studies"]["collectors"]) + 1) + len(data["studies"]["after-stop"]) + 1
-        expect(sum(f"| {collector} |" in text for text in lines) == wanted, f"lines of {collector}")
 
 
 @test("A baseline that dies or does not end is a result, and the page says so")

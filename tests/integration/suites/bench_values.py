@@ -5,13 +5,16 @@ import os
 import shutil
 import sys
 
+import bench_collectors
+import bench_goals
 import bench_page
+import bench_plan
 import bench_results
 import bench_run
 import bench_sites
 import bench_tables
 from judge.world import expect, run, tail, test
-from suites.bench import BENCH, SETTINGS, made_up
+from suites.bench import BENCH, SETTINGS, made_up, slowed
 
 
 # In a process of its own: a child is said to have had what its parent had when it was made, and the tests
@@ -99,3 +102,51 @@ def counts_objects(t):
     expect(0.25 < share < 0.35, f"a third of the objects: {share}")
     for values in (runs["patched"][0], made):
         expect(0.05 < values["iterations_cpu_s"] / values["cpu_s"] < 0.6, f"{values}")
+
+
+@test("scripts/bench attaches to a workload that runs, and finds how long it waited for that")
+def attaches(t):
+    done = run(
+        [BENCH, "attach", "leak", "--pairs", "1", "--iterations", "1", "--warmup", "1", "--out", t.folder]
+    )
+    expect(done.returncode == 0, f"ended with {done.returncode}: {tail(done.stderr)}")
+    for key, (values,) in bench_results.load(t.folder)["studies"]["attach"]["leak"]["runs"].items():
+        expect(0 < values["attach_ms"] < 10_000 and values["longest_young_ms"] > 0, f"{key}: {values}")
+        listed = values["inside"]["listed"]
+        expect(listed["objects"] > 10_000, f"{key}: what the program holds is not listed: {listed}")
+        expect(values["stats"]["sync_points"] == 1, f"{key}: {values['stats']}")
+
+
+@test("The goal of attaching is missed if the program waits longer than for its own collections")
+def attach_goal(t):
+    for times, wanted in ((3, "reached"), (5, "missed"), ([3, 5] * 5, "not known")):
+        data = made_up()
+        slowed(data, "attach", "longlived-1g", "g1-attached", "attach_ms", times)
+        found = [row.verdict for row in bench_goals.judged(data) if "of an attach" in row.goal]
+        expect(found == [wanted], f"{times} times 0.25: {found}")
+
+
+@test("The page of collectors has a line for each of them, and ratios to the same collector")
+def collectors_page(t):
+    data = made_up()
+    slowed(data, "collectors", "h2", "g1-patched", "wall_ms", 2)
+    slowed(data, "collectors", "h2", "g1-traced", "wall_ms", 3)
+    slowed(data, "after-stop", "javac", "serial-stopped", "wall_ms", 1.25)
+    lines = bench_collectors.page(data).splitlines()
+    line = next(line for line in lines if line.startswith("| h2 | G1 |"))
+    expect(
+        [cell.strip() for cell in line.split("|")][4:6] == ["2.000 [2.000 to 2.000]", "1.500 [1.500 to 1.500]"],
+        f"twice the time of Parallel, and 1.5 times that when traced: {line}",
+    )
+    line = [line for line in lines if line.startswith("| javac | Serial |")][-1]
+    expect(line.rstrip(" |").endswith("| 1.250 [1.250 to 1.250]"), f"1.25 times as long after the stop: {line}")
+    slowed(data, "g1", "fop", "g1-budget", "gc_ms", 2)
+    lines_now = bench_collectors.page(data).splitlines()
+    line = next(line for line in lines_now if line.startswith("| fop |"))
+    gc_of_budget = line.split("|")[6].strip()
+    expect(gc_of_budget == "2.000 [2.000 to 2.000]", f"budget's GC time: {line}")
+    line = [line for line in lines if line.startswith("| longlived-1g | G1 |")][0]
+    expect(line.endswith("| 1,000,000 | 50 | 10 (10 to 10) | 40 (40 to 40) | 0.25 [0.25 to 0.25] |"), line)
+    for collector in bench_plan.COLLECTORS:
+        wanted = 2 * (len(data["studies"]["collectors"]) + 1) + len(data["studies"]["after-stop"]) + 2
+        expect(sum(f"| {collector} |" in text for text in lines) == wanted, f"lines of {collector}")
