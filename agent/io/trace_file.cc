@@ -86,6 +86,7 @@ Status TraceFile::CheckReplaced(const std::string& path) {
 TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {
   struct stat made {};
   if (fstat(fd, &made) != 0) return;
+  known_ = true;
   regular_ = S_ISREG(made.st_mode);
   device_ = made.st_dev;
   inode_ = made.st_ino;
@@ -94,7 +95,13 @@ TraceFile::TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd)
 TraceFile::~TraceFile() { (void)Close().ok(); }
 
 bool TraceFile::IsOurs(const struct stat& file) const {
-  return file.st_ino == inode_ && file.st_dev == device_;
+  return !known_ || (file.st_ino == inode_ && file.st_dev == device_);
+}
+
+// False also if the descriptor is closed: whoever uses it then hears that.
+bool TraceFile::IsOthers(int fd) const {
+  struct stat now {};
+  return fstat(fd, &now) == 0 && !IsOurs(now);
 }
 
 // It is the other file's now: nothing is written to it any more, and it is not closed.
@@ -107,8 +114,7 @@ Status TraceFile::DescriptorLost() {
 Status TraceFile::Write(std::span<const uint8_t> bytes) {
   const int fd = fd_.load(std::memory_order_acquire);
   if (fd < 0) return Error("write", path_, EBADF);
-  struct stat now {};
-  if (regular_ && fstat(fd, &now) == 0 && !IsOurs(now)) return DescriptorLost();
+  if (IsOthers(fd)) return DescriptorLost();
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
@@ -129,7 +135,7 @@ Status TraceFile::Write(std::span<const uint8_t> bytes) {
 
 Status TraceFile::Close() {
   const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
-  if (fd < 0) return {};
+  if (fd < 0 || IsOthers(fd)) return {};
   // EINTR: Linux has closed it.
   if (close(fd) != 0 && errno != EINTR) return Error("close", path_, errno);
   return {};
@@ -138,9 +144,9 @@ Status TraceFile::Close() {
 Status TraceFile::Check() {
   const int fd = fd_.load(std::memory_order_acquire);
   struct stat now {};
-  if (fd < 0 || !regular_ || fstat(fd, &now) != 0) return {};
+  if (fd < 0 || fstat(fd, &now) != 0) return {};
   if (!IsOurs(now)) return DescriptorLost();
-  if (now.st_nlink != 0) return {};
+  if (!regular_ || now.st_nlink != 0) return {};
   return Status::Error("trace file " + path_ + " was deleted while it was written");
 }
 
@@ -155,7 +161,7 @@ void TraceFile::Remove() {
 
 void TraceFile::CloseInForkedChild() {
   const int fd = fd_.exchange(-1, std::memory_order_acq_rel);
-  if (fd >= 0) close(fd);
+  if (fd >= 0 && !IsOthers(fd)) close(fd);
 }
 
 }  // namespace anttracks::io

@@ -39,12 +39,15 @@ class TraceFile : public Sink {
 
  private:
   TraceFile(std::string path, int fd);
-  // Whether a regular file is the one that was opened here.
+  // Whether a file is the one that was opened here.
   bool IsOurs(const struct stat& file) const;
+  // Whether the descriptor is open, and that of another file. Async-signal-safe.
+  bool IsOthers(int fd) const;
   trace::Status DescriptorLost();
 
   const std::string path_;
   std::atomic<int> fd_;
+  bool known_ = false;    // device and inode
   bool regular_ = false;  // not a device or pipe
   dev_t device_ = 0;
   ino_t inode_ = 0;

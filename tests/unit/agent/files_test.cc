@@ -139,6 +139,60 @@ TEST_CASE("a file of the host that gets a trace's descriptor is neither written 
   }
 }
 
+// The program closes the trace's descriptor, and opens a file of its own with that number. Returns it.
+int TakenByHost(const std::string& trace, const std::string& other) {
+  const int fd = DescriptorOf(trace), host = open(other.c_str(), O_CREAT | O_WRONLY, 0600);
+  REQUIRE((fd >= 0 && host >= 0));
+  REQUIRE(dup2(host, fd) == fd);
+  close(host);
+  return fd;
+}
+
+TEST_CASE(
+    "a file of the host that gets a trace's descriptor stays open when the trace ends, unseen until then") {
+  for (const bool forked : {true, false}) {
+    CAPTURE(forked);
+    const std::string path = TemporaryPath();
+    auto file = io::TraceFile::Create(path, core::IfExists::kRefuse);
+    REQUIRE(file.ok());
+    const int fd = TakenByHost(path, path + ".other");
+    forked ? (*file)->CloseInForkedChild() : (void)(*file)->Close().ok();
+    CHECK(fcntl(fd, F_GETFD) >= 0);
+    close(fd);
+  }
+}
+
+TEST_CASE("a rotated trace that loses both descriptors to the host closes neither") {
+  const std::string path = TemporaryPath();
+  auto trace = io::RotatingTrace::Create(path, core::IfExists::kRefuse, {1, 2, 3}, {1 << 20, 0.25});
+  REQUIRE(trace.ok());
+  const int definitions = TakenByHost(path, path + ".other"),
+            data = TakenByHost(path + ".0", path + ".another");
+  CHECK_FALSE((*trace)->Check().ok());
+  (void)(*trace)->Close().ok();
+  for (const int fd : {definitions, data}) {
+    CHECK(fcntl(fd, F_GETFD) >= 0);
+    close(fd);
+  }
+  CHECK((fs::file_size(path + ".other") == 0 && fs::file_size(path + ".another") == 0));
+}
+
+TEST_CASE("a file of the host that gets the descriptor of a FIFO with a trace is not written to") {
+  const std::string path = TemporaryPath(), other = path + ".other";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  auto file = io::TraceFile::Create(path, core::IfExists::kReplace);
+  REQUIRE(file.ok());
+  close(reader);  // now the only descriptor is the trace's
+  const int fd = TakenByHost(path, other);
+  const uint8_t byte = 1;
+  CHECK_FALSE((*file)->Write({&byte, 1}).ok());
+  CHECK(fs::file_size(other) == 0);
+  CHECK(fcntl(fd, F_GETFD) >= 0);
+  close(fd);
+}
+
 TEST_CASE("a FIFO that nobody reads is an error, not a wait without end") {
   const std::string path = TemporaryPath();
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
