@@ -16,6 +16,8 @@ constexpr uint64_t kOldBit = 1;
 constexpr size_t kSegmentBytes = 64 << 10;
 // A destination, and an object of 4 GB.
 constexpr size_t kMostNotesOfMove = 1 + 513;
+// What a worker takes at once; it has its first ones anyway.
+constexpr size_t kPiece = 4096, kFirstNotes = kMostNotesOfMove;
 // One sync point that the writer has not come to, and another one that began.
 constexpr size_t kMostSaved = 2;
 
@@ -31,10 +33,7 @@ void Provenance::Note(const AddressRange& stretch, std::vector<AddressRange>* fi
 
 void Provenance::Begin(uint32_t workers) {
   workers_ = std::vector<Worker>(workers);
-  most_noted_ = std::max(kMostNotesOfMove, limits_.noted_bytes / std::max(1u, workers) / sizeof(uint64_t));
-  for (Worker& worker : workers_) {
-    for (Notes& noted : worker.noted) noted.notes.reserve(most_noted_);
-  }
+  ForgetNotes();
   saved_.reserve(kMostSaved);
 }
 
@@ -53,7 +52,9 @@ void Provenance::SortByAddress(Runs* runs) {
 void Provenance::Allocated(uint32_t thread, std::vector<AddressRange>* filled) {
   if (filled->empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const AddressRange& stretch : *filled) filled_.push_back({stretch.start, stretch.top, thread, ended_});
+  OrLose([&] {
+    for (const AddressRange& stretch : *filled) filled_.push_back({stretch.start, stretch.top, thread, ended_});
+  });
   filled->clear();
 }
 
@@ -63,21 +64,25 @@ void Provenance::CollectionBegins(const AntTracksGC& gc) {
   fresh_ = std::exchange(filled_, {});
   SortByAddress(&fresh_);
   freed_.clear();
-  for (uint32_t i = 0; i < gc.nspaces; i++) {
-    const AntTracksSpace& space = gc.spaces[i];
-    const bool taken = space.collected == ANTTRACKS_COLLECTED ||
-                       (space.collected == ANTTRACKS_OPTIONAL && gc.kind == ANTTRACKS_GC_FULL);
-    if (taken && space.bottom < space.top) freed_.push_back({space.bottom, space.top});
-  }
+  OrLose([&] {
+    for (uint32_t i = 0; i < gc.nspaces; i++) {
+      const AntTracksSpace& space = gc.spaces[i];
+      const bool taken = space.collected == ANTTRACKS_COLLECTED ||
+                         (space.collected == ANTTRACKS_OPTIONAL && gc.kind == ANTTRACKS_GC_FULL);
+      if (taken && space.bottom < space.top) freed_.push_back({space.bottom, space.top});
+    }
+  });
   for (Worker& worker : workers_) worker.in_runs = worker.in_fresh = {};
 }
 
 void Provenance::CollectionEnds(const AntTracksGC& gc) {
   const std::lock_guard lock(mutex_);
-  for (uint32_t i = 0; i < gc.nspaces && gc.kind != ANTTRACKS_GC_FULL; i++) {
-    const AntTracksSpace& space = gc.spaces[i];
-    if (space.collected == ANTTRACKS_OPTIONAL) freed_.push_back({space.bottom, space.end});
-  }
+  OrLose([&] {
+    for (uint32_t i = 0; i < gc.nspaces && gc.kind != ANTTRACKS_GC_FULL; i++) {
+      const AntTracksSpace& space = gc.spaces[i];
+      if (space.collected == ANTTRACKS_OPTIONAL) freed_.push_back({space.bottom, space.end});
+    }
+  });
   ended_++;
   noted_ = true;
 }
@@ -106,7 +111,8 @@ void Provenance::NoteMove(Worker& worker, uint64_t from, uint64_t to_address, ui
       (noted.notes.back() & kMostWords) + words <= kMostWords) {
     noted.notes.back() += words;
   } else {
-    if (worker.notes() + kMostNotesOfMove > most_noted_) MakeRuns(worker);
+    if (lost()) return;
+    if (worker.notes() + kMostNotesOfMove > worker.most_noted && !TakeMoreMemory(worker)) MakeRuns(worker);
     if (to != noted.to || noted.notes.empty()) noted.notes.push_back(to << kWordsBits);
     for (uint64_t left = words, at = from; left != 0;) {
       const uint64_t some = std::min(left, kMostWords);
@@ -119,12 +125,22 @@ void Provenance::NoteMove(Worker& worker, uint64_t from, uint64_t to_address, ui
   noted.to = to + words;
 }
 
+bool Provenance::TakeMoreMemory(Worker& worker) {
+  size_t free = free_notes_.load(std::memory_order_relaxed);
+  do {
+    if (free < kPiece) return false;
+  } while (!free_notes_.compare_exchange_weak(free, free - kPiece, std::memory_order_relaxed));
+  worker.most_noted += kPiece;
+  return true;
+}
+
 // Of what the worker has noted.
 void Provenance::MakeRuns(Worker& worker) {
   for (size_t generation = 0; generation < worker.noted.size(); generation++) {
     std::vector<uint64_t>& notes = worker.noted[generation].notes;
     uint64_t to = 0;
     for (const uint64_t note : notes) {
+      if (lost()) break;
       const uint64_t word = note >> kWordsBits, words = note & kMostWords;
       if (words == 0) {
         to = word;
@@ -139,6 +155,7 @@ void Provenance::MakeRuns(Worker& worker) {
 
 void Provenance::MakeRuns(Worker& worker, uint64_t from, uint64_t to, uint64_t words, Runs* made) {
   const uint64_t end = from + words * trace::kWordBytes;
+  const size_t before = made->size();
   for (uint64_t next = 0; from < end; to += next - from, from = next) {
     next = end;
     // Most are new.
@@ -146,6 +163,27 @@ void Provenance::MakeRuns(Worker& worker, uint64_t from, uint64_t to, uint64_t w
     if (run == nullptr) run = worker.in_runs.Holding(runs_, from, &next);
     if (run != nullptr) Append({to, to + (next - from), run->thread, run->birth}, made);
   }
+  const size_t more = made->size() - before;
+  if (more != 0 && made_.fetch_add(more, std::memory_order_relaxed) + more > limits_.runs)
+    lost_.store(Lost::kTooMany, std::memory_order_relaxed);
+}
+
+void Provenance::ForgetNotes() {
+  size_t held = 0;
+  for (const Worker& worker : workers_) {
+    for (const Notes& noted : worker.noted) held += noted.notes.capacity() * sizeof(uint64_t);
+  }
+  for (Worker& worker : workers_) {
+    for (Notes& noted : worker.noted) {
+      // Others will need it the next time. Less is kept: to get memory again takes time in the pause.
+      if (held > 2 * limits_.noted_bytes) noted.notes = {};
+      noted.notes.clear();
+    }
+    worker.made = {};
+    worker.most_noted = kFirstNotes;
+  }
+  free_notes_.store(limits_.noted_bytes / sizeof(uint64_t), std::memory_order_relaxed);
+  made_.store(0, std::memory_order_relaxed);
 }
 
 void Provenance::Settle() {
@@ -159,18 +197,15 @@ void Provenance::SettleNoted() {
   noted_ = false;
   const bool saves = std::exchange(saves_, false);
   trace::SavedProvenance saved;
-  try {
-    Merge(TakeMade());
+  OrLose([&] {
+    const Runs made = TakeMade();
+    if (!lost()) Merge(made);
+  });
+  ForgetNotes();
+  if (lost()) Forget();
+  OrLose([&] {
     if (saves) saved = Save();
-  } catch (const std::bad_alloc&) {
-    for (Worker& worker : workers_) {
-      for (Notes& noted : worker.noted) noted.notes.clear();
-      worker.made = {};
-    }
-    fresh_ = {};
-    saved = {};
-    Forget("not enough memory");
-  }
+  });
   // Also if it is empty: each sync point takes its own.
   if (saves) saved_.push_back(std::move(saved));
   settle_ns_.Add(Clock::ThreadCpu() - begin);
@@ -184,6 +219,7 @@ Provenance::Runs Provenance::TakeMade() {
       all.insert(all.end(), made.begin(), made.end());
       made = {};
     }
+    if (lost()) return {};
   }
   SortByAddress(&all);
   return all;
@@ -216,23 +252,36 @@ void Provenance::Merge(const Runs& made) {
   for (; moved != made.end(); ++moved) Append(*moved, &runs_);
   const auto overlap = [](const Run& run, const Run& next) { return next.begin < run.end; };
   if (runs_.size() > limits_.runs) {
-    Forget("there is no room for more than " + std::to_string(limits_.runs) + " runs of objects");
+    lost_.store(Lost::kTooMany, std::memory_order_relaxed);
   } else if (std::adjacent_find(runs_.begin(), runs_.end(), overlap) != runs_.end()) {
-    Forget("internal error: two runs of objects overlap");
+    lost_.store(Lost::kOverlap, std::memory_order_relaxed);
   }
 }
 
 // Instead of memory that nobody has granted.
-void Provenance::Forget(std::string_view why) {
-  if (forgotten_.value() == 0)
-    LogWarn("keep=yes: the provenance of older live objects is forgotten: " + std::string(why));
+void Provenance::Forget() {
+  const Lost lost = lost_.exchange(Lost::kNo, std::memory_order_relaxed);
+  if (forgotten_.value() == 0) {
+    LogWarn("keep=yes: the provenance of older live objects is forgotten: " +
+            (lost == Lost::kTooMany
+                 ? "there is no room for more than " + std::to_string(limits_.runs) + " runs of objects"
+             : lost == Lost::kNoMemory ? std::string("not enough memory")
+                                       : std::string("internal error: two runs of objects overlap")));
+  }
   forgotten_.Add(1);
   runs_ = {};
+  fresh_ = {};
 }
 
 void Provenance::SyncPointBegins() {
   const std::lock_guard lock(mutex_);
-  noted_ ? void(saves_ = true) : saved_.push_back(Save());
+  if (noted_) {
+    saves_ = true;
+    return;
+  }
+  trace::SavedProvenance saved;
+  OrLose([&] { saved = Save(); });
+  saved_.push_back(std::move(saved));
 }
 
 void Provenance::SyncPointAbandoned() {

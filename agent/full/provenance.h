@@ -8,8 +8,10 @@
 //
 //     runs, allocated --CollectionBegins--> noting --CollectionEnds--> noted --Settle--> runs
 //
-// A GC worker that has noted as much as memory is given for turns its notes into runs by itself, in the pause.
-// What was there before the trace is in no run.
+// Workers take the memory for their notes in pieces of what all may have together: there are more numbers of
+// workers than ever work in one collection. A worker for which there is no further piece turns its notes into
+// runs by itself, in the pause. If runs get too many, or memory short, all provenance is forgotten, and begins
+// anew with what is allocated then. What was there before the trace is in no run.
 //
 // Thread safety: Allocated by any thread that is in a callback, Moved by GC workers, each with its number;
 // SyncPointAbandoned, Settle, TakeSaved and Count by any; the rest by the VM thread at a safepoint. Units: byte
@@ -18,11 +20,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "agent/base/address_range.h"
@@ -38,7 +41,7 @@ class Provenance {
  public:
   struct Limits {
     size_t noted_bytes = 16 << 20;  // of what all GC workers together have noted
-    size_t runs = 1 << 20;          // beyond that all are forgotten
+    size_t runs = 1 << 20;          // beyond that all are forgotten; also of those that a collection makes
   };
 
   Provenance() : Provenance(Limits{}) {}
@@ -57,8 +60,10 @@ class Provenance {
   // AntTracksMove or AntTracksSlide.
   template <class Record>
   void Moved(uint32_t worker, std::span<const Record> records) {
-    for (const Record& record : records)
-      NoteMove(workers_[worker], record.from / trace::kWordBytes, record.to, record.words);
+    OrLose([&] {
+      for (const Record& record : records)
+        NoteMove(workers_[worker], record.from / trace::kWordBytes, record.to, record.words);
+    });
   }
   // When all workers have said what they moved.
   void CollectionEnds(const AntTracksGC& gc);
@@ -96,6 +101,7 @@ class Provenance {
   struct alignas(64) Worker {
     std::array<Notes, 2> noted;  // young, old
     std::array<std::vector<Run>, 2> made;
+    size_t most_noted = 0;  // how many notes it has memory for
     size_t notes() const { return noted[0].notes.size() + noted[1].notes.size(); }
     Cursor in_runs, in_fresh;
   };
@@ -110,18 +116,36 @@ class Provenance {
   static constexpr unsigned kWordsBits = 20;
   static constexpr uint64_t kMostWords = (uint64_t{1} << kWordsBits) - 1;
 
+  // What does not get memory costs the provenance, not the trace.
+  template <class Action>
+  void OrLose(Action action) {
+    try {
+      action();
+    } catch (const std::bad_alloc&) {
+      lost_.store(Lost::kNoMemory, std::memory_order_relaxed);
+    }
+  }
+  bool lost() const { return lost_.load(std::memory_order_relaxed) != Lost::kNo; }
   void NoteMove(Worker& worker, uint64_t from, uint64_t to_address, uint64_t words);
+  // False: all workers together have noted as much as they may.
+  bool TakeMoreMemory(Worker& worker);
+  void ForgetNotes();
   void MakeRuns(Worker& worker);
   void MakeRuns(Worker& worker, uint64_t from, uint64_t to, uint64_t words, Runs* made);
   void SettleNoted();
   Runs TakeMade();
   void Merge(const Runs& made);
   trace::SavedProvenance Save() const;
-  void Forget(std::string_view why);
+  void Forget();
+
+  // Why all is forgotten when the present collection is settled, or the next one.
+  enum class Lost : uint8_t { kNo, kTooMany, kNoMemory, kOverlap };
 
   const Limits limits_;
   std::vector<Worker> workers_;
-  size_t most_noted_ = 0;  // of a worker
+  std::atomic<size_t> free_notes_{0};  // for workers to take
+  std::atomic<size_t> made_{0};        // runs, by the workers, about
+  std::atomic<Lost> lost_{Lost::kNo};
 
   // While a collection is under way only read, by the workers; otherwise guarded by mutex_.
   Runs runs_;   // after the last collection that is settled, by address

@@ -177,6 +177,33 @@ TEST_CASE("beyond the limit all is forgotten, counted, and told once") {
   SetLogLevel(LogLevel::kWarn);
 }
 
+TEST_CASE(
+    "a collection that makes too many runs ends them all, in the pause or afterwards, and no later ones") {
+  SetLogLevel(LogLevel::kError);
+  for (const size_t noted_bytes : {size_t{1}, size_t{16} << 20}) {
+    CAPTURE(noted_bytes);
+    Provenance provenance({.noted_bytes = noted_bytes, .runs = 100});
+    provenance.Begin(200);
+    Fill(provenance, 7, {{kEden, kEden + 16}});
+    Fill(provenance, 8, {{kEden + 16, kEden + 32}});
+    std::vector<AntTracksMove> moves;  // in turn of two threads: no two are one run
+    for (uint64_t i = 0; i < 1000; i++) moves.push_back({kEden + i % 2 * 16, (kOld + i * 16) | kOldBit, 2});
+    Collect(provenance, moves);
+    provenance.SyncPointBegins();
+    bool in_part = false;
+    CHECK(Saved(provenance, &in_part).empty());
+    CounterValues values;
+    provenance.Count(&values);
+    CHECK(values.lost_provenance == 1);
+    Fill(provenance, 7, {{kEden, kEden + 16}});
+    Collect(provenance, {{kEden, kEnd | kOldBit, 2}});
+    provenance.SyncPointBegins();
+    CHECK(Saved(provenance, &in_part) == Runs{{kEnd, kEnd + 16, 7, 1}});
+    CHECK(in_part);
+  }
+  SetLogLevel(LogLevel::kWarn);
+}
+
 // Each object by itself.
 class Model {
  public:
