@@ -62,6 +62,7 @@ bool Background::closed() const {
 bool Background::Hold() {
   std::unique_lock lock(mutex_);
   held_ = true;
+  work_.notify_one();
   idle_.wait(lock, [this] { return !busy_ || stands_ || task_; });
   return busy_;
 }
@@ -79,6 +80,11 @@ bool Background::Pass() {
   work_.wait(lock, [this] { return !held_ || cancelled_; });
   stands_ = false;
   return !cancelled_;
+}
+
+void Background::Rest(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  work_.wait_for(lock, limit, [this] { return held_ || cancelled_; });
 }
 
 void Background::Cancel() noexcept {

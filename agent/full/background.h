@@ -14,6 +14,7 @@
 // by the thread that ends the trace.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -42,6 +43,8 @@ class Background {
   // Where a task stands while it is held. False: it must end, and use nothing of what it shares with the
   // holder.
   bool Pass();
+  // What a task does that waits for something else: for so long, or until it is held or cancelled.
+  void Rest(std::chrono::milliseconds limit);
   // A task that waits never begins; one that runs must end, and is waited for. Allocates no memory.
   void Cancel() noexcept;
 
@@ -53,7 +56,7 @@ class Background {
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable work_;  // for the thread
+  std::condition_variable work_;  // for the thread, and its task
   std::condition_variable idle_;  // for those who wait for it
   // Guarded by mutex_.
   std::function<void()> task_;  // that has not begun

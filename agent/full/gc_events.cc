@@ -108,7 +108,7 @@ void GcEvents::FoundInPlace() {
     for (const AntTracksSlide& object : self_forwarded) {
       if (!Found(number, object, trace::Destination::kYoung)) break;
     }
-    self_forwarded.clear();
+    self_forwarded = {};  // there may have been millions
   }
 }
 

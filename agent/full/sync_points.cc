@@ -171,7 +171,7 @@ bool SyncPoints::Pace() {
     if (impatient_.load() || outlet_.queue.fill() <= kFillForWalk) return true;
     if (first_.load() && std::chrono::steady_clock::now() - begin > config_.first_sync_point_limit)
       impatient_.store(true);
-    std::this_thread::sleep_for(kPause);
+    background_.Rest(kPause);
   }
   return false;
 }

@@ -330,5 +330,27 @@ TEST_CASE("a task that is held does nothing, before it begins and after, and end
   thread.join();
 }
 
+TEST_CASE("a task that rests is held and cancelled at once") {
+  FakeVm vm;
+  Background background;
+  const auto rests = [&] {
+    while (background.Pass()) background.Rest(std::chrono::hours(1));
+  };
+  std::thread thread([&] { background.Loop(vm.vm()); });
+  for (const bool held : {true, false}) {
+    CAPTURE(held);
+    REQUIRE(background.Start(rests));
+    std::this_thread::sleep_for(milliseconds(20));
+    if (held) {
+      CHECK(background.Hold());
+      background.Release();
+    }
+    background.Cancel();
+    CHECK_FALSE(background.busy());
+  }
+  background.Stop();
+  thread.join();
+}
+
 }  // namespace
 }  // namespace anttracks::core
