@@ -148,7 +148,10 @@ void Writer::WriteEnd() {
   } else if (dropped.chunks != 0) {
     trace::AppendLoss(&chunk_, now, dropped.chunks, dropped.bytes, kBoundReached);
   }
-  if (dropping()) definitions_.Clear();
+  if (dropping()) {
+    definitions_.Clear();
+    waiting_definitions_.clear();
+  }
   if (rotates()) policy().End();
   FlushChunk();
   if (!rotates()) {
@@ -168,7 +171,14 @@ void Writer::FlushChunk() {
 }
 
 void Writer::FlushDefinitions() {
-  if (definitions_.empty() || dropping()) return;
+  if (definitions_.empty()) return;
+  if (dropping()) {
+    // A chunk has a largest size, and the next file may be long in coming.
+    if (definitions_.size() < sink_.chunk_bytes()) return;
+    waiting_definitions_.push_back(std::move(definitions_));
+    definitions_.Clear();
+    return;
+  }
   if (!MakeRoom(definitions_.size() + trace::kChunkHeaderBytes)) {
     WriteEncoded(Pending::kAwait);
     if (!dropping()) BeginToDrop();
@@ -267,11 +277,14 @@ void Writer::NextFile() {
   source_.output().files++;
   rotation_.source->NextFileBegun();
   // They waited. If there is no room now, with all files but this one gone, there never will be.
-  if (!definitions_.empty()) {
-    (void)rotation_.trace->MakeRoom(definitions_.size() + trace::kChunkHeaderBytes, 1);
-    WriteDefinitionChunk(trace::ChunkType::kData, definitions_.span());
-    definitions_.Clear();
+  waiting_definitions_.push_back(std::move(definitions_));
+  definitions_.Clear();
+  for (const trace::ByteBuffer& waiting : waiting_definitions_) {
+    if (waiting.empty()) continue;
+    (void)rotation_.trace->MakeRoom(waiting.size() + trace::kChunkHeaderBytes, 1);
+    WriteDefinitionChunk(trace::ChunkType::kData, waiting.span());
   }
+  waiting_definitions_.clear();
   WriteChunk(trace::ChunkType::kMeta, Meta());
   const RotationPolicy::Dropped dropped = policy().TakeDropped();
   if (dropped.chunks == 0) return;

@@ -117,6 +117,7 @@ class Writer {
   // For the definitions file; in a single file definitions go into chunk_.
   trace::NumberedChunks definition_chunks_;
   trace::ByteBuffer definitions_;
+  std::vector<trace::ByteBuffer> waiting_definitions_;  // defined before those, while chunks are dropped
   std::string meta_;
   bool broken_ = false;  // a write failed
   bool said_too_small_ = false;

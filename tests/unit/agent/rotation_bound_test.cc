@@ -2,12 +2,15 @@
 // A rotated trace that has no room, or no next file: what it has is not given away.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "agent/io/rotation/rotating_trace.h"
 #include "tests/unit/agent/recorded.h"
+#include "trace/format.h"
+#include "trace/wire.h"
 
 namespace anttracks::core {
 namespace {
@@ -48,6 +51,7 @@ class Bounded {
     return sum;
   }
   Session& session() { return session_; }
+  const std::string& definitions_path() const { return path_; }
   std::string path(int index) const { return path_ + "." + std::to_string(index); }
   const io::RotationLimits& limits() const { return limits_; }
 
@@ -74,6 +78,32 @@ TEST_CASE("definitions do not take the file that has the heap while the one of t
   CHECK(fs::exists(trace.path(0)));
   CHECK(fs::exists(trace.path(1)));
   CHECK(trace.BytesOnDisk() <= trace.limits().bound());
+}
+
+// Of the chunks of a file.
+size_t LongestChunk(const std::string& path) {
+  const std::string file = ReadFile(path);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(file.data());
+  size_t longest = 0;
+  for (size_t at = trace::kFileHeaderBytes; at + trace::kChunkHeaderBytes <= file.size();) {
+    longest = std::max<size_t>(longest, trace::GetU32(bytes + at + trace::chunk_header::kRawLength));
+    at += trace::kChunkHeaderBytes + trace::GetU32(bytes + at + trace::chunk_header::kStoredLength);
+  }
+  return longest;
+}
+
+TEST_CASE("definitions that wait for the next file get there in chunks as long as others") {
+  Bounded trace;
+  for (int i = 0; i < 2000 && trace.session().output().stored_bytes < 100 << 10; i++) trace.Allocate(80);
+  trace.NextFile();
+  for (int i = 0; i < 2000 && trace.session().output().dropped_chunks == 0; i++) trace.Allocate(80);
+  for (int i = 0; i < 6; i++) trace.Allocate(1 << 20);
+  trace.NextFile();
+  trace.End();
+  CHECK(trace.session().failure().reason() == "");
+  const std::string path = trace.definitions_path();
+  CHECK(fs::file_size(path) > 24 << 10);
+  CHECK(LongestChunk(path) < 12 << 10);
 }
 
 TEST_CASE("the last words have the room that is kept for them, and take no file") {
