@@ -144,6 +144,21 @@ def stable(scheme):
     add(f"An object's identity hash stays the same in scheme {scheme}, with each collector in each tier", body)
 
 
+# A heap that the VM makes larger than asked for, up to the most that the scheme can have, and one that is.
+LARGEST = ("16383m", "16g")
+
+
+def stable_in_largest(scheme):
+    def body(t):
+        for collector in COLLECTORS:
+            for heap in LARGEST:
+                flags = (f"-XX:+Use{collector}GC", f"-Xmx{heap}", "-Xms64m", "-Xmn16m", "-Xint", NAMED + scheme)
+                done = run(java_command("Hashes", (20_000,), flags))
+                expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
+
+    add(f"An object's identity hash stays the same in scheme {scheme} in the largest heap", body)
+
+
 def stable_beside(scheme):
     """An agent that tags objects, and string deduplication."""
 
@@ -194,6 +209,8 @@ exact(
 for name in ("mark", *SCHEMES, "off"):
     stable(name)
     stable_beside(name)
+for name in SCHEMES:
+    stable_in_largest(name)
 for name in ("mark", *SCHEMES):
     names_it(name)
 

@@ -24,7 +24,9 @@ STATIC_ASSERT(AntTracksHash::filled == (uintptr_t)1 << (markWord::hash_shift + m
 uintptr_t AntTracksHash::_unfilled_mask = 0;
 uint32_t AntTracksMark::_scheme = ANTTRACKS_SITES_MARK;
 AntTracksMark::NewMarks AntTracksMark::_new = { markWord::unlocked_value, AntTracksMark::site_shift, false, false };
-size_t AntTracksMark::_max_forwarding_heap = ((size_t)1 << AntTracksMark::site_shift) - 64;
+// A multiple of all alignments that the VM gives a heap: threads ask before MaxHeapSize is aligned. The last object
+// begins two words before the end, which is a word more from _before of AntTracksForwarding.
+size_t AntTracksMark::_max_forwarding_heap = (size_t)1 << AntTracksMark::site_shift;
 
 jint AntTracksMark::initialize() {
   static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
@@ -43,7 +45,7 @@ jint AntTracksMark::initialize() {
   _new._random = scheme == ANTTRACKS_SITES_HASH;
   _new._shift = (_new._random ? ANTTRACKS_HASH_SITE_SHIFT : ANTTRACKS_ASH_SITE_SHIFT) + AntTracksHash::moved;
   const int distance_bits = 31;  // in words, beside the hash and two lock bits
-  _max_forwarding_heap = (((size_t)1 << distance_bits) * HeapWordSize) - 64;
+  _max_forwarding_heap = ((size_t)1 << distance_bits) * HeapWordSize;
   if (_new._eliminates) AntTracksHash::_unfilled_mask = AntTracksHash::random_mask | AntTracksHash::holds_site;
   if (scheme == ANTTRACKS_SITES_ASH) {
     AntTracksHash::_unfilled_mask = AntTracksHash::filled | AntTracksHash::holds_site;
