@@ -104,6 +104,12 @@ refused(
     ("UseTLAB",),
     (*PARALLEL, "-XX:-UseTLAB"),
 )
+refused(
+    "-XX:+EnableJVMCI is refused by name",
+    lambda t: f"file={t.path('trace')}",
+    ("EnableJVMCI", "leave it out"),
+    (*PARALLEL, "-XX:+UnlockExperimentalVMOptions", "-XX:+EnableJVMCI"),
+)
 for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
     refused(
         f"-XX:+{flag} is refused, with the collectors to use",

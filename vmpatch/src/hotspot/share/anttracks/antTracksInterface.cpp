@@ -208,6 +208,9 @@ const char* unsupported() {
   if (ANTTRACKS_COMPACT_HEADERS) {
     return "-XX:+UseCompactObjectHeaders puts the class into the header bits that hold the allocation site: leave it out";
   }
+  if (AntTracksMark::lets_compilers_in()) {
+    return "-XX:+EnableJVMCI lets compilers in that do not know of the allocation site in the header: leave it out";
+  }
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
   if (AntTracksMark::scheme() == ANTTRACKS_SITES_OFF) {
     return "-XX:AntTracksSites=off leaves objects without their allocation site: say mark, hash or ash, or leave it out";

@@ -19,6 +19,10 @@
 #include "oops/markWord.hpp"
 #include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
+#include "utilities/macros.hpp"
+#if INCLUDE_JVMCI
+#include "jvmci/jvmci_globals.hpp"
+#endif
 
 // The allocation site in an object's mark word: the one place that makes and reads it, whichever the scheme
 // (-XX:AntTracksSites). In scheme mark:
@@ -61,12 +65,14 @@ class AntTracksMark : AllStatic {
   static uintptr_t unfilled_mask() { return AntTracksHash::_unfilled_mask; }
   static uint32_t max_site();
 
+  // Whether compilers may run that are not in the VM, such as Graal: they take all bits from the hash on for the hash.
+  static bool lets_compilers_in() { return JVMCI_ONLY(EnableJVMCI) NOT_JVMCI(false); }
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise
   // every mark is the stock VM's.
   static bool has_sites() {
     const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && MaxHeapSize <= _max_forwarding_heap;
     return ((UseParallelGC && !ANTTRACKS_PARALLEL_FORWARDS) || forwarded) && !ANTTRACKS_BIASED_LOCKING &&
-           !ANTTRACKS_COMPACT_HEADERS && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
+           !ANTTRACKS_COMPACT_HEADERS && !lets_compilers_in() && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }
   static uint32_t site_of(markWord mark) {
     return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> site_shift);
