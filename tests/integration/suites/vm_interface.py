@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of the patched VM, asked directly (vmpatch/abi/anttracks_abi.h)."""
+"""The interface of the patched VM, asked directly (vmpatch/abi/anttracks_abi.h); sites beside a heap walk."""
 
-from judge.world import ASK_SITES, add, expect, java_command, run, tail
+import os
+
+from judge.world import (
+    ASK_SITES,
+    ROOT,
+    add,
+    analyze_json,
+    expect,
+    java_command,
+    run,
+    run_traced,
+    tail,
+    test,
+    verified,
+)
 
 
 def sites_of_headers(collector, scheme):
@@ -20,3 +34,17 @@ def sites_of_headers(collector, scheme):
 for name in ("Parallel", "Serial", "G1"):
     for where in ((), ("-XX:AntTracksSites=hash",), ("-XX:AntTracksSites=ash",)):
         sites_of_headers(name, where)
+
+
+@test("An object that a heap walk of another thread brings back has the site of the frame it comes back to")
+def brought_back(t):
+    flags = ("-XX:+UseParallelGC", "-Xmx64m", "-Xbatch", "-XX:-TieredCompilation")
+    methods = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,BroughtBack.pause")
+    trace, _ = run_traced(t, "BroughtBack", (), (*flags, *methods, "-Dnative.ask_sites=" + ASK_SITES))
+    verified(trace)
+    rows = analyze_json("sites", trace, "--tiers", "--top", "0")["sites"]
+    found = {(row["site"], row["tier"]): row["objects"] for row in rows if row["class"] == "BroughtBack$Point"}
+    with open(os.path.join(ROOT, "tests", "integration", "java", "BroughtBack.java"), encoding="utf-8") as file:
+        line = next(number for number, text in enumerate(file, 1) if "// brought back" in text)
+    expect(found.get((f"BroughtBack.hold(BroughtBack.java:{line})", "C2")) == 1, f"{found}")
+    expect(all(site.startswith("BroughtBack.hold(") for site, _ in found), f"{found}")

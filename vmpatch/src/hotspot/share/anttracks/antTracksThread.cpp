@@ -35,15 +35,15 @@ AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address ca
 
 // Threads are made after the flags have their final values.
 AntTracksThreadState::AntTracksThreadState(AntTracksThreadState** slot)
-    : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerializing(false),
+    : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerialized(NULL),
       _multi_array(NULL), _random(0), _in_tlab(), _outside() {
   *slot = this;
 }
 
-AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread) : _thread(thread) {
-  _thread->anttracks()->_rematerializing = true;
+AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread, const frame* deoptimized) : _thread(thread) {
+  _thread->anttracks()->_rematerialized = deoptimized;
 }
 
 AntTracksRematerialization::~AntTracksRematerialization() {
-  _thread->anttracks()->_rematerializing = false;
+  _thread->anttracks()->_rematerialized = NULL;
 }

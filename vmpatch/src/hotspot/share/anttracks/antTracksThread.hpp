@@ -15,6 +15,7 @@
 
 class AntTracksMultiArray;
 class JavaThread;
+class frame;
 class Method;
 
 // What the runtime's site lookup (antTracksSites.hpp) remembers of the code that a thread came from. Valid for one
@@ -67,7 +68,7 @@ struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
   HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
   const bool _has_sites;      // AntTracksMark::has_sites(), beside what the slow path of allocations reads
-  bool      _rematerializing;
+  const frame* _rematerialized;  // whose objects the thread brings back; NULL: none
   AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
   uint64_t  _random;          // 0: not seeded yet
   AntTracksSamplePoint _in_tlab;  // from _reported on
@@ -78,12 +79,12 @@ struct AntTracksThreadState {
   explicit AntTracksThreadState(AntTracksThreadState** slot);
 };
 
-// Objects that the thread allocates while one of these lives were scalar replaced,
-// and come back because their frame is deoptimized: their site says so.
+// Objects that the thread allocates while one of these lives were scalar replaced, and come back because their frame is
+// deoptimized: their site is in that frame, and says so. The frame may be another thread's (EscapeBarrier).
 class AntTracksRematerialization : public StackObj {
   JavaThread* const _thread;
  public:
-  AntTracksRematerialization(JavaThread* thread);
+  AntTracksRematerialization(JavaThread* thread, const frame* deoptimized);
   ~AntTracksRematerialization();
 };
 
