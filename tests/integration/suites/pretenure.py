@@ -126,6 +126,7 @@ def refused(t):
         ("# fine\n\na.B.m()V:1 # too\nno site\n", "line 4 of "),
         ("a()V:1\n", "line 1 of "),
         (" < ".join(["a.B.m()V:1"] * 9) + "\n", "line 1 of "),
+        ("# fine\na.B." + "m" * 8300 + "()V:1\n", f"line 2 of {path} is longer than 8190 characters"),
     ):
         if text is not None:
             with open(path, "w", encoding="utf-8") as out:

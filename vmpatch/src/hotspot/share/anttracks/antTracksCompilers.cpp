@@ -95,7 +95,7 @@ const Type* AntTracksCompilers::c2_mark_type(AllocateNode* allocation, const Typ
 }
 
 bool AntTracksCompilers::c2_is_slow(AllocateNode* allocation) {
-  return AntTracksPretenure::at_allocation() && AntTracksPretenure::is_old(known_part(allocation));
+  return AntTracksSiteList::at_allocation() && AntTracksPretenure::is_old(known_part(allocation));
 }
 
 // With hash-eliminate, what has no random part has no hash. In scheme ash a mark that holds a site has one if the highest

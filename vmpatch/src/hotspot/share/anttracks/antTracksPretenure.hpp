@@ -27,7 +27,6 @@ class AntTracksPretenure : AllStatic {
   static HeapWord* allocate_old(Thread* thread, size_t words);
 
  public:
-  static bool at_allocation() { return !AntTracksPretenureByCopy && !AntTracksSiteList::is_empty(); }
   // Whether a young collection must not keep the object with this mark young. In its workers.
   static bool promotes(markWord mark) {
     return AntTracksPretenureByCopy && mark.is_neutral() && AntTracksSiteList::has(AntTracksMark::site_of(mark));
@@ -35,13 +34,13 @@ class AntTracksPretenure : AllStatic {
   // Memory for an object that the thread is about to make. NULL: its site is not in the list, or there is no room.
   // *outside becomes true if there is.
   static HeapWord* allocate(Thread* thread, size_t words, bool* outside) {
-    HeapWord* const mem = at_allocation() ? allocate_old(thread, words) : NULL;
+    HeapWord* const mem = AntTracksSiteList::at_allocation() ? allocate_old(thread, words) : NULL;
     if (mem != NULL) *outside = true;
     return mem;
   }
   // Whether compiled code that makes an object with this mark has to take the slow path.
   static bool is_old(intptr_t mark) {
-    return at_allocation() && AntTracksSiteList::has(AntTracksMark::site_of(markWord((uintptr_t)mark)));
+    return AntTracksSiteList::at_allocation() && AntTracksSiteList::has(AntTracksMark::site_of(markWord((uintptr_t)mark)));
   }
 };
 

@@ -98,8 +98,12 @@ jint AntTracksSiteList::initialize() {
   static char text[8192];
   bool good = true;
   for (int number = 1; good && fgets(text, sizeof(text), file) != NULL; number++) {
-    good = add_line(text);
-    if (!good) {
+    if (strchr(text, '\n') == NULL && !feof(file)) {
+      good = false;
+      jio_fprintf(defaultStream::error_stream(), "AntTracksPretenure: line %d of %s is longer than %d characters\n",
+                  number, AntTracksPretenure, (int)sizeof(text) - 2);
+    } else if (!add_line(text)) {
+      good = false;
       jio_fprintf(defaultStream::error_stream(), "AntTracksPretenure: line %d of %s is no site; one is "
                   "package.Class.method(signature):bci, with \" < \" before each caller, %d frames at most\n",
                   number, AntTracksPretenure, (int)most_frames);

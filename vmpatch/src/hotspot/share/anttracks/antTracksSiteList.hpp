@@ -11,7 +11,9 @@
 #define SHARE_ANTTRACKS_ANTTRACKSSITELIST_HPP
 
 #include "jni.h"
+#include "gc/shared/gc_globals.hpp"
 #include "memory/allStatic.hpp"
+#include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
 class Symbol;
@@ -39,6 +41,8 @@ class AntTracksSiteList : AllStatic {
   static jint initialize();
 
   static bool is_empty() { return _bits == NULL; }
+  // Whether objects of these sites are made old when they are allocated: whether the collector lets them.
+  static bool at_allocation() { return _bits != NULL && !AntTracksPretenureByCopy && (UseParallelGC || UseSerialGC); }
   static bool has(uint32_t site) {
     return _bits != NULL && site < most_sites && (_bits[site / 32] & (1u << (site % 32))) != 0;
   }

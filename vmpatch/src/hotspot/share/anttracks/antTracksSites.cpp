@@ -71,7 +71,7 @@ uint32_t site_of_frame(const frame& fr, uint32_t flags) {
   if (site == 0) {
     site = make_site(fr, 0);
     // The interpreter's fast path, which reads the cache, must not make an object that is to be made old.
-    const bool slow = !AntTracksPretenureByCopy && AntTracksSiteList::has(site);
+    const bool slow = AntTracksSiteList::at_allocation() && AntTracksSiteList::has(site);
     if (!fr.is_interpreted_frame() || !slow) AntTracksSiteCache::put(code, site);
   }
   return site;
@@ -199,9 +199,9 @@ uint32_t site_in_interpreter(JavaThread* thread, AntTracksCallers* callers) {
 // The site of the youngest Java frame. Most allocations come from few places: this looks at the top of the stack as it
 // is, and walks only if that place is new. A return address that deoptimization has patched is in no cache.
 uint32_t AntTracksSites::current(JavaThread* thread) {
-  if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
   AntTracksThreadState* const state = thread->anttracks();
-  if (state->_rematerializing) return walk_to_site(thread, ANTTRACKS_SITE_REMATERIALIZED);
+  if (state->_rematerialized != NULL) return make_site(*state->_rematerialized, ANTTRACKS_SITE_REMATERIALIZED);
+  if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
   AntTracksCallers* const callers = &state->_callers;
   const uint epoch = Atomic::load(&_epoch);
   if (callers->_epoch != epoch) callers->clear(epoch);
@@ -220,8 +220,13 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
 
 uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
   uint32_t count = 0;
-  if (thread->has_last_Java_frame()) {
-    uint32_t flags = thread->anttracks()->_rematerializing ? ANTTRACKS_SITE_REMATERIALIZED : 0;
+  const frame* const rematerialized = thread->anttracks()->_rematerialized;
+  if (rematerialized != NULL && !thread->is_in_full_stack((address)rematerialized->sp())) {
+    // The frame of another thread, and so are its callers.
+    sites[count++] = make_site(*rematerialized, ANTTRACKS_SITE_REMATERIALIZED);
+    sites[count++] = ANTTRACKS_SITE_NONE;
+  } else if (thread->has_last_Java_frame()) {
+    uint32_t flags = rematerialized != NULL ? ANTTRACKS_SITE_REMATERIALIZED : 0;
     NativeCaller caller;
     ANTTRACKS_REGISTER_MAP(map, thread);
     bool cut = false;
