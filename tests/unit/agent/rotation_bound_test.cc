@@ -97,7 +97,7 @@ TEST_CASE("definitions that wait for the next file get there in chunks as long a
   for (int i = 0; i < 2000 && trace.session().output().stored_bytes < 100 << 10; i++) trace.Allocate(80);
   trace.NextFile();
   for (int i = 0; i < 2000 && trace.session().output().dropped_chunks == 0; i++) trace.Allocate(80);
-  for (int i = 0; i < 6; i++) trace.Allocate(1 << 20);
+  for (int i = 0; i < 60; i++) trace.Allocate(1 << 20);
   trace.NextFile();
   trace.End();
   CHECK(trace.session().failure().reason() == "");
