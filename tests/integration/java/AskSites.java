@@ -15,6 +15,8 @@ public final class AskSites {
 
     static native int[] duringWalk(Object visited, Object other);
 
+    static native boolean walkFromRoots();
+
     private static Object make() {
         return new Object[1];
     }

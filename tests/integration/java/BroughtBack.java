@@ -48,8 +48,7 @@ public final class BroughtBack {
         Thread thread = new Thread(BroughtBack::holdAll);
         thread.start();
         while (!stands) Thread.sleep(1);
-        Object[] other = {new Object()};
-        AskSites.duringWalk(other, other);
+        if (!AskSites.walkFromRoots()) throw new AssertionError("there was no walk");
         waits = false;
         thread.join();
     }

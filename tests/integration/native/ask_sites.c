@@ -99,3 +99,19 @@ JNIEXPORT jintArray JNICALL Java_AskSites_duringWalk(JNIEnv* jni, jclass self, j
   if (result != NULL) (*jni)->SetIntArrayRegion(jni, result, 0, 2, walk.answers);
   return result;
 }
+
+static jint JNICALL OnRoot(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo* info, jlong class_tag,
+                           jlong referrer_class_tag, jlong size, jlong* tag, jlong* referrer_tag, jint length, void* data) {
+  (void)kind, (void)info, (void)class_tag, (void)referrer_class_tag, (void)size, (void)tag, (void)referrer_tag, (void)length;
+  (void)data;
+  return JVMTI_VISIT_ABORT;
+}
+
+/* A walk from the roots. Before it the VM brings back what compiled code has removed, in all threads. */
+JNIEXPORT jboolean JNICALL Java_AskSites_walkFromRoots(JNIEnv* jni, jclass self) {
+  jvmtiHeapCallbacks callbacks;
+  (void)jni, (void)self;
+  memset(&callbacks, 0, sizeof callbacks);
+  callbacks.heap_reference_callback = OnRoot;
+  return (*env)->FollowReferences(env, 0, NULL, NULL, &callbacks, NULL) == JVMTI_ERROR_NONE;
+}
