@@ -12,9 +12,9 @@ void NeverPreempt() noexcept {
   (void)sched_setscheduler(0, SCHED_BATCH, &normal);
 }
 
-void BeginOwnThread(const char* name) noexcept {
+void BeginOwnThread(const char* name, Wakeup wakeup) noexcept {
   (void)pthread_setname_np(pthread_self(), name);
-  NeverPreempt();
+  if (wakeup == Wakeup::kNeverPreempts) NeverPreempt();
 }
 
 }  // namespace anttracks::core

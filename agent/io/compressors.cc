@@ -38,9 +38,11 @@ unsigned MostThreads(unsigned threads) {
 
 }  // namespace
 
-Compressors::Compressors(unsigned threads, Compression policy, double threshold, CreateThread create)
+Compressors::Compressors(unsigned threads, Compression policy, double threshold, core::Wakeup wakeup,
+                         CreateThread create)
     : policy_(policy),
       threshold_(threshold),
+      wakeup_(wakeup),
       create_(create),
       most_threads_(MostThreads(threads)),
       most_in_flight_(most_threads_ + kSpareChunks) {
@@ -154,8 +156,9 @@ void Compressors::Count(Encoded& encoded) {
 }
 
 void* Compressors::Main(void* self) {
-  core::BeginOwnThread("anttracks-zip");
-  static_cast<Compressors*>(self)->Run();
+  auto* const compressors = static_cast<Compressors*>(self);
+  core::BeginOwnThread("anttracks-zip", compressors->wakeup_);
+  compressors->Run();
   return nullptr;
 }
 

@@ -30,6 +30,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/own_thread.h"
 #include "agent/base/policies.h"
 #include "trace/file_writer.h"
 #include "trace/format.h"
@@ -64,9 +65,10 @@ class Compressors {
   static constexpr unsigned kMostThreads = 64;
   using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
-  // threads: 0: as many as there are processors. threshold: 0 to 1, see Submit. create: for tests.
+  // threads: 0: as many as there are processors. threshold: 0 to 1, see Submit. wakeup: of the threads. create:
+  // for tests.
   Compressors(unsigned threads, core::Compression policy, double threshold,
-              CreateThread create = &pthread_create);
+              core::Wakeup wakeup = core::Wakeup::kNeverPreempts, CreateThread create = &pthread_create);
   ~Compressors();
   Compressors(const Compressors&) = delete;
 
@@ -107,6 +109,7 @@ class Compressors {
 
   const core::Compression policy_;
   const double threshold_;
+  const core::Wakeup wakeup_;
   const CreateThread create_;
   size_t most_threads_;  // lowered when the system refuses to start another one
   const size_t most_in_flight_;

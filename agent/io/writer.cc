@@ -15,7 +15,15 @@ namespace anttracks::io {
 
 using trace::SegmentKind;
 
+// What a program can bring in a time slice or two. A file with less room than that is full, and the trace
+// without any, before the writer has seen it.
+constexpr uint64_t kLeastToBeLate = 4 << 20;
 constexpr std::string_view kBoundReached = "the trace reached its bound before a collection came";
+
+core::Wakeup Writer::WakeupFor(const Rotation& rotation) {
+  const bool small = rotation.trace != nullptr && rotation.trace->policy().share() < kLeastToBeLate;
+  return small ? core::Wakeup::kPreempts : core::Wakeup::kNeverPreempts;
+}
 
 Writer::~Writer() {
   if (started_ && !joined_) pthread_join(thread_, nullptr);
@@ -54,8 +62,9 @@ bool Writer::Wait(std::chrono::milliseconds without_progress, std::chrono::milli
 }
 
 void* Writer::Main(void* self) {
-  core::BeginOwnThread("anttracks");
-  static_cast<Writer*>(self)->Run();
+  auto* const writer = static_cast<Writer*>(self);
+  core::BeginOwnThread("anttracks", WakeupFor(writer->rotation_));
+  writer->Run();
   return nullptr;
 }
 

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <string>
 
+#include "agent/base/own_thread.h"
 #include "agent/io/compressors.h"
 #include "agent/io/rotation/rotating_trace.h"
 #include "agent/io/sink.h"
@@ -69,10 +70,12 @@ class Writer {
       : source_(source),
         sink_(sink),
         rotation_(rotation),
-        compressors_(config.compressors, config.compression, config.threshold),
+        compressors_(config.compressors, config.compression, config.threshold, WakeupFor(rotation)),
         definition_chunks_(config.compression == core::Compression::kOff ? trace::Compressed::kNo
                                                                          : trace::Compressed::kYes) {}
 
+  // Of the writer and the compressors.
+  static core::Wakeup WakeupFor(const Rotation& rotation);
   static void* Main(void* self);
   void Run();
   void Loop();

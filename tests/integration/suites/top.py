@@ -96,7 +96,7 @@ def plain(t):
 
 @test("Top follows the files of a rotated trace")
 def rotated(t):
-    trace, out = watched(t, ",maxsize=1M,dev=0.1", rounds=20000)
+    trace, out = watched(t, ",maxsize=2M,dev=0.1", rounds=40000)
     expect(min(data_files(trace)) > 0, f"nothing was deleted: {list(data_files(trace))}")
     expect("LOST EVENTS" not in out, out[-2000:])
     found = re.findall(r"after GC (\d+) ", out)

@@ -65,7 +65,7 @@ int CreateOne(pthread_t* thread, const pthread_attr_t* attributes, void* (*main)
 struct Pool {
   Pool(unsigned threads, Compression policy, double threshold = 0.2,
        Compressors::CreateThread create = &pthread_create)
-      : compressors(threads, policy, threshold, create) {}
+      : compressors(threads, policy, threshold, core::Wakeup::kNeverPreempts, create) {}
 
   void Submit(unsigned number, double fill = 0) {
     compressors.Submit(ChunkType::kData, Payload(number), number, fill);
