@@ -97,13 +97,13 @@ TEST_CASE("definitions that wait for the next file get there in chunks as long a
   for (int i = 0; i < 2000 && trace.session().output().stored_bytes < 100 << 10; i++) trace.Allocate(80);
   trace.NextFile();
   for (int i = 0; i < 2000 && trace.session().output().dropped_chunks == 0; i++) trace.Allocate(80);
-  for (int i = 0; i < 60; i++) trace.Allocate(1 << 20);
+  for (int i = 0; i < 80; i++) trace.Allocate(1 << 20);
   trace.NextFile();
   trace.End();
   CHECK(trace.session().failure().reason() == "");
   const std::string path = trace.definitions_path();
-  CHECK(fs::file_size(path) > 24 << 10);
-  CHECK(LongestChunk(path) < 12 << 10);
+  CHECK(fs::file_size(path) > 40 << 10);
+  CHECK(LongestChunk(path) < 20 << 10);
 }
 
 TEST_CASE("the last words have the room that is kept for them, and take no file") {
