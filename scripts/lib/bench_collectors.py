@@ -98,7 +98,7 @@ def stopped(results):
 
 def attached(results):
     lines = [
-        "| workload | collector | listed objects | of them, MB | pause of the attach, ms | "
+        "| workload | collector | listed objects | their MB | pause of the attach, ms | "
         "longest young collection, ms | pause of the attach to it |",
         "|---|---|" + "---:|" * 5,
     ]
