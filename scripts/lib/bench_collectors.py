@@ -124,6 +124,7 @@ def of_attach(data):
         *study_head(data, "attach"),
         *meanings(("attached",)),
         "- listed: what the first run's first sync point has",
+        "- the longest young collection is one before the attach, untraced",
         "- a pause: a safepoint, without the time until threads reach it (`-Xlog:safepoint`)",
         "",
         *attached(runs_of(data["studies"]["attach"])),

@@ -324,7 +324,6 @@ STUDIES = {
         tuple(of_collector("attached", collector) for collector in COLLECTORS),
         ("longlived-1g",),
         page="benchmarks-collectors",
-        pairs=bench_stats.FEWEST_OF_SMALL,
         iterations=1,
     ),
     "pretenure": Study(

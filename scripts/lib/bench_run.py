@@ -262,12 +262,13 @@ def pauses_of(log):
 
 
 def attach_pauses(log):
-    """The longest pause in which the agent comes (or goes), and the longest in which the program's young
-    objects were collected, of the same run."""
+    """The longest pause in which the agent comes (or goes), and the longest young collection of the same run
+    before that: later ones are traced, and may wait for the list of objects."""
     found = list(safepoints(log))
+    first = next(i for i, (operation, *_) in enumerate(found) if operation == "AntTracks")
     return {
         "attach_ms": max(ms for operation, ms, _ in found if operation == "AntTracks"),
-        "longest_young_ms": max(ms for _, ms, collections in found if collections == ["Young"]),
+        "longest_young_ms": max(ms for _, ms, collections in found[:first] if collections == ["Young"]),
     }
 
 
