@@ -32,6 +32,7 @@ SAMPLED = (
     "-XX:+UseEpsilonGC",
     "-XX:+UseBiasedLocking",
     "-XX:-UseTLAB",
+    "-XX:+EnableJVMCI",
     "-XX:+UseNUMA",
     "-XX:+UseCompactObjectHeaders",
 )

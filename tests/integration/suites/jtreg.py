@@ -58,6 +58,7 @@ def modes(t):
         ("-XX:+UseSerialGC", "full"),
         ("-XX:+UseEpsilonGC", "sample"),
         ("-XX:-UseTLAB", "sample"),
+        ("-XX:+EnableJVMCI", "sample"),
     ):
         process = subprocess.Popen(
             [
