@@ -15,6 +15,11 @@ PAGE = "benchmarks"
 CONFIGURATIONS_HERE = {name for s in STUDIES.values() if s.page == PAGE for name in s.configurations}
 
 
+def _stock(study, settings):
+    """The version of the stock JDK, where the study runs it."""
+    return f", stock {settings['stock']}{remark(study, settings)}" if STUDIES[study].runs_stock() else ""
+
+
 def study_head(data, name):
     """How, when and where, for each way in which workloads of the study were measured."""
     entries, study = data["studies"][name], STUDIES[name]
@@ -28,7 +33,7 @@ def study_head(data, name):
         versions = "".join(f", {c} {s[c]}" for c in libraries)
         lines.append(
             f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK "
-            f"{s['patched']}, stock {s['stock']}{remark(name, s)}{versions}: {s['pairs']} pairs, a run of "
+            f"{s['patched']}{_stock(name, s)}{versions}: {s['pairs']} pairs, a run of "
             f"each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
             f"measured iterations, of which the median of the second half counts: {', '.join(names)}"
         )
@@ -65,7 +70,7 @@ def head(data):
         ),
         "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median "
         "of the pairs' ratios with its 95 % interval, "
-        '"not known" where the interval holds 1, no difference; GC time is that of safepoints with a '
+        '"not known" where the interval holds 1, no difference, and where a difference under 5 % has fewer than ten pairs; GC time is that of safepoints with a '
         "collection, the sum over a whole run; CPU time is of the whole run, too, with JVM start, compilers, "
         "GC workers and the agent's threads",
         "- the agent's own times and counts are those that it writes to `stats=`",

@@ -162,7 +162,6 @@ def from_the_host(t):
         now, later = _lines(0, replaced)
         _type(t, now)
         service.tell("both")
-        _done([ANALYZER, "ctl", service.pid_outside, "stop"])
         _type(t, later)
         _exact(t, service)
 
