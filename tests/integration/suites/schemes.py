@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a site lives (-XX:AntTracksSites): each scheme is exact, and identity hashes are stable."""
 
+import os
 import re
 
 from judge.attached import Program
 from judge.exact import judge
 from judge.rotated import check_quality
 from judge.world import (
+    Skip,
     add,
     analyze,
     analyze_json,
@@ -159,6 +161,22 @@ def stable_in_largest(scheme):
     add(f"An object's identity hash stays the same in scheme {scheme} in the largest heap", body)
 
 
+def stable_if_grown(scheme):
+    """Without -Xmx the VM makes the heap larger for a large old space, after the main thread was made."""
+
+    def body(t):
+        if jdk_release() >= 25:
+            raise Skip("OldSize is no flag there")
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if not 17 << 30 < memory < 60 << 30:
+            raise Skip("the VM would commit more than there is, or take more than 16 GB by itself")
+        flags = ("-XX:+UseSerialGC", "-XX:OldSize=17g", "-Xmn16m", "-Xint", NAMED + scheme)
+        done = run(java_command("Hashes", (20_000,), flags))
+        expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
+
+    add(f"It stays the same in scheme {scheme} where a large old space makes the heap larger", body)
+
+
 def stable_beside(scheme):
     """An agent that tags objects, and string deduplication."""
 
@@ -211,6 +229,7 @@ for name in ("mark", *SCHEMES, "off"):
     stable_beside(name)
 for name in SCHEMES:
     stable_in_largest(name)
+    stable_if_grown(name)
 for name in ("mark", *SCHEMES):
     names_it(name)
 

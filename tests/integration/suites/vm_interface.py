@@ -36,6 +36,12 @@ for name in ("Parallel", "Serial", "G1"):
         sites_of_headers(name, where)
 
 
+def _line(program):
+    """Where the program's source says that objects are brought back."""
+    with open(os.path.join(ROOT, "tests", "integration", "java", program + ".java"), encoding="utf-8") as file:
+        return next(number for number, text in enumerate(file, 1) if "// brought back" in text)
+
+
 @test("An object that a heap walk of another thread brings back has the site of the frame it comes back to")
 def brought_back(t):
     flags = ("-XX:+UseParallelGC", "-Xmx64m", "-Xbatch", "-XX:-TieredCompilation")
@@ -44,7 +50,26 @@ def brought_back(t):
     verified(trace)
     rows = analyze_json("sites", trace, "--tiers", "--top", "0")["sites"]
     found = {(row["site"], row["tier"]): row["objects"] for row in rows if row["class"] == "BroughtBack$Point"}
-    with open(os.path.join(ROOT, "tests", "integration", "java", "BroughtBack.java"), encoding="utf-8") as file:
-        line = next(number for number, text in enumerate(file, 1) if "// brought back" in text)
+    line = _line("BroughtBack")
     expect(found.get((f"BroughtBack.hold(BroughtBack.java:{line})", "C2")), f"not brought back: {found}")
     expect(all(site.startswith("BroughtBack.hold(") for site, _ in found), f"{found}")
+
+
+@test("Objects that a thread's own heap walk brings back have the site and the call stack of their frames")
+def brought_back_below(t):
+    flags = ("-XX:+UseParallelGC", "-Xmx64m", "-Xbatch", "-XX:-TieredCompilation")
+    methods = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,BroughtBackBelow.*")
+    trace, _ = run_traced(
+        t, "BroughtBackBelow", (), (*flags, *methods, "-Dnative.ask_sites=" + ASK_SITES), ",stacks=4K"
+    )
+    verified(trace)
+    site = f"BroughtBackBelow.descend(BroughtBackBelow.java:{_line('BroughtBackBelow')})"
+    chosen = ("--where", "class=long[]", "--where", f"site={site}", "--where", "tier=C2")
+    rows = analyze_json("sites", trace, *chosen, "--top", "0")["sites"]
+    objects = sum(row["objects"] for row in rows)
+    expect(objects > 900, f"{objects} of 1,000 were brought back: {rows}")
+    # Of 496 bytes each, with a stack per 4 KiB.
+    tree = analyze_json("tree", trace, *chosen)
+    expect(60 < tree["stacks"] < 190, f"{tree['stacks']} stacks of {objects} objects")
+    calls = {row["call"] for row in tree["calls"]}
+    expect(not any("bottom" in call or "walkFromRoots" in call for call in calls), f"{calls}")

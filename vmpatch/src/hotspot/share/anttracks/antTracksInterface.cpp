@@ -209,7 +209,8 @@ const char* unsupported() {
     return "-XX:+UseCompactObjectHeaders puts the class into the header bits that hold the allocation site: leave it out";
   }
   if (AntTracksMark::lets_compilers_in()) {
-    return "-XX:+EnableJVMCI lets compilers in that do not know of the allocation site in the header: leave it out";
+    return "-XX:+EnableJVMCI (-XX:+UseJVMCICompiler or --add-modules=jdk.internal.vm.ci turn it on, too) lets compilers in "
+           "that do not know of the allocation site in the header: leave it out";
   }
   if (!UseTLAB)         return "-XX:-UseTLAB is not supported: leave it out";
   if (AntTracksMark::scheme() == ANTTRACKS_SITES_OFF) {

@@ -70,7 +70,7 @@ class AntTracksMark : AllStatic {
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise
   // every mark is the stock VM's.
   static bool has_sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && MaxHeapSize <= _max_forwarding_heap;
+    const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && ANTTRACKS_MOST_HEAP <= _max_forwarding_heap;
     return ((UseParallelGC && !ANTTRACKS_PARALLEL_FORWARDS) || forwarded) && !ANTTRACKS_BIASED_LOCKING &&
            !ANTTRACKS_COMPACT_HEADERS && !lets_compilers_in() && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }

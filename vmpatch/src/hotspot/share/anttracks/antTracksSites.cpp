@@ -200,7 +200,8 @@ uint32_t site_in_interpreter(JavaThread* thread, AntTracksCallers* callers) {
 // is, and walks only if that place is new. A return address that deoptimization has patched is in no cache.
 uint32_t AntTracksSites::current(JavaThread* thread) {
   AntTracksThreadState* const state = thread->anttracks();
-  if (state->_rematerialized != NULL) return make_site(*state->_rematerialized, ANTTRACKS_SITE_REMATERIALIZED);
+  const frame* const deoptimized = AntTracksRematerialization::frame_at(state->_rematerialization, thread->last_Java_sp());
+  if (deoptimized != NULL) return make_site(*deoptimized, ANTTRACKS_SITE_REMATERIALIZED);
   if (!thread->has_last_Java_frame()) return ANTTRACKS_SITE_VM;
   AntTracksCallers* const callers = &state->_callers;
   const uint epoch = Atomic::load(&_epoch);
@@ -220,17 +221,19 @@ uint32_t AntTracksSites::current(JavaThread* thread) {
 
 uint32_t AntTracksSites::stack(JavaThread* thread, uint32_t* sites) {
   uint32_t count = 0;
-  const frame* const rematerialized = thread->anttracks()->_rematerialized;
-  if (rematerialized != NULL && !thread->is_in_full_stack((address)rematerialized->sp())) {
+  const frame* const deoptimized =
+      AntTracksRematerialization::frame_at(thread->anttracks()->_rematerialization, thread->last_Java_sp());
+  if (deoptimized != NULL && !thread->is_in_full_stack((address)deoptimized->sp())) {
     // The frame of another thread, and so are its callers.
-    sites[count++] = make_site(*rematerialized, ANTTRACKS_SITE_REMATERIALIZED);
+    sites[count++] = make_site(*deoptimized, ANTTRACKS_SITE_REMATERIALIZED);
     sites[count++] = ANTTRACKS_SITE_NONE;
   } else if (thread->has_last_Java_frame()) {
-    uint32_t flags = rematerialized != NULL ? ANTTRACKS_SITE_REMATERIALIZED : 0;
+    uint32_t flags = deoptimized != NULL ? ANTTRACKS_SITE_REMATERIALIZED : 0;
     NativeCaller caller;
     ANTTRACKS_REGISTER_MAP(map, thread);
     bool cut = false;
-    for (frame fr = thread->last_frame(); find_java_frame(&fr, &map) && !is_mount(fr); fr = fr.sender(&map)) {
+    frame fr = deoptimized != NULL ? *deoptimized : thread->last_frame();
+    for (; find_java_frame(&fr, &map) && !is_mount(fr); fr = fr.sender(&map)) {
       if ((cut = count == ANTTRACKS_MOST_FRAMES)) break;
       sites[count++] = site_and_last_frame(&fr, &map, flags, &caller);
       flags = 0;

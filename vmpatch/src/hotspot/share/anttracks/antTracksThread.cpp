@@ -35,15 +35,19 @@ AntTracksCallers::Native* AntTracksCallers::native_of(Method* native, address ca
 
 // Threads are made after the flags have their final values.
 AntTracksThreadState::AntTracksThreadState(AntTracksThreadState** slot)
-    : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerialized(NULL),
+    : _agent_slot(NULL), _reported(NULL), _has_sites(AntTracksMark::has_sites()), _rematerialization(NULL),
       _multi_array(NULL), _random(0), _in_tlab(), _outside() {
   *slot = this;
 }
 
-AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread, const frame* deoptimized) : _thread(thread) {
-  _thread->anttracks()->_rematerialized = deoptimized;
+AntTracksRematerialization::AntTracksRematerialization(JavaThread* thread, const frame* deoptimized)
+    : _state(thread->anttracks()), _outer(_state->_rematerialization), _outer_array(_state->_multi_array),
+      _sp(thread->last_Java_sp()), _deoptimized(deoptimized) {
+  _state->_rematerialization = this;
+  _state->_multi_array = NULL;
 }
 
 AntTracksRematerialization::~AntTracksRematerialization() {
-  _thread->anttracks()->_rematerialized = NULL;
+  _state->_rematerialization = _outer;
+  _state->_multi_array = _outer_array;
 }

@@ -14,6 +14,7 @@
 #include "utilities/globalDefinitions.hpp"
 
 class AntTracksMultiArray;
+class AntTracksRematerialization;
 class JavaThread;
 class frame;
 class Method;
@@ -68,7 +69,7 @@ struct AntTracksThreadState {
   void*     _agent_slot;      // the agent's own word
   HeapWord* _reported;        // the current TLAB is reported up to here; NULL: not at all
   const bool _has_sites;      // AntTracksMark::has_sites(), beside what the slow path of allocations reads
-  const frame* _rematerialized;  // whose objects the thread brings back; NULL: none
+  const AntTracksRematerialization* _rematerialization;  // that the thread is at; NULL: none
   AntTracksMultiArray* _multi_array;  // that the runtime is allocating; NULL: none
   uint64_t  _random;          // 0: not seeded yet
   AntTracksSamplePoint _in_tlab;  // from _reported on
@@ -80,12 +81,23 @@ struct AntTracksThreadState {
 };
 
 // Objects that the thread allocates while one of these lives were scalar replaced, and come back because their frame is
-// deoptimized: their site is in that frame, and says so. The frame may be another thread's (EscapeBarrier).
+// deoptimized: their site is in that frame, and says so. The frame may be another thread's, or lie deeper in the thread's
+// own stack (EscapeBarrier). Java code that runs meanwhile (a callback of an agent) has other frames, and its objects the
+// sites of these.
 class AntTracksRematerialization : public StackObj {
-  JavaThread* const _thread;
+  AntTracksThreadState* const _state;
+  const AntTracksRematerialization* const _outer;  // NULL: none
+  AntTracksMultiArray* const _outer_array;         // whose callback walks the heap; NULL: none
+  const intptr_t* const _sp;                       // where the thread left Java code
+  const frame* const _deoptimized;
  public:
   AntTracksRematerialization(JavaThread* thread, const frame* deoptimized);
   ~AntTracksRematerialization();
+
+  // The frame of the object that a thread allocates; NULL: none is brought back. last_java_sp: of the thread.
+  static const frame* frame_at(const AntTracksRematerialization* current, const intptr_t* last_java_sp) {
+    return current != NULL && current->_sp == last_java_sp ? current->_deoptimized : NULL;
+  }
 };
 
 #endif // SHARE_ANTTRACKS_ANTTRACKSTHREAD_HPP

@@ -73,6 +73,8 @@
 // What helps, beside a smaller heap, where the heap is too large for the others' full collection.
 #define ANTTRACKS_OR_PARALLEL ""
 #define ANTTRACKS_LARGEST_FORWARDING_HEAP "4 TB"
+// What MaxHeapSize may become, apart from its alignment, after the first thread has asked for it.
+#define ANTTRACKS_MOST_HEAP MaxHeapSize
 
 #define ANTTRACKS_REGION G1HeapRegion
 #define ANTTRACKS_REGION_CLOSURE G1HeapRegionClosure
@@ -147,6 +149,8 @@
 #define ANTTRACKS_PARALLEL_FORWARDS false
 #define ANTTRACKS_OR_PARALLEL ", or -XX:+UseParallelGC"
 #define ANTTRACKS_LARGEST_FORWARDING_HEAP "512 GB"
+// (-XX:OldSize)
+#define ANTTRACKS_MOST_HEAP MAX2(MaxHeapSize, NewSize + OldSize)
 
 #define ANTTRACKS_REGION HeapRegion
 #define ANTTRACKS_REGION_CLOSURE HeapRegionClosure
