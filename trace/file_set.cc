@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -293,15 +294,23 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
     return a.info.index < b.info.index;
   });
   Status status;
+  const bool finds = set.files[0].info.is_definitions() && set.files.size() == 1;
   if (set.files[0].info.is_data()) {
     status = FindDefinitionsFile(&set);
-  } else if (set.files[0].info.is_definitions() && set.files.size() == 1) {
+  } else if (finds) {
     status = FindDataFiles(&set);
   }
   if (status.ok()) status = CheckSameTrace(set);
   if (!status.ok()) return status;
   AddProvenance(&set);
   if (set.files[0].info.is_definitions()) status = SizeOfDefinitions(&set);
+  // An end record that came since the files were listed counts those that were begun meanwhile, too.
+  for (int i = 0; status.ok() && finds && i < kMaxListings; i++) {
+    FileSet later = OpenNewDataFiles(set.files[0].info, uint64_t{set.files.back().info.index} + 1);
+    if (later.files.empty()) break;
+    std::move(later.files.begin(), later.files.end(), std::back_inserter(set.files));
+    status = SizeOfDefinitions(&set);
+  }
   if (!status.ok()) return status;
   return set;
 }

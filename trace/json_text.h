@@ -38,4 +38,20 @@ Json ParseJson(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+// The same for values that keep the order of their keys, which take time that grows with the square of their
+// number. is_discarded() also if there are more of them than any agent writes.
+inline nlohmann::ordered_json ParseOrderedJson(std::string_view text) {
+  constexpr int kMostDepth = 64;
+  constexpr size_t kMostValues = 10'000;
+  using nlohmann::ordered_json;
+  size_t values = 0;
+  bool bounded = true;
+  const auto take = [&](int depth, ordered_json::parse_event_t, const ordered_json&) {
+    bounded &= depth <= kMostDepth && ++values <= kMostValues;
+    return bounded;
+  };
+  ordered_json json = ordered_json::parse(text, take, /*allow_exceptions=*/false);
+  return bounded ? json : ordered_json(ordered_json::value_t::discarded);
+}
+
 }  // namespace anttracks::trace

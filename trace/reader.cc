@@ -73,6 +73,7 @@ Result<std::unique_ptr<TraceReader>> TraceReader::Open(const std::vector<std::st
 void TraceReader::Rewind(std::vector<bool> wanted) {
   wanted_ = std::move(wanted);
   wanted_.resize(files_.size(), wanted_.empty());
+  for (size_t i = 0; i < files_.size(); i++) wanted_[i] = wanted_[i] && handles_[i] != nullptr;
   current_ = 0;
   bytes_before_file_ = 0;
   error_ = Status();
@@ -83,15 +84,17 @@ void TraceReader::Rewind(std::vector<bool> wanted) {
 
 // Definitions precede the events that use them, and a data file is complete before the next one begins. So new
 // files are looked for first, and the size of the definitions file is taken last. The end record is behind all
-// events: that size is taken again if there were more events meanwhile.
+// events, and counts all files: while anything grows, all is looked at again.
 bool TraceReader::Refresh() {
   if (!error_.ok()) return false;
-  bool more = AddNewDataFiles();
-  for (size_t i = files_.size(); i-- > 0;) more = TakeSize(i) || more;
-  for (int i = 0; i < kMostLooks && TakeSize(files_.size() - 1); i++) {
-    TakeSize(0);
-    more = true;
+  bool more = false;
+  for (int i = 0; i < kMostLooks; i++) {
+    bool grown = AddNewDataFiles();
+    for (size_t file = files_.size(); file-- > 0;) grown = TakeSize(file) || grown;
+    more = more || grown;
+    if (!grown) break;
   }
+  CloseRead();
   if (!more) return false;
   current_ = 0;
   bytes_before_file_ = 0;
@@ -100,9 +103,19 @@ bool TraceReader::Refresh() {
   return true;
 }
 
+// Whatever has a successor grows no more.
+void TraceReader::CloseRead() {
+  for (size_t i = 0; i + 1 < files_.size(); i++) {
+    const bool read = resume_[i] + files_[i].truncated_bytes >= files_[i].bytes;
+    if (files_[i].is_definitions() || !wanted_[i] || !read) continue;
+    wanted_[i] = false;
+    handles_[i].reset();
+  }
+}
+
 bool TraceReader::TakeSize(size_t file) {
   uint64_t bytes = 0;
-  if (!handles_[file]->Size(&bytes) || bytes <= files_[file].bytes) return false;
+  if (handles_[file] == nullptr || !handles_[file]->Size(&bytes) || bytes <= files_[file].bytes) return false;
   total_bytes_ += bytes - files_[file].bytes;
   files_[file].bytes = bytes;
   files_[file].truncated_bytes = 0;

@@ -45,7 +45,9 @@ class TraceReader final : public ChunkSource {
 
   // For a trace that is being written, after Next returned kEnd: looks for what was appended since, and for new
   // data files. True: there is more, and Next goes on after the last whole chunk of each file. Then a chunk of
-  // the definitions file may follow those of data files. Call it again after a while if not.
+  // the definitions file may follow those of data files. Call it again after a while if not. Data files that
+  // are read and have a successor are closed, so that the disk space of those that are deleted is free; Rewind
+  // does not go back to them.
   bool Refresh();
 
   const std::vector<FileInfo>& files() const override { return files_; }
@@ -63,6 +65,7 @@ class TraceReader final : public ChunkSource {
   Item ReadPayload(const Header& header);
   std::string JoinColumns(size_t raw);
   bool AddNewDataFiles();
+  void CloseRead();
   // Whether the file has grown since its size was taken.
   bool TakeSize(size_t file);
   // Goes to the first wanted file from the current one on; after the last file if there is none.
@@ -71,7 +74,7 @@ class TraceReader final : public ChunkSource {
   std::span<const uint8_t> SearchBlock(uint64_t offset);
 
   std::vector<FileInfo> files_;
-  std::vector<std::unique_ptr<InputFile>> handles_;
+  std::vector<std::unique_ptr<InputFile>> handles_;  // nullptr: closed
   std::vector<std::string> warnings_;
   uint64_t total_bytes_ = 0;
   std::vector<bool> wanted_;

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "trace/json_text.h"
+
 namespace anttracks::analyzer {
 namespace {
 
@@ -13,23 +15,6 @@ using trace::Result;
 using trace::Status;
 
 constexpr std::string_view kAnswered = "return code: 100";
-
-// The agent's answers have four levels and some hundred values. Deep ones end the stack of who prints them,
-// wide ones take time that grows with their square.
-constexpr int kMostDepth = 64;
-constexpr size_t kMostValues = 10'000;
-
-// Discarded if it is no JSON or beyond the bounds.
-ordered_json ParseBounded(std::string_view text) {
-  size_t values = 0;
-  bool bounded = true;
-  const auto take = [&](int depth, ordered_json::parse_event_t, const ordered_json&) {
-    bounded &= depth <= kMostDepth && ++values <= kMostValues;
-    return bounded;
-  };
-  ordered_json json = ordered_json::parse(text, take, false);
-  return bounded ? json : ordered_json(ordered_json::value_t::discarded);
-}
 
 using Type = bool (*)(const ordered_json&);
 
@@ -99,7 +84,7 @@ Obstacle ParseReply(std::string_view request, const Answer& answer, std::string_
     return {kExitRefused,
             "the JVM did not load the agent: " + answer.text.substr(0, answer.text.find_last_not_of('\n') + 1)};
   }
-  ordered_json parsed = ParseBounded(file);
+  ordered_json parsed = trace::ParseOrderedJson(file);
   if (!MakesSense(request, parsed))
     return {kExitRefused, "the agent's answer makes no sense; was it built from the same sources?"};
   *reply = std::move(parsed);

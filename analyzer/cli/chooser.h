@@ -12,6 +12,7 @@
 
 #include "analyzer/cli/content.h"
 #include "analyzer/cli/selection.h"
+#include "analyzer/model/id_map.h"
 
 namespace anttracks::analyzer {
 
@@ -37,7 +38,7 @@ class Chooser {
   const Definitions* definitions_;
   const Selection* selection_;
   std::unordered_map<uint32_t, bool> pairs_;
-  std::unordered_map<uint64_t, bool> threads_;
+  IdMap<bool> threads_;
 };
 
 // Whether the window makes sense, also for what is live, of which only the collections before are known. An

@@ -199,7 +199,7 @@ void AddOutputJson(nlohmann::ordered_json* to, const PassSummary& summary, const
   json["losses"] = LossesJson(overview);
   json["ended_cleanly"] = summary.ended;
   json["end_reason"] = overview.end().reason;
-  auto counters = trace::ParseJson<nlohmann::ordered_json>(overview.end().counters);
+  auto counters = trace::ParseOrderedJson(overview.end().counters);
   json["counters"] = counters.is_discarded() ? nlohmann::ordered_json() : std::move(counters);
   json["truncated_bytes"] = summary.truncated_bytes;
   json["damage"] = summary.damage;

@@ -77,6 +77,10 @@ std::optional<uint64_t> FindMoment(Session& session, const JoinArguments& argume
     *exit = session.Unreadable(summary.fatal);
     return std::nullopt;
   }
+  if (!summary.has_meta) {  // damaged; then there is no heap to compare with
+    *exit = session.Finish(summary, problems);
+    return std::nullopt;
+  }
   moments.Finish(summary.duration_ns);
   if (arguments.gc) {
     const std::vector<uint64_t> ids = moments.GcIds();

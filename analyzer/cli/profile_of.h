@@ -16,6 +16,7 @@
 #include "analyzer/cli/selection.h"
 #include "analyzer/cli/session.h"
 #include "analyzer/export/profile.h"
+#include "analyzer/model/id_map.h"
 
 namespace anttracks::analyzer {
 
@@ -44,7 +45,7 @@ class ProfileBuilder {
   ExportProfile profile_;
   std::unordered_map<std::string, uint32_t> frames_, classes_;
   std::unordered_map<uint32_t, uint32_t> frames_of_sites_;
-  std::unordered_map<uint64_t, uint32_t> threads_;
+  IdMap<uint32_t> threads_;
   std::map<std::vector<uint32_t>, uint32_t> stacks_;
 };
 

@@ -57,11 +57,12 @@ class TopObjects : public TopView {
  private:
   struct Moment {
     uint64_t time_ns = 0;
-    std::vector<uint64_t> allocated;
+    std::vector<TopSink::Made> allocated;
     uint64_t skipped_words = 0;
   };
   struct Sums {
-    HeapTotals made, live;
+    double objects = 0, bytes = 0;  // allocated
+    HeapTotals live;
   };
   bool estimated() const { return sink_.skipped_words() != 0; }
   double Seconds() const {
@@ -70,36 +71,55 @@ class TopObjects : public TopView {
   // Of the whole program.
   double BytesPerSecond() const {
     if (Seconds() == 0) return 0;
-    const auto [read, skipped] = Words();
-    return static_cast<double>(InBytes(read + skipped)) / Seconds();
+    const Words words = InWindow();
+    return static_cast<double>(InBytes(words.exact + words.chosen + words.skipped)) / Seconds();
   }
   HeapTotals Of(uint32_t shape, uint64_t objects) const {
     return {objects, objects * definitions_.shapes().words(shape)};
   }
-  uint64_t Made(uint32_t shape) const {
+  // Within the window.
+  TopSink::Made Made(uint32_t shape) const {
     const auto at = [&](const Moment& moment) {
-      return shape < moment.allocated.size() ? moment.allocated[shape] : 0;
+      return shape < moment.allocated.size() ? moment.allocated[shape] : TopSink::Made();
     };
-    return moments_.empty() ? 0 : at(moments_.back()) - at(moments_.front());
+    if (moments_.empty()) return {};
+    const TopSink::Made now = at(moments_.back()), then = at(moments_.front());
+    return {now.exact - then.exact, now.chosen - then.chosen, now.found - then.found};
   }
-  // Words that were read, and skipped ones, within the window.
-  std::pair<uint64_t, uint64_t> Words() const {
-    if (moments_.empty()) return {0, 0};
-    uint64_t read = 0;
-    for (uint32_t shape = 0; shape < moments_.back().allocated.size(); shape++)
-      read += Of(shape, Made(shape)).words;
-    return {read, moments_.back().skipped_words - moments_.front().skipped_words};
+  // What was allocated within the window.
+  struct Words {
+    uint64_t exact = 0, chosen = 0, skipped = 0;
+    // What one chosen object stands for.
+    double weight() const {
+      return chosen == 0 ? 1 : 1 + static_cast<double>(skipped) / static_cast<double>(chosen);
+    }
+  };
+  Words InWindow() const {
+    Words words;
+    if (moments_.empty()) return words;
+    for (uint32_t shape = 0; shape < moments_.back().allocated.size(); shape++) {
+      const TopSink::Made made = Made(shape);
+      words.exact += Of(shape, made.exact).words;
+      words.chosen += Of(shape, made.chosen).words;
+    }
+    words.skipped = moments_.back().skipped_words - moments_.front().skipped_words;
+    return words;
   }
   std::map<std::pair<std::string, std::string>, Sums> ByNames() const {
     std::map<std::pair<std::string, std::string>, Sums> rows;
+    const double weight = InWindow().weight();
     const size_t count = std::max(live_.size(), moments_.empty() ? 0 : moments_.back().allocated.size());
     for (uint32_t shape = 0; shape < count; shape++) {
-      const HeapTotals made = Of(shape, Made(shape));
+      const TopSink::Made made = Made(shape);
       const HeapTotals live = shape < live_.size() ? Of(shape, live_[shape]) : HeapTotals();
-      if (made.objects == 0 && live.objects == 0) continue;
+      if (made.known() == 0 && live.objects == 0) continue;
       const SiteClass& pair = definitions_.site_class_of_shape(shape);
       Sums& row = rows[{ClassLabel(definitions_, pair.class_id), SiteLabel(definitions_, pair.site)}];
-      row.made.Add(made);
+      const double objects =
+          std::max(static_cast<double>(made.exact) + static_cast<double>(made.chosen) * weight,
+                   static_cast<double>(made.known()));
+      row.objects += objects;
+      row.bytes += objects * static_cast<double>(Of(shape, 1).bytes());
       row.live.Add(live);
     }
     return rows;
@@ -112,15 +132,11 @@ class TopObjects : public TopView {
 };
 
 Report TopObjects::Table(Order order, bool brief) const {
-  const auto [read, skipped] = Words();
-  // What was not read is taken to be as what was.
-  const double whole = read == 0 ? 1 : static_cast<double>(read + skipped) / static_cast<double>(read);
-  const double per_second = Seconds() == 0 ? 0 : whole / Seconds();
+  const double per_second = Seconds() == 0 ? 0 : 1 / Seconds();
   std::vector<TopRow> rows;
   for (const auto& [names, sums] : ByNames()) {
-    rows.push_back({names.first, names.second, static_cast<double>(sums.made.bytes()) * per_second,
-                    static_cast<double>(sums.made.objects) * per_second, static_cast<double>(sums.live.bytes()),
-                    static_cast<double>(sums.live.objects)});
+    rows.push_back({names.first, names.second, sums.bytes * per_second, sums.objects * per_second,
+                    static_cast<double>(sums.live.bytes()), static_cast<double>(sums.live.objects)});
   }
   return TopTable(std::move(rows), order, brief, estimated() ? Accuracy::kEstimate : Accuracy::kExact,
                   Accuracy::kExact);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analyzer/hprof/hprof_reader.h"
-#include "analyzer/hprof/id_map.h"
+#include "analyzer/model/id_map.h"
 
 namespace anttracks::hprof {
 
@@ -101,7 +101,7 @@ class Dump {
   trace::Status Index(const HprofReader& reader);
 
   std::vector<DumpClass> classes_;
-  IdMap<uint32_t> class_by_id_;
+  analyzer::IdMap<uint32_t> class_by_id_;
   std::vector<uint64_t> supers_;  // ids, while classes are read
   std::vector<DumpObject> objects_;
   uint64_t first_ = 1, last_ = 0;  // addresses

@@ -77,7 +77,7 @@ class Explainer {
 
   const HprofReader* reader_;
   const Dump* dump_;
-  IdMap<std::vector<std::pair<size_t, uint64_t>>> wanted_;
+  analyzer::IdMap<std::vector<std::pair<size_t, uint64_t>>> wanted_;
   std::vector<std::string> texts_;
 };
 

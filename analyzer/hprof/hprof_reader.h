@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "analyzer/hprof/format.h"
-#include "analyzer/hprof/id_map.h"
+#include "analyzer/model/id_map.h"
 #include "trace/status.h"
 
 namespace anttracks::hprof {
@@ -134,7 +134,7 @@ class HprofReader {
   std::span<const uint8_t> bytes_;
   size_t header_bytes_ = 0;
   uint64_t milliseconds_ = 0;
-  IdMap<std::string_view> strings_;
+  analyzer::IdMap<std::string_view> strings_;
   std::vector<LoadedClass> classes_;
   std::vector<Segment> segments_;
   uint64_t last_string_ = 0, last_frame_ = 0;

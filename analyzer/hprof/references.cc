@@ -107,11 +107,15 @@ void References::Reach() {
     queue.push_back(root.object);
   }
   std::vector<uint32_t> holder(dump_->classes().size(), kNone);  // the first object of the class
+  std::vector<uint32_t> fresh;  // classes whose first object was found at this level
   for (size_t next = 0, level = 0;;) {
     for (; next < queue.size(); next++) {
       const uint32_t object = queue[next];
       uint32_t& first = holder[dump_->objects()[object].class_index];
-      if (first == kNone) first = object;
+      if (first == kNone) {
+        first = object;
+        fresh.push_back(dump_->objects()[object].class_index);
+      }
       for (uint32_t i = 0; i < degree_[object]; i++) {
         const uint32_t target = targets_[first_[object] + i];
         if (nearest_[target] != kNone) continue;
@@ -120,38 +124,37 @@ void References::Reach() {
       }
     }
     level = queue.size();
-    for (uint32_t index = 0; index < holder.size(); index++) {
+    std::sort(fresh.begin(), fresh.end());
+    for (const uint32_t index : fresh) {
       const uint32_t mirror = dump_->classes()[index].mirror;
-      if (holder[index] == kNone || mirror == kNone || nearest_[mirror] != kNone) continue;
+      if (mirror == kNone || nearest_[mirror] != kNone) continue;
       held_[index] = any_held_ = true;
       nearest_[mirror] = holder[index];
       queue.push_back(mirror);
     }
+    fresh.clear();
     if (queue.size() == level) return;
   }
 }
 
 void References::ReachWeakly() {
   weakly_.assign(size(), false);
+  std::sort(referents_.begin(), referents_.end());
   std::vector<uint32_t> stack;
   const auto reach = [&](uint32_t object) {
     if (reached(object) || weakly_[object]) return;
     weakly_[object] = true;
     stack.push_back(object);
   };
-  const auto has = [&](uint32_t object) { return reached(object) || weakly_[object]; };
-  for (bool more = true; more;) {
-    more = false;
-    for (const auto& [from, to] : referents_) {
-      if (!has(from) || has(to)) continue;
-      more = true;
-      reach(to);
-      while (!stack.empty()) {
-        const uint32_t object = stack.back();
-        stack.pop_back();
-        for (uint32_t i = 0; i < degree_[object]; i++) reach(targets_[first_[object] + i]);
-      }
-    }
+  for (const auto& [from, to] : referents_) {
+    if (reached(from)) reach(to);
+  }
+  while (!stack.empty()) {
+    const uint32_t object = stack.back();
+    stack.pop_back();
+    for (uint32_t i = 0; i < degree_[object]; i++) reach(targets_[first_[object] + i]);
+    const auto first = std::lower_bound(referents_.begin(), referents_.end(), std::pair(object, uint32_t{0}));
+    for (auto at = first; at != referents_.end() && at->first == object; ++at) reach(at->second);
   }
 }
 

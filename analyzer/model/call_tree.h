@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/model/id_map.h"
+
 namespace anttracks::analyzer {
 
 struct CallTotals {
@@ -54,7 +56,7 @@ class CallTree {
   uint32_t Child(uint32_t node, uint32_t name);
 
   std::vector<Node> nodes_;
-  std::unordered_map<uint64_t, uint32_t> children_;  // by node and name
+  IdMap<uint32_t> children_;  // by node and name
   std::vector<std::string> names_;
   std::unordered_map<std::string, uint32_t> ids_;  // of names
 };

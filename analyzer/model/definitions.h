@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "analyzer/model/id_map.h"
 #include "analyzer/model/object_shapes.h"
 #include "analyzer/model/paged_table.h"
 #include "analyzer/model/problems.h"
@@ -225,7 +225,7 @@ class Definitions {
   PagedTable<SiteInfo> sites_;
   PagedTable<ThreadInfo> threads_;
   PagedTable<SiteClass> site_classes_;
-  std::unordered_map<uint64_t, uint32_t> first_ids_;  // of pairs, by site and class
+  IdMap<uint32_t> first_ids_;  // of pairs, by site and class
   PagedTable<StackInfo> stacks_;
   std::vector<PlainShape> plain_ =
       std::vector<PlainShape>(trace::kSiteClassMask + 1);  // by the ids that fit in columns

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
+
+#include "analyzer/model/id_map.h"
 
 namespace anttracks::analyzer {
 
@@ -46,7 +47,7 @@ class ProvenanceTable {
  private:
   std::vector<Provenance> entries_;
   int64_t birth_ = 0;
-  std::unordered_map<uint64_t, uint32_t> of_thread_;  // for birth_
+  IdMap<uint32_t> of_thread_;  // for birth_
 };
 
 }  // namespace anttracks::analyzer

@@ -80,9 +80,19 @@ void Biography::EndIn(const DeadRange& range) {
   followed_.erase(first, end);
 }
 
-void Biography::BeforeClear() {
-  followed_.merge(moved_);
+void Biography::Settle() {
+  if (!in_gc()) return;
+  const bool undone = gc().kind == GcKind::kFull;
+  Rebuild::Settle();
+  for (auto& [word, path] : moved_) {
+    const uint64_t stays = undone ? path.back().from : word;
+    if (undone) path.pop_back();
+    followed_[stays] = std::move(path);
+  }
   moved_.clear();
+}
+
+void Biography::BeforeClear() {
   if (chosen_ && !followed_.empty()) {
     ended_ = std::move(followed_.begin()->second);
     ended_.push_back({.kind = Kind::kLost, .time_ns = time_, .from = followed_.begin()->first});
@@ -120,7 +130,6 @@ void Biography::SyncObject(uint64_t space, uint64_t word, uint32_t shape) {
 std::vector<LifeEvent> Biography::Finish() {
   if (subject_.at_end) Choose();
   if (!ended_.empty()) return ended_;
-  followed_.merge(moved_);
   return followed_.empty() ? Path() : followed_.begin()->second;
 }
 

@@ -88,6 +88,7 @@ class Biography : public Rebuild {
   std::vector<LifeEvent> Finish();
 
  protected:
+  void Settle() override;
   void BeforeDrop(std::span<const DeadRange> ranges) override;
   void BeforeClear() override;
 

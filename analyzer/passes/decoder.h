@@ -88,6 +88,8 @@ struct SinkBase {
   // A chunk is missing or damaged: everything until the next sync point may be wrong.
   virtual void Gap() {}
   virtual void set_position(const Position&) {}
+  // Called last: no more is read.
+  virtual void Finished() {}
   virtual bool done() const { return false; }
   // Where the trace began to need more work than its size justifies; nullptr: it did not.
   virtual const Position* refused() const { return nullptr; }
@@ -192,9 +194,15 @@ class Decoder {
     problems_->Add(ProblemKind::kMalformed, position_, format, std::forward<Args>(args)...);
     return false;
   }
+  // Where the begin or the end of a collection may be missing, nothing contradicts it.
+  template <class... Args>
+  void OutOfPlace(fmt::format_string<Args...> format, Args&&... args) {
+    problems_->Add(after_gap_ ? ProblemKind::kAfterLoss : ProblemKind::kOrder, position_, format,
+                   std::forward<Args>(args)...);
+  }
   bool IsRead(const trace::Status& status) { return status.ok() || Malformed("{}", status.message()); }
   bool InGc(const trace::Segment& segment) {
-    if (!in_gc_) problems_->Add(ProblemKind::kOrder, position_, "{} outside a collection", segment.info().name);
+    if (!in_gc_) OutOfPlace("{} outside a collection", segment.info().name);
     return in_gc_;
   }
   bool InSync(const trace::Segment& segment, std::string_view what) {

@@ -214,7 +214,7 @@ void Decoder<Sink>::Alloc(const trace::Segment& segment) {
     return;
   }
   Time(alloc.time);
-  if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "ALLOC within a collection");
+  if (in_gc_) OutOfPlace("ALLOC within a collection");
   sink_->Sink::AllocBegin(segment.stream, alloc.time, alloc.share);
   const auto begin = [&](const trace::RunHead& head, uint64_t word) {
     sink_->Sink::RunBegin(head.how);
@@ -347,8 +347,8 @@ void Decoder<Sink>::Gc(const trace::Segment& segment, Boundary boundary) {
   if (!SpacesFit(event.spaces)) return;
   Time(event.time);
   if (begin == in_gc_) {
-    problems_->Add(ProblemKind::kOrder, position_, "{} of collection {} {}", begin ? "GC_BEGIN" : "GC_END",
-                   event.id, begin ? "within another collection" : "without a GC_BEGIN");
+    OutOfPlace("{} of collection {} {}", begin ? "GC_BEGIN" : "GC_END", event.id,
+               begin ? "within another collection" : "without a GC_BEGIN");
     if (!begin) return;
   }
   if (begin && in_sync_ && event.kind == GcKind::kFull) {
@@ -467,7 +467,7 @@ void Decoder<Sink>::Stacks(const trace::Segment& segment) {
     Malformed("stacks of an impossible interval");
     return;
   }
-  if (in_gc_) problems_->Add(ProblemKind::kOrder, position_, "STACKS within a collection");
+  if (in_gc_) OutOfPlace("STACKS within a collection");
   Time(head.event.time);
   Records(in, head, "stack", [this](const trace::StackReader& reader) {
     if (reader.event.points == 0 || reader.event.points > UINT32_MAX)

@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analyzer/hprof/dump.h"
+#include "analyzer/model/id_map.h"
 #include "analyzer/passes/rebuild.h"
 #include "analyzer/passes/stack_samples.h"
 
@@ -43,7 +43,7 @@ class DumpClasses {
 
   const hprof::Dump* dump_;
   const Definitions* definitions_;
-  std::unordered_map<uint64_t, Fit> known_;  // by both classes
+  IdMap<Fit> known_;  // by both classes
 };
 
 class DumpMoments : public Rebuild {

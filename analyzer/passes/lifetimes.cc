@@ -409,13 +409,7 @@ void Lifetimes::Finish(uint64_t end_ns) {
     sums.held.End(all.words, now_);
     sums.survived += Survived(provenance) * objects;
   };
-  // In a collection that did not end, what a young one took is in the heap again, in its new place.
   CountHeap(live);
-  if (collecting_ && gc().kind == GcKind::kFull) {
-    heap().ForEach([&](const HeapObject& object, bool taken) {
-      if (taken) live(object.shape, object.provenance, 1);
-    });
-  }
   for (Account& account : accounts_) {
     if (!missing_) CountPromoted(&account);
     Check(&account, {.at_end = true});

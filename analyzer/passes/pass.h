@@ -125,6 +125,7 @@ const PassSummary& Pass<Sink>::Run() {
     summary_.fatal =
         trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
   }
+  if (summary_.fatal.ok()) sink_->Sink::Finished();
   for (const trace::FileInfo& file : reader_->files()) summary_.truncated_bytes += file.truncated_bytes;
   summary_.duration_ns = decoder_.last_time();
   summary_.ended = decoder_.ended();

@@ -171,6 +171,8 @@ void Rebuild::Filler(uint64_t word, uint32_t shape) {
 }
 
 void Rebuild::GcBegin(const GcEvent& event) {
+  Settle();
+  in_gc_ = true;
   gc_ = GcRecord{};
   gc_.id = event.id;
   gc_.kind = event.kind;
@@ -204,6 +206,7 @@ void Rebuild::GcEnd(const GcEvent& event) {
   if (event.id != gc_.id || event.kind != gc_.kind) {
     Report(ProblemKind::kOrder, "GC_END of collection {} does not match GC_BEGIN of {}", event.id, gc_.id);
   }
+  in_gc_ = false;
   gc_.end_ns = std::max(event.time, gc_.begin_ns);
   gc_.used_after = UsedBytes(event.spaces);
   spaces_ = event.spaces;
@@ -298,6 +301,24 @@ void Rebuild::SwapFull() {
   next_->Clear();
 }
 
+void Rebuild::Settle() {
+  if (!std::exchange(in_gc_, false)) return;
+  const bool full = gc_.kind == GcKind::kFull;
+  next_->Clear();
+  if (gc_.moved.objects + gc_.stayed.objects == 0 || !MayWalk()) return;
+  const auto insert = [&](const HeapObject& object) {
+    if (next_->Insert(object.word, object.shape, object.provenance) != InsertResult::kOk)
+      Refused(object.word, object.shape);
+  };
+  heap_->ForEach([&](const HeapObject& object, bool taken) {
+    if (full || !taken) insert(object);
+  });
+  for (const HeapObject& object : self_forwarded_) insert(object);
+  self_forwarded_ = {};
+  heap_->Swap(*next_);
+  next_->Clear();
+}
+
 // What was moved away from a space that was not collected would be in the heap twice, or not at all.
 void Rebuild::CheckTotals() {
   if (!exact() || !counts_) return;
@@ -359,6 +380,7 @@ void Rebuild::SetSyncState(SyncState state) {
 
 void Rebuild::SyncBegin(const SyncEvent& event) {
   const bool rotation = event.reason == SyncReason::kRotation;
+  Settle();
   sync_spaces_ = event.spaces;
   spaces_ = event.spaces;
   Sort(&spaces_);

@@ -17,6 +17,9 @@
 // The objects in skipped ranges are unknown until a young collection finds the live ones. Those that it does
 // not find are dead; their bytes are known, but not their number.
 //
+// A collection whose end is missing, as the trace ends there or a loss has swallowed it, leaves each object
+// once: a young one those that it has moved where they are now, a full one all where they were before it.
+//
 // A few bytes of a trace can cause a walk over the whole heap. So walks are counted: a trace is refused if
 // those that the rebuilding takes visit more than kWalksPerRecord objects per record of the trace. Walks of a
 // pass for numbers of its own, such as those after each collection, may visit as many, and are left out beyond.
@@ -112,6 +115,7 @@ class Rebuild : public SinkBase {
     position_ = position;
     records_++;
   }
+  void Finished() override { Settle(); }
   bool done() const override { return gcs_.size() >= options_.stop_after || refused_; }
   const Position* refused() const override { return refused_ ? &*refused_ : nullptr; }
 
@@ -152,6 +156,12 @@ class Rebuild : public SinkBase {
   bool AffordsWalk();
   // The spaces of the last sync point, in its order.
   const std::vector<Space>& sync_spaces() const { return sync_spaces_; }
+
+  // Between the begin of a collection and its end. What it has taken is in the heap meanwhile, and so is where
+  // a young collection has put it.
+  bool in_gc() const { return in_gc_; }
+  // Ends a collection whose end is missing; see above. Does nothing outside of one.
+  virtual void Settle();
 
   // For a pass that follows each object from its allocation to its death.
   //
@@ -226,7 +236,8 @@ class Rebuild : public SinkBase {
   std::vector<HeapObject> self_forwarded_;  // in a young collection
   SkippedStretches skipped_;                // since the last collection that moved objects
   GcRecord gc_;
-  HeapTotals before_;    // the heap before the current collection
+  HeapTotals before_;  // the heap before the current collection
+  bool in_gc_ = false;
   bool counts_ = false;  // the heap was known before it, and all its events could be believed
   std::vector<GcRecord> gcs_;
   static constexpr size_t kNoGc = SIZE_MAX;

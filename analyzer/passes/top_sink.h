@@ -15,6 +15,15 @@ namespace anttracks::analyzer {
 
 class TopSink : public HeapAt {
  public:
+  // Objects of one shape.
+  struct Made {
+    uint64_t exact = 0;   // read, and not in stretches that were chosen at random
+    uint64_t chosen = 0;  // read in such stretches: they stand for what was skipped, too
+    uint64_t found = 0;   // by collections, in what was skipped
+
+    uint64_t known() const { return exact + chosen + found; }
+  };
+
   TopSink(Definitions& definitions, Problems& problems)
       : HeapAt(definitions, problems, {Moment::Kind::kLastGc, 0}) {}
 
@@ -24,14 +33,19 @@ class TopSink : public HeapAt {
   }
   void AllocBegin(uint64_t thread, uint64_t time, uint32_t share) override {
     time_ = std::max(time_, time);
+    share_ = share;
     HeapAt::AllocBegin(thread, time, share);
   }
+  void RunBegin(trace::How how) override {
+    chosen_ = how == trace::How::kTlab && share_ != trace::kWholeShare;
+    HeapAt::RunBegin(how);
+  }
   void Objects(const Neighbours& objects) override {
-    for (const uint32_t shape : objects.shapes) Count(shape);
+    for (const uint32_t shape : objects.shapes) (chosen_ ? Of(shape).chosen : Of(shape).exact)++;
     HeapAt::Objects(objects);
   }
   bool Found(uint64_t from, uint64_t to, uint32_t shape) override {
-    Count(shape);
+    Of(shape).found++;
     return HeapAt::Found(from, to, shape);
   }
   void Skipped(uint64_t word, uint64_t words) override {
@@ -56,15 +70,15 @@ class TopSink : public HeapAt {
   // No more is read.
   void Stop() { stopped_ = true; }
 
-  // By shape: objects that were read, or found by a collection. May be shorter than the list of shapes.
-  const std::vector<uint64_t>& allocated() const { return allocated_; }
+  // By shape; may be shorter than the list of shapes.
+  const std::vector<Made>& allocated() const { return allocated_; }
   // Words of stretches that were not read.
   uint64_t skipped_words() const { return skipped_words_; }
-  // By shape: the objects that the last collection left, fillers included. Empty: there is no heap yet, or the
-  // walk is left out.
+  // By shape: the objects that the last collection left, fillers included. Empty: there is no heap yet, a
+  // collection is under way, or the walk is left out.
   std::vector<uint64_t> Live() {
     std::vector<uint64_t> live;
-    if (!configured_ || !AffordsWalk()) return live;
+    if (!configured_ || in_gc() || !AffordsWalk()) return live;
     live.resize(definitions().shapes().size());
     ForEach([&](const HeapObject& object) { live[object.shape]++; });
     return live;
@@ -77,12 +91,14 @@ class TopSink : public HeapAt {
   const std::string& end_reason() const { return end_reason_; }
 
  private:
-  void Count(uint32_t shape) {
+  Made& Of(uint32_t shape) {
     if (shape >= allocated_.size()) allocated_.resize(shape + size_t{1});
-    allocated_[shape]++;
+    return allocated_[shape];
   }
 
-  std::vector<uint64_t> allocated_;
+  std::vector<Made> allocated_;
+  uint32_t share_ = trace::kWholeShare;
+  bool chosen_ = false;  // the current run is of a stretch that was chosen at random
   uint64_t skipped_words_ = 0, time_ = 0, pauses_ns_ = 0, losses_ = 0;
   bool configured_ = false, stopped_ = false;
   std::string end_reason_;

@@ -210,6 +210,7 @@ void ReadObjects(Session& session, const ApplicationFrames& frames, PageContent*
   content->stacks = sink.stacks();
   content->stacks_note = StacksNote(content->stacks);
   AddLeaks(evidence, frames, content);
+  sink.FreeHeap();  // there is another one for lifetimes
   AddLifetimes(session, content);
 }
 

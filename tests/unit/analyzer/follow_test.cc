@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -24,7 +26,18 @@ struct Followed {
   PassSummary summary;
   uint64_t allocated = 0, live = 0, problems = 0;
   size_t collections = 0, files = 0;
+  size_t open = 0;  // of the files
 };
+
+// How many descriptors this process has of files whose paths begin so.
+size_t OpenFiles(const std::string& path) {
+  size_t open = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the iterator's own
+    open += std::filesystem::read_symlink(entry.path(), gone).string().starts_with(path);
+  }
+  return open;
+}
 
 uint64_t Sum(const std::vector<uint64_t>& numbers) {
   uint64_t sum = 0;
@@ -48,11 +61,12 @@ Followed Follow(const std::string& path, const std::function<bool()>& write) {
   };
   Followed followed;
   followed.summary = analyzer::Pass<TopSink>(**reader, definitions, problems, sink, std::move(options)).Run();
-  followed.allocated = Sum(sink.allocated());
+  for (const TopSink::Made& made : sink.allocated()) followed.allocated += made.known();
   followed.live = Sum(sink.Live());
   followed.problems = problems.total();
   followed.collections = sink.gcs().size();
   followed.files = (*reader)->files().size();
+  followed.open = OpenFiles(path);
   return followed;
 }
 
@@ -80,6 +94,28 @@ TEST_CASE("a trace that grows by any number of bytes is followed to its end") {
     CHECK(followed.live == 5);
     CHECK(followed.problems == 0);
   }
+}
+
+TEST_CASE("what is live is not counted within a collection") {
+  TraceBuilder b = SmallStart();
+  SmallAllocs(&b);
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
+  const TempFile file(b.Flush().file());
+  auto reader = trace::TraceReader::Open({file.path()});
+  REQUIRE(reader.ok());
+  Problems problems;
+  Definitions definitions(problems);
+  TopSink sink(definitions, problems);
+  uint64_t within = 0;
+  PassOptions options;
+  options.more = [&] {
+    within = sink.Live().size();
+    return false;
+  };
+  CHECK(analyzer::Pass<TopSink>(**reader, definitions, problems, sink, std::move(options)).Run().fatal.ok());
+  CHECK(within == 0);
+  CHECK(Sum(sink.Live()) == 9);  // when no more is read: each once
 }
 
 TEST_CASE("a trace whose writer dies is followed to its last whole chunk") {
@@ -128,6 +164,7 @@ TEST_CASE("the files of a rotated trace are followed as they come, and as old on
     CHECK(followed.summary.ended);
     CHECK(followed.collections == 4);
     CHECK(followed.files == 4);
+    CHECK(followed.open == 2);  // the definitions file, and the last data file
     CHECK(followed.problems == 0);
     CHECK(!followed.summary.damaged);
   }

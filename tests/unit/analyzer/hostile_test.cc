@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <unordered_map>
 
 #include "analyzer/model/definitions.h"
 #include "analyzer/model/heap.h"
 #include "analyzer/model/paged_table.h"
+#include "analyzer/model/provenance.h"
 #include "tests/unit/analyzer/cost.h"
 #include "tests/unit/analyzer/hprof_dump.h"
 #include "tests/unit/analyzer/small_trace.h"
@@ -191,6 +193,32 @@ TEST_CASE("many small pieces of damage are searched in one buffer") {
   const CommandResult verify = Anttracks(trace, {"verify", "--max-errors", "1"});
   CHECK(verify.code == 1);
   CHECK(cost.allocated() < 300 * kMegabyte);
+}
+
+// Keys that are multiples of the number of buckets meet in one, if they are their own hashes. Numbers of
+// threads come from the trace.
+TEST_CASE("numbers of threads cannot be chosen to meet in one place") {
+  std::unordered_map<uint64_t, uint32_t> plain;
+  for (uint64_t i = 0; i < 100'000; i++) plain[i] = 0;
+  const uint64_t buckets = plain.bucket_count();
+  analyzer::ProvenanceTable table;
+  const Cost cost;
+  for (uint64_t i = 0; i < 100'000; i++) table.Intern(i * buckets, 1);
+  CHECK(cost.seconds() < 1 * kSlower);
+}
+
+TEST_CASE("counters of a trace are printed with their order, unless there are too many") {
+  const auto counters = [](int count) {
+    std::string text = "{\"first\":1";
+    for (int i = 0; i < count; i++) text += ",\"" + std::to_string(i) + "\":0";
+    TraceBuilder b = SmallStart();
+    b.End(2'000'000, "VM death", text + "}");
+    return Anttracks(b.Flush().file(), {"info", "--json"}).out;
+  };
+  CHECK(counters(100).find("\"counters\": {\n    \"first\": 1") != std::string::npos);
+  const Cost cost;
+  CHECK(counters(100'000).find("\"counters\": null") != std::string::npos);
+  CHECK(cost.seconds() < 5 * kSlower);
 }
 
 // Keys whose hashes meet in one place if they are multiplied by a number that everybody knows.

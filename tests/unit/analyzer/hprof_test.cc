@@ -265,6 +265,25 @@ TEST_CASE("references are fields, elements and static fields, but no referent of
   CHECK(dump->Find(UINT64_MAX) == hprof::kNone);
 }
 
+TEST_CASE("a long chain of weak references is followed in time, whatever the order of its records") {
+  constexpr uint64_t kLinks = 100'000;
+  DumpBuilder b = Start();
+  const auto reference = [](uint64_t i) { return 0x1000000 + (kLinks - i) * 0x100; };
+  b.Root(reference(0));
+  // Each refers weakly to an object that refers to the next one. The last ones come first.
+  for (uint64_t i = kLinks; i-- > 0;) {
+    b.Instance(reference(i), kWeak, {0, 0, reference(i) + 0x80});
+    b.Instance(reference(i) + 0x80, kNode, {i + 1 == kLinks ? 0 : reference(i + 1), 0});
+  }
+  const TempFile file(b.file(), "dump");
+  const auto reader = Open(file.path());
+  const auto dump = ReadDump(*reader);
+  const Cost cost;
+  const auto references = ReadReferences(*reader, *dump);
+  CHECK(cost.seconds() < 2 * kSlower);
+  CHECK(references->reached_weakly(dump->Find(reference(kLinks - 1) + 0x80)));
+}
+
 TEST_CASE("what is no dump, or cut off, is named") {
   CHECK(Has(ErrorOf(""), "DUMP is empty, not a heap dump"));
   CHECK(Has(ErrorOf("\x1f\x8b compressed"), "DUMP is a gzip archive, not a heap dump"));

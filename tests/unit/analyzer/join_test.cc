@@ -151,6 +151,14 @@ TEST_CASE("join says what it cannot read, and that samples have no addresses") {
   CHECK(Has(Join(SmallDump().file(), {"--object", "0x102000d8"}).err, "no root holds 0x102000d8"));
 }
 
+TEST_CASE("join of a trace whose first chunk is damaged says so") {
+  std::string trace = SmallTrace().file();
+  trace[trace::kFileHeaderBytes + trace::kChunkHeaderBytes + 1] ^= 1;
+  const CommandResult result = Join(SmallDump().file(), {}, trace);
+  CHECK(result.code == 4);
+  CHECK(Has(result.err, "checksum"));
+}
+
 TEST_CASE("join --export writes the dump again, with the stacks of its sites") {
   const TempPath out;
   const CommandResult written = Join(SmallDump().file(), {"--export", out.path()});

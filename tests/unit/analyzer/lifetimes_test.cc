@@ -365,6 +365,19 @@ TEST_CASE("after a loss objects are lost from sight, which the rows say, and the
   CheckRowsBalance(report);
 }
 
+TEST_CASE("a collection that a loss has cut moves nothing into the books twice") {
+  TraceBuilder b = SmallStart();
+  SmallAllocs(&b);
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}, {kEden + 6, kOld + 17, 1, 7}}));
+  b.Loss(9200, 1, 100, "the bound is reached");
+  AddSyncPoint1(&b);
+  const CommandResult result = Anttracks(b.file(), {"lifetimes", "--json"});
+  const Json report = Json::parse(result.out);
+  CHECK(Nodes(report)["lost"] == Times(4, kNode));
+  CheckRowsBalance(report);
+}
+
 // Two Nodes are moved to the same place: one of them is nowhere.
 TEST_CASE("a ledger that does not balance is printed, and the exit code is that of verify") {
   TraceBuilder b = SmallStart();

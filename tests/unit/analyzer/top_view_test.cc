@@ -41,6 +41,31 @@ TEST_CASE("top of a trace of every object has rates, and what is live after the 
   CHECK(view->end_reason() == "VM death");
 }
 
+// Read: two Nodes and an Object in chosen stretches, 8 words; an int[0] outside of TLABs. Skipped: 20 words, in
+// which an int[10] and a Node are found.
+TEST_CASE("top of a share counts what was skipped once, and scales only what was chosen at random") {
+  TraceBuilder b = SmallStart();
+  b.Flush();
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(2000, kHalf).Tlab(kEden).Fixed(1).Fixed(1).Skipped(0, 20));
+  b.Segment(SegmentKind::kAlloc, 2,
+            Objects().Head(3000, kHalf).Tlab(kEden + 32).Fixed(6).Outside(30).WithLength(2, 0));
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Segment(SegmentKind::kMoves, 0, Moves({{kEden, kTo, 0, 3}}));
+  b.Segment(SegmentKind::kFound, 0,
+            Found({{{kEden + 8, kOld + 17, 1, 7}, 2, 10}, {{kEden + 20, kTo + 3, 0, 3}, 1, 0}}));
+  b.Gc(SegmentKind::kGcEnd, 0, 0, "x", 6000, Spaces(0, 0, 6, 24));
+  const TempFile file(b.Flush().file());
+  auto reader = trace::TraceReader::Open({file.path()});
+  REQUIRE(reader.ok());
+  const auto view = analyzer::TopOfObjects();
+  const auto update = [&](uint64_t, uint64_t) { view->Update(); };
+  CHECK(view->Read(**reader, {.progress = update}).fatal.ok());
+  view->Update();
+  CHECK(view->problems().total() == 0);
+  CHECK(view->Status().find("allocates ~38.1 MiB/s; ") == 0);  // 30 words in 6 us
+  CHECK(TableOf(*view, Order::kRate) == "");
+}
+
 TEST_CASE("top of samples has estimates only") {
   const auto view = Read(SampledTrace(), analyzer::TopOfSamples(512 << 10));
   CHECK(view->Status().find("; ~") != std::string::npos);

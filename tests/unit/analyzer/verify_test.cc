@@ -340,6 +340,18 @@ TEST_CASE("the end of a collection may be among what was lost") {
   CHECK(verdict.errors() == 1);
 }
 
+TEST_CASE("what follows a collection whose end was damaged is not called out of place") {
+  TraceBuilder b = WithAllocs();
+  b.Gc(SegmentKind::kGcBegin, 0, 0, "x", 5000, Spaces(66, 0, 0, 17));
+  b.Flush();
+  b.SkipSequence();
+  b.Segment(SegmentKind::kAlloc, 1, Objects().Head(7000).Tlab(kEden + 100).Fixed(1));
+  b.Gc(SegmentKind::kGcBegin, 1, 0, "x", 8000, Spaces(120, 0, 0, 17));
+  const Verdict verdict = Verify(b.Flush().file());
+  CHECK(verdict.count("event in the wrong place") == 0);
+  CHECK(verdict.count("event that cannot be checked after a loss") == 2);
+}
+
 TEST_CASE("a sync point makes the heap exact again after a loss") {
   TraceBuilder b = WithAllocs();
   b.Loss(4000, 3, 3000, "queue full");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash table by ids of a dump. The hash function differs from run to run, so that no dump can be made whose
-// ids all collide.
+// A hash table by ids of a trace or dump. The hash function differs from run to run, so that no file can be
+// made whose ids all collide.
 //
 // Thread safety: that of std::unordered_map.
 #pragma once
@@ -10,7 +10,7 @@
 #include <random>
 #include <unordered_map>
 
-namespace anttracks::hprof {
+namespace anttracks::analyzer {
 
 struct IdHash {
   size_t operator()(uint64_t id) const {
@@ -29,4 +29,4 @@ struct IdHash {
 template <class T>
 using IdMap = std::unordered_map<uint64_t, T, IdHash>;
 
-}  // namespace anttracks::hprof
+}  // namespace anttracks::analyzer
