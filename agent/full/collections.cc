@@ -49,7 +49,7 @@ void Collections::BeginSyncPoint(const AntTracksGC& gc) {
   if (!outlet_.queue.TellLoss()) outlet_.failure.Fail("out of memory");
   if (next_file) {
     source_.NextFileQueued();
-    if (!outlet_.queue.PushMark(kNextFile)) outlet_.failure.Fail("out of memory");
+    if (!outlet_.queue.PushMark(kNextFile)) outlet_.CannotQueue();
   }
   parts_.sync_points.Begin({gc.spaces, gc.nspaces});
 }

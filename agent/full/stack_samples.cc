@@ -49,7 +49,7 @@ void StackSamples::HandOver() {
 void StackSamples::Queue() {
   trace::ByteBuffer segment;
   encoder_.Finish(&segment);
-  if (!segment.empty()) (void)outlet_.queue.PushSegments(segment.span(), PushMode::kForce);
+  if (!segment.empty()) (void)outlet_.queue.PushSegments(segment.span(), PushMode::kTry);
 }
 
 void StackSamples::Count(CounterValues* values) const {

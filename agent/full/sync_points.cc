@@ -133,7 +133,7 @@ void SyncPoints::Complete() {
     trace::ByteBuffer segment;
     trace::AppendSyncEnd(&segment, lister_.objects(), lister_.words() * trace::kWordBytes);
     outlet_.PushFrame(segment, ChunkAfter::kEnds);
-    if (!outlet_.queue.PushMark(kSyncComplete)) outlet_.failure.Fail("out of memory");
+    if (!outlet_.queue.PushMark(kSyncComplete)) outlet_.CannotQueue();
   }
   objects_.Add(lister_.objects());
   completed_.Add(1);

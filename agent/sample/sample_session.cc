@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include "agent/stream/outlet.h"
+
 namespace anttracks::core {
 
 // The queue itself never makes anybody wait: Push is called with mutex_ held.
@@ -65,7 +67,7 @@ void SampleSession::Flush(ChunkAfter chunk) {
   deaths_.Finish(&deaths);
   const ChunkAfter after_samples = deaths.empty() ? chunk : ChunkAfter::kGoesOn;
   if (!samples.empty()) queue_.PushSegments(samples.span(), PushMode::kBounded, after_samples);
-  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kForce, chunk);
+  if (!deaths.empty()) queue_.PushSegments(deaths.span(), PushMode::kTry, chunk);
 }
 
 void SampleSession::HandOver() {
@@ -82,7 +84,7 @@ void SampleSession::PushCollection(trace::SegmentKind kind) {
   collection.time = clock_.Now();
   trace::ByteBuffer segment;
   trace::AppendCollection(&segment, kind, collection);
-  queue_.PushSegments(segment.span(), PushMode::kForce);
+  Outlet{clock_, queue_, failure_}.PushFrame(segment);
 }
 
 void SampleSession::CollectionBegin() {

@@ -18,6 +18,8 @@ constexpr size_t kWakeBytes = 256 << 10;
 // And takes few at a time (and no more than a quarter of what may wait), so that threads that wait for room go
 // on soon.
 constexpr int kMostPopped = 32;
+// While a disk hangs frames alone are queued, of each collection: what a process can spare.
+constexpr size_t kLeastMost = 64 << 20;
 
 BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
     : clock_(clock),
@@ -25,6 +27,7 @@ BufferQueue::BufferQueue(const Clock& clock, const QueueConfig& config)
       fuzz_bytes_(static_cast<size_t>(static_cast<double>(config.buffer_bytes) * config.fuzz)),
       bound_bytes_(config.bound_bytes),
       wait_bytes_(config.wait_bytes == 0 ? config.bound_bytes : config.wait_bytes),
+      most_bytes_(std::max(kLeastMost, 4 * bound_bytes_)),
       wake_bytes_(std::min(kWakeBytes, wait_bytes_ / 4)),
       when_full_(config.when_full),
       limit_(config.wait_limit) {}
@@ -161,7 +164,7 @@ void BufferQueue::WaitForRoom(Lock& lock, size_t bytes, WaitBudget* budget) {
 
 // Whether the buffer goes in.
 bool BufferQueue::Admit(Lock& lock, size_t bytes, PushMode mode, WaitBudget* budget) {
-  if (mode == PushMode::kForce) return true;
+  if (mode == PushMode::kForce) return admits_all_ || !overflows();
   const bool may_be_lost = mode == PushMode::kBounded;
   if (may_be_lost || mode == PushMode::kWait) {
     if (MayGo(bytes)) return true;

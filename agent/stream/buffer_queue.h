@@ -13,7 +13,8 @@
 // wait budget is used up; then the buffer is queued nevertheless, up to twice the bound, and dropped beyond
 // that. Threads may begin to wait below the bound (wait_bytes), since queued buffers need room in the current
 // data file. If threads wait and the writer takes nothing for the time limit, the writer hangs, and nobody
-// waits any more.
+// waits any more. What is pushed with kForce goes in beyond that, until the queue overflows: at four times the
+// bound, or at 64 MiB if that is more.
 //
 // Stall. Once something was dropped the queue is stalled: nobody waits, and a buffer without room is dropped at
 // once. It ends when a LOSS is queued where the dropped segments would have been: by the writer's next Pop, or
@@ -70,7 +71,8 @@ enum class PushMode {
   kNoWait,   // as kTry, outside of pauses: wakes the writer
   kGiveUp,   // as kTry, but not counted as a loss: the sync point is abandoned
   kWait,     // wait, except with on-overflow=drop; then as kGiveUp. For the first sync point
-  kForce,    // never wait, never drop; for the frames of collections and sync points, and ends
+  kForce,    // never wait, drop only if the queue overflows; for the frames of collections and sync points, and
+             // ends
 };
 
 struct QueueConfig {
@@ -104,7 +106,7 @@ class BufferQueue {
   // Copies complete segments. False: dropped, or out of memory.
   bool PushSegments(std::span<const uint8_t> segments, PushMode mode, ChunkAfter chunk = ChunkAfter::kGoesOn,
                     WaitBudget* budget = nullptr);
-  // Queues a mark (kNextFile, kSyncComplete). False: out of memory.
+  // Queues a mark (kNextFile, kSyncComplete). False: out of memory, or the queue overflows.
   bool PushMark(uint8_t kind);
   // Queues a LOSS for events that were lost elsewhere. False: out of memory.
   bool PushLoss(std::span<const uint8_t> segment);
@@ -132,6 +134,9 @@ class BufferQueue {
   size_t buffer_bytes() const { return buffer_bytes_; }
   // Queued bytes divided by wait_bytes: 1 and more when threads would wait. Takes no lock.
   double fill() const { return static_cast<double>(queued()) / static_cast<double>(wait_bytes_); }
+
+  // So much is queued that not even frames go in. Takes no lock.
+  bool overflows() const { return queued() >= most_bytes_; }
 
   uint64_t lost_segments() const { return lost_segments_.load(std::memory_order_relaxed); }
   uint64_t lost_bytes() const { return lost_bytes_.load(std::memory_order_relaxed); }
@@ -177,7 +182,7 @@ class BufferQueue {
   const Clock& clock_;
   const size_t buffer_bytes_;
   const size_t fuzz_bytes_;
-  const size_t bound_bytes_, wait_bytes_;
+  const size_t bound_bytes_, wait_bytes_, most_bytes_;
   const size_t wake_bytes_;
   const WhenFull when_full_;
   const std::chrono::milliseconds limit_;

@@ -20,7 +20,11 @@ struct Outlet {
   // queued tracing fails, as nothing may follow.
   void PushFrame(const trace::ByteBuffer& segment, ChunkAfter chunk = ChunkAfter::kGoesOn) const {
     if (failure.failed()) return;
-    if (!queue.PushSegments(segment.span(), PushMode::kForce, chunk)) failure.Fail("out of memory");
+    if (!queue.PushSegments(segment.span(), PushMode::kForce, chunk)) CannotQueue();
+  }
+  // Tracing fails, as a frame or a mark was refused.
+  void CannotQueue() const {
+    failure.Fail(queue.overflows() ? "the disk takes nothing, and too much waits for it" : "out of memory");
   }
 };
 

@@ -85,6 +85,20 @@ TEST_CASE("a full queue drops after the time, says so where it was, and goes on"
   CHECK(q.PopAll() == std::vector<uint64_t>{7});
 }
 
+TEST_CASE("frames go in beyond the bound, until the queue overflows") {
+  Queue q;
+  constexpr size_t kMegabyte = 1 << 20;
+  const std::vector<uint8_t> frame(kMegabyte);
+  size_t pushed = 0;
+  while (pushed < 100 && q.queue.PushSegments(frame, PushMode::kForce)) pushed++;
+  CHECK(pushed == 64);  // more than four times this queue's bound
+  CHECK(q.queue.overflows());
+  CHECK_FALSE(q.queue.PushMark(core::kNextFile));
+  q.PopAll();
+  CHECK_FALSE(q.queue.overflows());
+  CHECK(q.queue.PushSegments(frame, PushMode::kForce));
+}
+
 TEST_CASE("a stall that lasts over a sync point is told before it and after it") {
   Queue q;
   for (uint64_t i = 0; i < 4; i++) CHECK(q.queue.Push(q.Filled(i), PushMode::kBounded));
