@@ -7,8 +7,26 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace anttracks::analyzer {
+
+namespace {
+
+// Whether a shell would find the program. What is more than words is left to the shell.
+bool CanStart(const std::string& command) {
+  const std::string program = command.substr(0, command.find(' '));
+  if (program.find_first_of("=$`'\"\\|&;<>()") != std::string::npos) return true;
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Pager::~Pager() {
   if (pipe_ != nullptr) {
@@ -23,7 +41,7 @@ void Pager::Open() {
   const char* command = std::getenv("PAGER");
   if (command == nullptr) command = "less -FRX";
   const std::string name(command);
-  if (!name.empty() && name != "cat") {
+  if (!name.empty() && name != "cat" && CanStart(name)) {
     // Who leaves the pager closes the pipe.
     ::signal(SIGPIPE, SIG_IGN);
     direct_->flush();

@@ -38,7 +38,11 @@ def java_home(folder, release):
 
 
 def runs(home):
-    return home and run(os.path.join(home, "bin", "javac"), "-version").returncode == 0
+    """False also where its dynamic loader is gone, as the folder was moved: its path is in the programs."""
+    try:
+        return bool(home) and run(os.path.join(home, "bin", "javac"), "-version").returncode == 0
+    except OSError:
+        return False
 
 
 def stable_first(listed):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts share. Source it; it sets `root` (the checkout) and changes nothing else.
+# What the scripts share. Source it; it sets `root` (the checkout) and what follows.
 
+unset CDPATH  # cd would print where it goes
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build
+export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}  # services have none
 cache=${ANTTRACKS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/anttracks}
+[[ $cache = /* ]] || cache=$PWD/$cache  # links lead there
+[ -z "${ANTTRACKS_CACHE:-}" ] || export ANTTRACKS_CACHE=$cache
 me=$(basename "$0")
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }

@@ -58,6 +58,20 @@ def is_debian(uri, suites, components, signed_by):
     return re.search(r"/debian(-security)?/?$", uri) is not None and bool(suites)
 
 
+def without_mirrors(text):
+    """Source entries with the first archive of a list instead of the list (mirror+file:PATH)."""
+
+    def first(match):
+        try:
+            with open(match[1], encoding="utf-8") as file:
+                found = re.search(r"^\s*(\w+://\S+)", file.read(), re.M)
+        except OSError:
+            found = None
+        return found[1] if found else match[0]
+
+    return re.sub(r"\bmirror\+file:(?://)?(/\S+)", first, text)
+
+
 def one_line_sources(text):
     """deb-src lines for the entries of a one-line-style file."""
     lines = []
@@ -141,7 +155,7 @@ def write_private_sources(folder, release):
     uris = []
     for number, path in enumerate(system_source_files()):
         with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+            text = without_mirrors(file.read())
         deb822 = path.endswith(".sources")
         entries = deb822_sources(text) if deb822 else one_line_sources(text)
         if entries:
@@ -176,7 +190,25 @@ def cached(destination, release):
     tarball = tarball_of(release)
     names = [n for n in os.listdir(destination) if tarball.match(n)]
     versions = newest_first([tarball.match(n).group(1) for n in names])
-    return os.path.join(destination, f"{package_of(release)}_{versions[0]}.orig.tar.xz") if versions else None
+    if not versions:
+        return None
+    tried = [version for version in versions if version in dict(TRIED[release])]
+    path = os.path.join(destination, f"{package_of(release)}_{(tried or versions)[0]}.orig.tar.xz")
+    if not tried:
+        say(f"the patch was tried on {TRIED[release][0][0]}: delete {path} to look for that version instead")
+    return path
+
+
+def opener():
+    """As apt does, by its proxy if it has one."""
+    shell = subprocess.run(
+        ["apt-config", "shell", "http", "Acquire::http::Proxy", "https", "Acquire::https::Proxy"],
+        capture_output=True,
+        text=True,
+    ).stdout
+    of_apt = {name: proxy for name, proxy in re.findall(r"^(\w+)='(.+)'$", shell, re.M) if proxy != "DIRECT"}
+    proxies = {**urllib.request.getproxies(), **of_apt}
+    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
 
 
 def fetch_kept(uris, release, scratch, destination):
@@ -189,9 +221,10 @@ def fetch_kept(uris, release, scratch, destination):
             url = f"{uri}/{part}/o/{package}/{name}"
             path = os.path.join(scratch, name)
             try:
-                with urllib.request.urlopen(url, timeout=60) as source, open(path, "wb") as file:
+                with opener().open(url, timeout=60) as source, open(path, "wb") as file:
                     shutil.copyfileobj(source, file)
-            except (urllib.error.URLError, OSError, ValueError):
+            except (urllib.error.URLError, OSError, ValueError) as error:
+                say(f"{name} is not at {uri}: {error}")
                 continue
             with open(path, "rb") as file:
                 if hashlib.sha256(file.read()).hexdigest() != sha256:

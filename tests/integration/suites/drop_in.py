@@ -216,6 +216,21 @@ def interruptions(t):
                     install("--remove", target)
 
 
+@test("What was put beside a JDK that is gone is taken out, and a folder may have any name")
+def gone(t):
+    home = small_jdk(t.path("home [1]*"))
+    install("--to", t.path("with [2]*"), home, vm=home)
+    install("--remove", t.path("with [2]*"))
+    expect(not os.path.exists(t.path("with [2]*")), "the folder is left")
+    install(home, vm=home)
+    shutil.rmtree(home + "/bin")
+    os.remove(home + "/lib/jvm.cfg")
+    own = [home + "/lib/anttracks/anttracks-install", "--remove", home]
+    done = run(own)
+    expect(done.returncode == 0, f"{done.returncode}: {done.stderr}")
+    expect(os.listdir(home + "/lib") == ["server"], f"{os.listdir(home + '/lib')} are left")
+
+
 @test("A VM of another build, processor or C library is refused with the reason")
 def foreign(t):
     home = linked_jdk(t.path("home"))
@@ -317,13 +332,15 @@ def updated(t):
     said = install("--check", t.path("with"), code=1)
     expect("+999 now" in said and "--remove" in said, said)
     # As a package that is gone is no help: what is beside the VM undoes it.
-    with open(t.path("with/mine"), "w", encoding="utf-8") as file:
-        file.write("not of anttracks-install")
+    foreign_files = ("mine", "bin/start-service.sh", "lib/libmine.so", "logs")
+    for name in foreign_files:
+        os.symlink("/nowhere", t.path("with/" + name))
     own = [t.path("with/lib/anttracks/anttracks-install"), "--remove", t.path("with")]
     done = run(own)
-    expect(done.returncode == 1 and "with/mine" in done.stderr, f"{done.returncode}: {done.stderr}")
-    expect(os.listdir(t.path("with")).count("mine") == 1, "a file of somebody else is deleted")
-    os.remove(t.path("with/mine"))
+    expect(done.returncode == 1, f"{done.returncode}: {done.stderr}")
+    for name in foreign_files:
+        expect(name in done.stderr and os.path.islink(t.path("with/" + name)), f"{name}: {done.stderr}")
+        os.remove(t.path("with/" + name))
     install("--remove", t.path("with"))
     expect(not os.path.exists(t.path("with")), "the folder is left")
 

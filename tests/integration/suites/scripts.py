@@ -3,6 +3,8 @@
 
 import hashlib
 import os
+import shutil
+import subprocess
 
 import boot_jdk
 import jdk_source
@@ -66,6 +68,41 @@ Components: main
         ],
         found,
     )
+
+
+@test("Source entries name the archive where a list of mirrors is given")
+def mirrors(t):
+    with open(t.path("debian.list"), "w", encoding="utf-8") as file:
+        file.write("# one of\nhttp://example.org/debian\nhttp://example.com/debian\n")
+    text = f"""Types: deb deb-src
+URIs: mirror+file://{t.path("debian.list")} mirror+file:{t.path("none.list")}
+Suites: bookworm
+Components: main
+"""
+    found = jdk_source.deb822_sources(jdk_source.without_mirrors(text))
+    expect(len(found) == 1 and "URIs: http://example.org/debian\n" in found[0], found)
+
+
+@test("Of sources that are there the version that the patch was tried on is taken, if it is among them")
+def cached_source(t):
+    tried = jdk_source.TRIED["17"][0][0]
+    for version in (tried, "17.0.99+1", "17.0.1+2"):
+        with open(t.path(f"openjdk-17_{version}.orig.tar.xz"), "w", encoding="utf-8"):
+            pass
+    expect(tried in jdk_source.cached(t.folder, "17"), jdk_source.cached(t.folder, "17"))
+    os.remove(jdk_source.cached(t.folder, "17"))
+    expect("17.0.99+1" in jdk_source.cached(t.folder, "17"), "not the newest")
+    expect(jdk_source.cached(t.folder, "21") is None, "of another release")
+
+
+@test("A JDK to build with whose folder was moved is none")
+def moved_boot_jdk(t):
+    os.makedirs(t.path("jdk/bin"))
+    expect(not boot_jdk.runs(t.path("jdk")), "without a program")
+    with open(t.path("jdk/bin/javac"), "w", encoding="utf-8") as file:
+        file.write("#!/nonexistent/loader\n")
+    os.chmod(file.name, 0o755)
+    expect(not boot_jdk.runs(t.path("jdk")), "without its loader")
 
 
 @test("The newest version of the source comes first")
@@ -253,6 +290,53 @@ esac"""
         f"{calls(t)}",
     )
     expect(done.stderr.count("waiting for a lock") == 2, done.stderr)
+
+
+@test("A package counts as installed by the machine's own architecture")
+def architectures(t):
+    bare = bare_system(t)
+    native = run(["dpkg", "--print-architecture"]).stdout.strip()
+    for shown, missing in (
+        (f"{native} installed\\nother installed", False),
+        ("all installed", False),
+        ("other installed", True),
+        (f"{native} config-files\\nother installed", True),
+    ):
+        with open(t.path("bin/dpkg-query"), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nprintf '{shown}\\n'\n")
+        done = run([*bare, SETUP, "--only", "a"])
+        expect(("missing: a;" in done.stderr) == missing, f"{shown}: {done.returncode} {done.stderr}")
+
+
+@test("Scripts run without HOME, with CDPATH, and with a cache that is named from here")
+def surroundings(t):
+    done = run(["env", "-u", "HOME", "CDPATH=.:/", "sh", "-c", f"cd {ROOT} && scripts/build --help"])
+    expect(done.returncode == 0 and "build/jdk" in done.stdout, f"{done.returncode} {done.stderr}")
+    setup = os.path.join(ROOT, "scripts", "setup-jdk")
+    done = run(["env", "ANTTRACKS_CACHE=cache", setup, "--help"], cwd=t.folder)
+    expect(f"(now {t.path('cache')})" in done.stdout, done.stdout)
+
+
+@test("Of two builds in one checkout one waits for the other")
+def two_builds(t):
+    shutil.copytree(os.path.join(ROOT, "scripts"), t.path("scripts"))
+    os.makedirs(t.path("bin"))
+    scripts = {
+        "meson": 'mkdir -p "$3" && touch "$3/build.ninja" "$3/libanttracks.so" "$3/anttracks"',
+        "ninja": f"echo begin >>{t.path('calls')}; sleep 1; echo end >>{t.path('calls')}",
+    }
+    for name, text in scripts.items():
+        with open(t.path("bin/" + name), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(file.name, 0o755)
+    with open(t.path("meson.build"), "w", encoding="utf-8"):
+        pass
+    command = ["env", "PATH=" + t.path("bin") + ":" + os.environ["PATH"], t.path("scripts/build"), "--no-jdk"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [each.communicate()[1] for each in both]
+    expect([each.returncode for each in both] == [0, 0], f"{said}")
+    expect(calls(t) == ["begin", "end"] * 2, f"{calls(t)}")
+    expect(sum("waiting for it" in each for each in said) == 1, f"{said}")
 
 
 @test("setup-packages gives up at another error than a lock")

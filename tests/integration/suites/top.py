@@ -178,7 +178,7 @@ def pager(t):
     expect("paged:" in shown(("sites", "--top", "0"), **mine), "a long table is not paged")
     for words in (("sites", "--top", "3"), ("sites", "--json"), ("sites", "--csv")):
         expect("paged:" not in shown(words, **mine), f"{words} is paged")
-    for none in ("cat", ""):
+    for none in ("cat", "", "no-such-program", "/no/such/program -x"):
         expect("Site" in shown(("sites", "--top", "0"), PAGER=none), f"nothing with PAGER={none!r}")
     shown(("sites", "--top", "0"), PAGER="true")  # which reads nothing
     done = run(["env", "PAGER=sed s/^/paged:/", ANALYZER, "sites", "--top", "0", trace])
