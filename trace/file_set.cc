@@ -308,6 +308,8 @@ Result<FileSet> OpenFileSet(const std::vector<std::string>& paths) {
   for (int i = 0; status.ok() && finds && i < kMaxListings; i++) {
     FileSet later = OpenNewDataFiles(set.files[0].info, uint64_t{set.files.back().info.index} + 1);
     if (later.files.empty()) break;
+    TraceFile& before = set.files.back();  // complete, as another one was begun
+    (void)before.file->Size(&before.info.bytes);
     std::move(later.files.begin(), later.files.end(), std::back_inserter(set.files));
     status = SizeOfDefinitions(&set);
   }

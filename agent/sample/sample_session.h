@@ -8,8 +8,8 @@
 // Thread safety: full. One mutex orders the samples. A thread that holds it neither waits nor calls the VM, so
 // that the VM may report from within a pause. Threads wait for room in the queue before they take the mutex.
 //
-// Failure: see Failure. Samples that the queue has no room for are dropped and counted; deaths and collections
-// are never dropped.
+// Failure: see Failure. Samples that the queue has no room for are dropped and counted, deaths above twice its
+// bound. A collection is never dropped: if the queue overflows the trace ends.
 #pragma once
 
 #include <chrono>

@@ -8,6 +8,7 @@
 #include "analyzer/cli/application_sites.h"
 #include "analyzer/cli/joined_dump.h"
 #include "analyzer/cli/report.h"
+#include "analyzer/model/id_map.h"
 #include "analyzer/model/labels.h"
 
 namespace anttracks::analyzer {
@@ -108,9 +109,9 @@ class Rows {
   const JoinBy by_;
   const std::vector<bool> chosen_;
   std::vector<uint32_t> row_;  // by object
-  std::unordered_map<uint64_t, uint32_t> number_;
+  IdMap<uint32_t> number_;
   std::unordered_map<std::string, uint32_t> by_name_;
-  std::unordered_map<uint64_t, std::string> threads_;
+  IdMap<std::string> threads_;
   std::vector<JoinRow> rows_;
 };
 

@@ -86,7 +86,11 @@ void Biography::Settle() {
   Rebuild::Settle();
   for (auto& [word, path] : moved_) {
     const uint64_t stays = undone ? path.back().from : word;
-    if (undone) path.pop_back();
+    if (undone) {
+      path.pop_back();
+    } else {
+      path.back().to_space = SpaceOf(word);
+    }
     followed_[stays] = std::move(path);
   }
   moved_.clear();

@@ -116,6 +116,7 @@ const PassSummary& Pass<Sink>::Run() {
     if (options_.progress) options_.progress(reader_->position(), reader_->total_bytes());
     if (!Step(reader_->Next())) break;
   }
+  if (summary_.fatal.ok() && sink_->Sink::refused() == nullptr) sink_->Sink::Finished();
   if (sink_->Sink::refused() != nullptr) {
     summary_.fatal =
         trace::Status::Error(Place(*sink_->Sink::refused()) +
@@ -125,7 +126,6 @@ const PassSummary& Pass<Sink>::Run() {
     summary_.fatal =
         trace::Status::Error("the trace ends before its first chunk is complete: it holds no events");
   }
-  if (summary_.fatal.ok()) sink_->Sink::Finished();
   for (const trace::FileInfo& file : reader_->files()) summary_.truncated_bytes += file.truncated_bytes;
   summary_.duration_ns = decoder_.last_time();
   summary_.ended = decoder_.ended();

@@ -63,7 +63,13 @@ TEST_CASE("top of a share counts what was skipped once, and scales only what was
   view->Update();
   CHECK(view->problems().total() == 0);
   CHECK(view->Status().find("allocates ~38.1 MiB/s; ") == 0);  // 30 words in 6 us
-  CHECK(TableOf(*view, Order::kRate) == "");
+  CHECK(TableOf(*view, Order::kRate) == R"(
+  Est. bytes/s  Est. objects/s  Live bytes  Live objects  Class   Site
+     ~26.7 MiB      ~1,166,667        72 B             3  Node    List.add(List.java:12)
+     ~11.4 MiB        ~333,333        56 B             1  int[]   Main.run(Main.java:30)
+     ~8.90 MiB        ~583,333         0 B             0  Object  Object.clone(Native Method)
+          ~0 B              ~0       112 B             1  Class   <unknown>
+)");
 }
 
 TEST_CASE("top of samples has estimates only") {

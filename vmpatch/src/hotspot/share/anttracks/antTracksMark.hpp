@@ -18,6 +18,7 @@
 #include "memory/allStatic.hpp"
 #include "oops/markWord.hpp"
 #include "runtime/globals.hpp"
+#include "runtime/globals_extension.hpp"
 #include "utilities/globalDefinitions.hpp"
 #include "utilities/macros.hpp"
 #if INCLUDE_JVMCI

@@ -149,8 +149,9 @@
 #define ANTTRACKS_PARALLEL_FORWARDS false
 #define ANTTRACKS_OR_PARALLEL ", or -XX:+UseParallelGC"
 #define ANTTRACKS_LARGEST_FORWARDING_HEAP "512 GB"
-// (-XX:OldSize)
-#define ANTTRACKS_MOST_HEAP MAX2(MaxHeapSize, NewSize + OldSize)
+// (-XX:OldSize; with -Xmx the generations give way.)
+#define ANTTRACKS_MOST_HEAP \
+  (UseSerialGC && !FLAG_IS_CMDLINE(MaxHeapSize) ? MAX2(MaxHeapSize, NewSize + OldSize) : MaxHeapSize)
 
 #define ANTTRACKS_REGION HeapRegion
 #define ANTTRACKS_REGION_CLOSURE HeapRegionClosure
