@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * C2 removes the arrays of a recursion. The same thread walks the heap by JVM TI at its bottom, which brings them
- * back: each in a frame that lies deeper in the thread's stack than where it left Java code.
+ * C2 removes the arrays of a recursion. The same thread walks the heap by JVM TI at its bottom, which brings
+ * them back: each in a frame that lies deeper in the thread's stack than where it left Java code.
  */
 public final class BroughtBackBelow {
     private static final int DEPTH = 1_000;
