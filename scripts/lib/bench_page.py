@@ -71,8 +71,8 @@ def head(data):
         "- Parallel collector; a time is the median over the runs (lowest to highest); a ratio is the median "
         "of the pairs' ratios with its 95 % interval, "
         '"not known" where the interval holds 1, no difference, and where a difference under 5 % has fewer '
-        "than ten pairs; GC time is that of safepoints with a collection, the sum over a whole run; CPU time is of "
-        "the whole run, too, with JVM start, compilers, GC workers and the agent's threads",
+        "than ten pairs; GC time is that of safepoints with a collection, the sum over a whole run; CPU time "
+        "is of the whole run, too, with JVM start, compilers, GC workers and the agent's threads",
         "- the agent's own times and counts are those that it writes to `stats=`",
         *[f"- {w}: {settings_of(w).repeat} times as many iterations" for w in dict.fromkeys(more)],
         "- workloads: [harness.md](harness.md); heap sizes: "
