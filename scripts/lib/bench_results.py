@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from bench_plan import STUDIES
@@ -77,9 +78,11 @@ def where(home_of):
 
 
 def commit():
-    """With a + when sources differ from it."""
+    """With a + when sources differ from it; unknown without git."""
 
     def git(*words):
+        if shutil.which("git") is None:
+            return ""
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
     return (git("rev-parse", "--short=10", "HEAD") or "unknown") + (
