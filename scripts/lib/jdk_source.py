@@ -129,15 +129,15 @@ def deb822_sources(text):
     return stanzas
 
 
+def apt_settings(*words):
+    """By name; words: a name and apt's setting, and so on. Those that are not set are left out."""
+    shell = subprocess.run(["apt-config", "shell", *words], capture_output=True, text=True, check=True).stdout
+    return dict(re.findall(r"^(\w+)='(.*)'$", shell, re.M))
+
+
 def system_source_files():
     """The files apt itself reads."""
-    shell = subprocess.run(
-        ["apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    paths = dict(re.findall(r"^(\w+)='(.*)'$", shell, re.M))
+    paths = apt_settings("LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d")
     files = [paths.get("LIST", "/etc/apt/sources.list")]
     parts = paths.get("PARTS", "/etc/apt/sources.list.d/")
     if os.path.isdir(parts):
@@ -201,19 +201,15 @@ def cached(destination, release):
 
 def opener():
     """As apt does, by its proxy if it has one."""
-    shell = subprocess.run(
-        ["apt-config", "shell", "http", "Acquire::http::Proxy", "https", "Acquire::https::Proxy"],
-        capture_output=True,
-        text=True,
-    ).stdout
-    of_apt = {name: proxy for name, proxy in re.findall(r"^(\w+)='(.+)'$", shell, re.M) if proxy != "DIRECT"}
-    proxies = {**urllib.request.getproxies(), **of_apt}
+    of_apt = apt_settings("http", "Acquire::http::Proxy", "https", "Acquire::https::Proxy")
+    proxies = urllib.request.getproxies()
+    proxies.update({name: proxy for name, proxy in of_apt.items() if proxy not in ("", "DIRECT")})
     return urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
 
 
 def fetch_kept(uris, release, scratch, destination):
     """A tarball that the index no longer names, from the archive's pool."""
-    package = package_of(release)
+    package, archive = package_of(release), opener()
     for version, sha256 in TRIED[release]:
         name = f"{package}_{version}.orig.tar.xz"
         for uri in uris:
@@ -221,7 +217,7 @@ def fetch_kept(uris, release, scratch, destination):
             url = f"{uri}/{part}/o/{package}/{name}"
             path = os.path.join(scratch, name)
             try:
-                with opener().open(url, timeout=60) as source, open(path, "wb") as file:
+                with archive.open(url, timeout=60) as source, open(path, "wb") as file:
                     shutil.copyfileobj(source, file)
             except (urllib.error.URLError, OSError, ValueError) as error:
                 say(f"{name} is not at {uri}: {error}")
