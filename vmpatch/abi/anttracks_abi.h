@@ -258,7 +258,7 @@ typedef struct AntTracksVM {
 
   /* Object layout. At address + 0: mark word, which is neutral when (mark & 3) == 1: its site is what site_scheme says. Else
    * ask object_site. */
-  uint32_t klass_offset, klass_bytes; /* 4: klass = narrow_klass_base + (value << narrow_klass_shift); 8: klass */
+  uint32_t klass_offset, klass_bytes; /* 4: klass = narrow_klass_base + (value >> klass_shift << narrow_klass_shift); 8: klass */
   uint64_t narrow_klass_base;
   uint32_t narrow_klass_shift;
   uint32_t array_length_offset;       /* of the 32-bit length */
@@ -295,7 +295,8 @@ typedef struct AntTracksVM {
    * dead ones have lost it. Then this finds, in [*from, top) of such a space, the next objects that do so: they begin
    * at *from afterwards and end at the address that it returns, which is the next from; both are top when there are none left. The
    * first from is the space's bottom. Fillers, and what is known to be dead, are left out. Not later than gc_begin of a
-   * full or mixed collection or of a remark returns, of any collection for eden, survivor and humongous spaces. */
+   * full or mixed collection returns, nor between the return of a remark's gc_begin and its gc_end; for eden, survivor
+   * and humongous spaces not later than gc_begin of any collection. */
   uint64_t (*next_objects)(uint64_t* from, uint64_t top);
 
   /* Changes stack_bytes of the callbacks; neither may be 0. By any thread, while started. Each thread takes the new
@@ -310,6 +311,10 @@ typedef struct AntTracksVM {
   /* Where the identity hash begins in a neutral mark: at bit 8 in JDK 17 and 21, at 11 in 25. Sites in marks move with it:
    * see ANTTRACKS_SITE_SHIFT. */
   uint32_t hash_shift;
+
+  /* So many bits to the left lies the class in the klass_bytes at klass_offset, which is in the mark word if it is not 0
+   * (compact headers, JDK 25): above the identity hash, and also while the object is locked. */
+  uint32_t klass_shift;
 } AntTracksVM;
 
 #ifdef __cplusplus

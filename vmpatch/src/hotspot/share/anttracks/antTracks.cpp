@@ -193,7 +193,8 @@ void AntTracks::report_tlabs() {
 // Fillers that are made outside of collections end TLABs, or lie in eden: they die with it and are not reported. Nor are
 // G1's: a heap dump finds only what is marked, and nothing marks them.
 void AntTracks::filler(HeapWord* start, size_t words) {
-  if (AntTracksMark::has_sites()) cast_to_oop(start)->set_mark(AntTracksMark::filler_mark());
+  const oop obj = cast_to_oop(start);
+  if (AntTracksMark::has_sites()) obj->set_mark(markWord(AntTracksMark::filler_mark().value() | ANTTRACKS_PROTOTYPE(obj).value()));
   if (_gc_active && !UseG1GC) AntTracksFillers::add(start, words);
 }
 

@@ -46,9 +46,9 @@ template class AntTracksBatch<AntTracksSlide, &AntTracksCallbacks::slides>;
 
 void AntTracksSlides::slid(HeapWord* from, HeapWord* to, size_t words) {
   if (!AntTracksRecording::active()) return;
-  const markWord mark = cast_to_oop(from)->mark();
-  const bool filler = mark.is_marked() ? AntTracksForwarding::site_of(mark) == ANTTRACKS_SITE_FILLER
-                                       : AntTracksMark::is_filler(mark);
+  const oop obj = cast_to_oop(from);
+  const markWord mark = obj->mark();
+  const bool filler = mark.is_marked() ? AntTracksForwarding::is_filler(obj, mark) : AntTracksMark::is_filler(mark);
   add_unless_filler(filler, from, to, words);
 }
 

@@ -90,6 +90,11 @@ Node* AntTracksCompilers::c2_mark(AllocateNode* allocation, PhaseGVN* phase, Nod
   return random ? new OrLNode(random_of(phase, obj, control), known) : known;
 }
 
+Node* AntTracksCompilers::c2_add_site(AllocateNode* allocation, PhaseGVN* phase, Node* mark) {
+  if (!AntTracksMark::has_sites()) return mark;
+  return new OrLNode(phase->transform(mark), phase->MakeConX(known_part(allocation)));
+}
+
 const Type* AntTracksCompilers::c2_mark_type(AllocateNode* allocation, const Type* otherwise) {
   return AntTracksMark::has_random() ? otherwise : TypeX::make(known_part(allocation));
 }

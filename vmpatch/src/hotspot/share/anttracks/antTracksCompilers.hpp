@@ -26,6 +26,8 @@ class AntTracksCompilers : AllStatic {
   static intptr_t c1_mark(CodeEmitInfo* info);
   // obj: the new object's address. The node is not transformed unless it is a constant.
   static Node* c2_mark(AllocateNode* allocation, PhaseGVN* phase, Node* obj, Node* control);
+  // With compact headers. mark: the class's, not transformed; nor is the result.
+  static Node* c2_add_site(AllocateNode* allocation, PhaseGVN* phase, Node* mark);
   // What is known of that mark; otherwise: if nothing is.
   static const Type* c2_mark_type(AllocateNode* allocation, const Type* otherwise);
   // Whether the object must be made by the slow path: see AntTracksPretenure.

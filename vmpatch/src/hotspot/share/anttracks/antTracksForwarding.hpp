@@ -23,7 +23,7 @@
 //     [ hash with a site          | the same in words            | 1 1 ]    (from bit 33: schemes hash and ash)
 //
 // In 25 Parallel's full collection is one, too; the site begins at bit 42, and FullGCForwarding hands over to this class if
-// there are sites.
+// there are sites. With compact headers there is no room for them beside the class: marks do not keep them, but are preserved.
 class AntTracksForwarding : AllStatic {
   static uintptr_t _before;     // 8 bytes before the heap's first object: no distance is 0
   static uintptr_t _site_bits;  // of a mark that is marked; 0 without sites
@@ -42,7 +42,7 @@ class AntTracksForwarding : AllStatic {
   }
   // A live object's mark while it waits for phase 2.
   static markWord marked(markWord mark) { return markWord(site_bits(mark) | markWord::marked_value); }
-  // The same, but the stock VM's if there are no sites. mark: the object's.
+  // The same, but the stock VM's if marks do not keep sites. mark: the object's.
   static inline markWord marked(oop obj, markWord mark);
   // The neutral mark of an object that has been or will be forwarded: a new object's, with its site.
   static markWord neutral(markWord mark) {
@@ -50,8 +50,8 @@ class AntTracksForwarding : AllStatic {
     return markWord((site >> _left) | (site != 0 ? _flag : 0) | markWord::unlocked_value);
   }
   static inline markWord without_site(markWord mark);
-  // Also if it is forwarded.
-  static uint32_t site_of(markWord mark) { return AntTracksMark::site_of(neutral(mark)); }
+  // Of an object with this mark, which is marked.
+  static bool is_filler(oop obj, markWord mark);
   static inline void forward(oop obj, HeapWord* to);
   // NULL: it stays where it is.
   static inline oop forwardee(oop obj);

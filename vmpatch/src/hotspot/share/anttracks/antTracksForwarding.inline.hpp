@@ -34,7 +34,7 @@ inline markWord AntTracksForwarding::without_site(markWord mark) {
 }
 
 inline markWord AntTracksForwarding::marked(oop obj, markWord mark) {
-  return keeps_sites() ? marked(mark) : ANTTRACKS_MARKED_PROTOTYPE(obj);
+  return keeps_sites() ? marked(mark) : ANTTRACKS_PROTOTYPE(obj).set_marked();
 }
 
 inline void AntTracksForwarding::unmark(oop obj) {

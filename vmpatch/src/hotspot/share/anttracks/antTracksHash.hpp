@@ -13,6 +13,7 @@
 #include "anttracks/antTracksVersion.hpp"
 #include "anttracks/anttracks_abi.h"
 #include "memory/allStatic.hpp"
+#include "runtime/globals.hpp"
 #include "utilities/globalDefinitions.hpp"
 
 // The allocation site in the identity hash of a mark word (-XX:AntTracksSites=hash and ash). The stock VM does not use
@@ -24,7 +25,8 @@
 //     ash:       [ 0 | site                       ]     no hash yet
 //                [ 1 | id, 4 to 24 | random, 26 to 6 ]  hashed: see AntTracksIds
 //
-// In 25 the hash begins at bit 11: all of it, and what lies in it, is 3 bits further to the left; bit 7 is not.
+// In 25 the hash begins at bit 11: all of it, and what lies in it, is 3 bits further to the left; bit 7 is not. With compact
+// headers (scheme ash) the class lies above it.
 //
 // Marks are numbers here, as markWord itself uses this. They must be neutral.
 class AntTracksHash : AllStatic {
@@ -48,6 +50,9 @@ class AntTracksHash : AllStatic {
   static const uint32_t random_mask = ((1 << random_bits) - 1) << shift;
 
   static bool has_site(uintptr_t mark) { return (mark & holds_site) != 0; }
+  // Of an unlocked mark: a full collection has to keep it beside the object. It need not keep a site, which stays in the mark
+  // (AntTracksForwarding), but with compact headers there is no room for that.
+  static bool must_be_preserved(uintptr_t mark, bool hashed) { return has_site(mark) ? ANTTRACKS_COMPACT_HEADERS : hashed; }
   // The object has a site and, as it was never asked for one, no hash. Only with ash and hash-eliminate.
   static bool is_unfilled(uintptr_t mark) { return (mark & _unfilled_mask) == holds_site; }
   // In its place in the mark.

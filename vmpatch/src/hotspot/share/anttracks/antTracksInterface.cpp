@@ -205,8 +205,9 @@ const char* unsupported() {
   if (UseShenandoahGC)  return "-XX:+UseShenandoahGC is not supported: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (UseEpsilonGC)     return "-XX:+UseEpsilonGC never collects: run with -XX:+UseG1GC or -XX:+UseParallelGC";
   if (ANTTRACKS_BIASED_LOCKING) return "-XX:+UseBiasedLocking needs the header bits that hold the allocation site: leave it out";
-  if (ANTTRACKS_COMPACT_HEADERS) {
-    return "-XX:+UseCompactObjectHeaders puts the class into the header bits that hold the allocation site: leave it out";
+  if (ANTTRACKS_COMPACT_HEADERS && AntTracksMark::scheme() != ANTTRACKS_SITES_ASH) {
+    return "-XX:+UseCompactObjectHeaders puts the class into the header bits that hold the allocation site: say "
+           "-XX:AntTracksSites=ash, which keeps it in the identity hash, or leave it out";
   }
   if (AntTracksMark::lets_compilers_in()) {
     return "-XX:+EnableJVMCI (-XX:+UseJVMCICompiler or --add-modules=jdk.internal.vm.ci turn it on, too) lets compilers in "
@@ -233,6 +234,7 @@ void fill_table() {
   the_vm.unsupported = unsupported();
   the_vm.klass_offset = oopDesc::klass_offset_in_bytes();
   the_vm.klass_bytes = UseCompressedClassPointers ? 4 : 8;
+  the_vm.klass_shift = ANTTRACKS_KLASS_SHIFT;
   the_vm.object_alignment = ObjectAlignmentInBytes;
   the_vm.start = &start;
   the_vm.stop = &stop;

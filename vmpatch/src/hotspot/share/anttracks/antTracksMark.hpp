@@ -71,20 +71,21 @@ class AntTracksMark : AllStatic {
   // Whether objects carry their site: always, also without an agent, if the VM runs with supported flags. Otherwise
   // every mark is the stock VM's.
   static bool has_sites() {
-    const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && ANTTRACKS_MOST_HEAP <= _max_forwarding_heap;
+    const bool fits = ANTTRACKS_COMPACT_HEADERS ? _scheme == ANTTRACKS_SITES_ASH : ANTTRACKS_MOST_HEAP <= _max_forwarding_heap;
+    const bool forwarded = (UseG1GC || UseSerialGC || UseParallelGC) && fits;
     return ((UseParallelGC && !ANTTRACKS_PARALLEL_FORWARDS) || forwarded) && !ANTTRACKS_BIASED_LOCKING &&
-           !ANTTRACKS_COMPACT_HEADERS && !lets_compilers_in() && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
+           !lets_compilers_in() && UseTLAB && _scheme != ANTTRACKS_SITES_OFF;
   }
   static uint32_t site_of(markWord mark) {
     return in_hash() ? site_in_hash(mark) : (uint32_t)(mark.value() >> site_shift);
   }
-  // The mark of a new object, without its random part.
+  // The mark of a new object, without its random part, and without its class, which compact headers have there.
   static markWord with_site(uint32_t site) {
     return markWord(((uintptr_t)site << _new._shift) | _new._bits);
   }
   // Beside the mark that C1 stores: it gets no random part (hash-eliminate).
   static const intptr_t no_random = min_intx;
-  // The mark of a new object at this address. eliminated: without a random part.
+  // The mark of a new object at this address, without its class. eliminated: without a random part.
   static markWord new_mark(uint32_t site, const void* obj, bool eliminated) {
     const bool random = has_random() && !eliminated;
     return random ? markWord(with_site(site).value() | AntTracksHash::random_of(obj)) : with_site(site);
@@ -94,6 +95,7 @@ class AntTracksMark : AllStatic {
     return AntTracksHash::is_unfilled(mark.value()) ? draw_hash(mark, value) : value;
   }
   static bool is_filler(markWord mark) { return mark.is_neutral() && site_of(mark) == ANTTRACKS_SITE_FILLER; }
+  // Without its class.
   static markWord filler_mark() { return has_sites() ? with_site(ANTTRACKS_SITE_FILLER) : markWord::prototype(); }
 };
 

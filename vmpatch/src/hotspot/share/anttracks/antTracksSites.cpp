@@ -20,8 +20,10 @@
 #include "code/nmethod.hpp"
 #include "code/scopeDesc.hpp"
 #include "compiler/compilerDefinitions.hpp"
+#include "gc/shared/collectedHeap.hpp"
 #include "interpreter/interpreter.hpp"
 #include "memory/resourceArea.hpp"
+#include "memory/universe.hpp"
 #include "oops/method.hpp"
 #include "runtime/atomic.hpp"
 #include "runtime/frame.inline.hpp"
@@ -270,8 +272,10 @@ markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem, const Klass
   if (state == NULL) return mark_by_vm(mem);  // of a thread of the VM
   if (!state->_has_sites) return markWord::prototype();
   // The filler that retires a TLAB begins at its top, where no object can: one inside lies below top, one outside
-  // after the TLAB's reserve.
-  if (mem == thread->tlab().top()) return AntTracksMark::with_site(ANTTRACKS_SITE_FILLER);
+  // after the TLAB's reserve, which with compact headers there may be none of.
+  if (mem == thread->tlab().top() && (!ANTTRACKS_COMPACT_HEADERS || ANTTRACKS_IS_FILLER_CLASS(klass))) {
+    return AntTracksMark::with_site(ANTTRACKS_SITE_FILLER);
+  }
   JavaThread* const jt = ANTTRACKS_JAVA_THREAD(thread);
   const uint32_t site = AntTracksMultiArray::site_at(state->_multi_array, jt->last_Java_sp());
   if (site == 0 || AntTracksMark::eliminates()) return mark_by_stack(jt, mem, klass);

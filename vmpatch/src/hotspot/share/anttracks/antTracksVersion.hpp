@@ -62,8 +62,13 @@
 
 #if ANTTRACKS_JDK >= 25
 
-// The class lies in the bits of the mark that a site needs.
+// The class lies in the mark, above the identity hash. Then a site can lie in the hash only (scheme ash).
 #define ANTTRACKS_COMPACT_HEADERS UseCompactObjectHeaders
+// How far it lies to the left in the 4 bytes at oopDesc::klass_offset_in_bytes().
+#define ANTTRACKS_KLASS_SHIFT (UseCompactObjectHeaders ? markWord::klass_shift_at_offset : 0)
+// Of objects that make dead space parsable. Before it is loaded there are others, which live as long as the archive.
+#define ANTTRACKS_IS_FILLER_CLASS(klass) \
+  ((klass) == Universe::fillerArrayKlass() || (klass) == CollectedHeap::filler_object_klass())
 // The header of the locked object is in the mark itself: of a monitor, too, if those are in a table.
 #define ANTTRACKS_HEADER_STAYS(mark) \
   ((LockingMode == LM_LIGHTWEIGHT && (mark).is_fast_locked()) || (UseObjectMonitorTable && (mark).has_monitor()))
@@ -94,8 +99,8 @@
 #define ANTTRACKS_SAMPLE_OUTSIDE_TLAB(thread, bytes) (thread)->heap_sampler().inc_outside_tlab_bytes(bytes)
 // Whether the young collection that begins takes old regions, too.
 #define ANTTRACKS_G1_TAKES_OLD_REGIONS(heap) (!(heap)->collection_set()->only_contains_young_regions())
-// The mark of a forwarded object that keeps nothing of its own: with compact headers it has the class.
-#define ANTTRACKS_MARKED_PROTOTYPE(obj) (obj)->prototype_mark().set_marked()
+// The stock VM's mark of a new object of that class: with compact headers it has the class.
+#define ANTTRACKS_PROTOTYPE(obj) (obj)->prototype_mark()
 
 #else
 
@@ -145,6 +150,8 @@
 #if ANTTRACKS_JDK < 25
 
 #define ANTTRACKS_COMPACT_HEADERS false
+#define ANTTRACKS_KLASS_SHIFT 0
+#define ANTTRACKS_IS_FILLER_CLASS(klass) false
 #define ANTTRACKS_MONITOR_HEADER(monitor) (monitor)->header_addr()
 #define ANTTRACKS_PARALLEL_FORWARDS false
 #define ANTTRACKS_OR_PARALLEL ", or -XX:+UseParallelGC"
@@ -168,7 +175,7 @@
 #define ANTTRACKS_PARALLEL_YOUNG_MARKER(name) SvcGCMarker name(SvcGCMarker::MINOR)
 #define ANTTRACKS_SAMPLE_OUTSIDE_TLAB(thread, bytes) ((void)0)
 #define ANTTRACKS_G1_TAKES_OLD_REGIONS(heap) (heap)->collector_state()->in_mixed_phase()
-#define ANTTRACKS_MARKED_PROTOTYPE(obj) markWord::prototype().set_marked()
+#define ANTTRACKS_PROTOTYPE(obj) markWord::prototype()
 
 #endif // ANTTRACKS_JDK < 25
 

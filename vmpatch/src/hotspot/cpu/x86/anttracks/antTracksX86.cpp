@@ -61,6 +61,12 @@ void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, intptr_t mark,
   __ movptr(Address(obj, oopDesc::mark_offset_in_bytes()), t);
 }
 
+void AntTracksX86::add_site(MacroAssembler* masm, Register mark, intptr_t site_mark) {
+  if (site_mark == (intptr_t)markWord::prototype().value()) return;
+  __ mov64(rscratch1, site_mark);
+  __ orptr(mark, rscratch1);
+}
+
 // As AntTracksHash::is_unfilled.
 void AntTracksX86::check_hash(MacroAssembler* masm, Register mark, Label& no_hash) {
   if (AntTracksMark::unfilled_mask() == 0 || !AntTracksMark::has_sites()) return;

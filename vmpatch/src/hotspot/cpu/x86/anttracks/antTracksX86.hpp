@@ -28,6 +28,8 @@ class AntTracksX86 : AllStatic {
   // C1: stores a mark that is known, without its random part, into the new object; kills t and rscratch1.
   // With AntTracksMark::no_random it gets none.
   static void store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t);
+  // C1, with compact headers: mark has the class's already, site_mark is the object's without it. Kills rscratch1.
+  static void add_site(MacroAssembler* masm, Register mark, intptr_t site_mark);
   // Jumps if the mark of an object has its site in the place of the hash; kills rscratch1. That there is neither is not looked at.
   static void check_hash(MacroAssembler* masm, Register mark, Label& no_hash);
 };
