@@ -18,7 +18,7 @@ class Skipped {
  public:
   // From now on stretches may be skipped. False: out of memory. One thread at a time.
   bool Make(const AntTracksVM& vm) {
-    if (!map_.made() && !map_.Make(vm.heap_start, vm.heap_end)) return false;
+    if (!map_.made() && !map_.Make(vm.heap_start, vm.heap_end, LeastObjectBytes(vm))) return false;
     may_skip_.store(true, std::memory_order_release);
     return true;
   }

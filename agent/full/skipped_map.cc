@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace anttracks::core {
 namespace {
@@ -24,20 +25,21 @@ SkippedMap::~SkippedMap() {
   if (memory_ != nullptr) munmap(memory_, MemoryBytes());
 }
 
-bool SkippedMap::Make(uint64_t start, uint64_t end) {
+bool SkippedMap::Make(uint64_t start, uint64_t end, size_t least_object_bytes) {
   constexpr uint64_t kUnit = kWordBits << kBlockLog2;
   start_ = start;
+  fine_log2_ = static_cast<unsigned>(std::countr_zero(least_object_bytes));
   bytes_ = (end - start + kUnit - 1) / kUnit * kUnit;
   void* const memory =
       mmap(nullptr, MemoryBytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   memory_ = memory;
-  fine_.words = static_cast<std::atomic<uint64_t>*>(memory);
-  blocks_.words = fine_.words + bytes_ / fine_.kBytes / kWordBits;
+  fine_ = static_cast<std::atomic<uint64_t>*>(memory);
+  blocks_ = fine_ + (bytes_ >> fine_log2_) / kWordBits;
   return true;
 }
 
-uint64_t SkippedMap::MemoryBytes() const { return bytes_ / fine_.kBytes / 8 + bytes_ / blocks_.kBytes / 8; }
+uint64_t SkippedMap::MemoryBytes() const { return (bytes_ >> fine_log2_) / 8 + (bytes_ >> kBlockLog2) / 8; }
 
 // Bits [begin, end). Words that belong to them alone are stored; others are shared with other threads.
 void SkippedMap::Fill(std::atomic<uint64_t>* words, uint64_t begin, uint64_t end, To to) {
@@ -62,19 +64,19 @@ void SkippedMap::Fill(std::atomic<uint64_t>* words, uint64_t begin, uint64_t end
 
 // Of the objects that begin in [begin, end), which are ends of objects or of blocks.
 void SkippedMap::FillFine(uint64_t begin, uint64_t end, To to) {
-  Fill(fine_.words, begin / fine_.kBytes, end / fine_.kBytes, to);
+  Fill(fine_, begin >> fine_log2_, end >> fine_log2_, to);
 }
 
 void SkippedMap::FillBlocks(uint64_t begin, uint64_t end, To to) {
-  Fill(blocks_.words, begin / blocks_.kBytes, end / blocks_.kBytes, to);
+  Fill(blocks_, begin >> kBlockLog2, end >> kBlockLog2, to);
 }
 
 void SkippedMap::Mark(const AddressRange& stretch, uint64_t from) {
   const uint64_t begin = stretch.start - start_, marked = from - start_, end = stretch.top - start_;
-  const Whole whole(begin, end, blocks_.kBytes);
+  const Whole whole(begin, end, kBlockBytes);
   if (!whole.any()) return FillFine(marked, end, To::kMark);
   FillFine(marked, whole.begin, To::kMark);
-  const uint64_t block = std::max(whole.begin, marked / blocks_.kBytes * blocks_.kBytes);
+  const uint64_t block = std::max(whole.begin, marked / kBlockBytes * kBlockBytes);
   FillBlocks(block, whole.end, To::kMark);
   // The edge of what was marked is now within a whole block.
   if (block < whole.end) FillFine(block, marked, To::kClear);
@@ -83,7 +85,7 @@ void SkippedMap::Mark(const AddressRange& stretch, uint64_t from) {
 
 void SkippedMap::Clear(const AddressRange& stretch) {
   const uint64_t begin = stretch.start - start_, end = stretch.top - start_;
-  const Whole whole(begin, end, blocks_.kBytes);
+  const Whole whole(begin, end, kBlockBytes);
   if (!whole.any()) return FillFine(begin, end, To::kClear);
   FillFine(begin, whole.begin, To::kClear);
   FillBlocks(whole.begin, whole.end, To::kClear);

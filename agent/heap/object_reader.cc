@@ -21,13 +21,13 @@ bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   if (vm_.klass_bytes != 4 || !sites_.IsPlain(mark)) return false;
   const LayoutTable& layouts = definitions_.layouts();
   const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
-  const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
+  const uint32_t klass = NarrowKlass(address, mark);
   const LayoutTable::Entry& entry = layouts.entries()[site < layouts.sites() ? site : 0];
   if (!entry.Is(klass)) return false;
   header->site = site;
   header->klass = klass;
   header->site_class.id = entry.id & trace::kSiteClassMask;
-  header->length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask;
+  header->length = Length(address, entry.length_mask);
   header->has_length = entry.is_array != 0;
   const uint64_t bytes = entry.base_bytes + (uint64_t{header->length} << entry.log2);
   header->words =
@@ -38,8 +38,8 @@ bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
 
 bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
   const uint64_t mark = LoadMark(address);
-  const uint64_t klass_at = address + vm_.klass_offset;
-  header->klass = vm_.klass_bytes == 4 ? LoadAt<uint32_t>(klass_at) : LoadAt<uint64_t>(klass_at);
+  header->klass =
+      vm_.klass_bytes == 4 ? NarrowKlass(address, mark) : LoadAt<uint64_t>(address + vm_.klass_offset);
   header->site = static_cast<uint32_t>(sites_.SiteOf(mark));
   header->locked = (mark & kLockBits) != kNeutral;
   if (!header->locked && !sites_.IsPlain(mark)) {
@@ -93,10 +93,10 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
   const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
-  const auto klass = LoadAt<uint32_t>(address + vm_.klass_offset);
+  const uint32_t klass = NarrowKlass(address, mark);
   const SiteClassCache::Entry& entry = cache.At(site, klass);
   if (narrow && entry.Is(site, klass) && sites_.IsPlain(mark)) {
-    const uint32_t length = LoadAt<uint32_t>(address + vm_.array_length_offset) & entry.length_mask();
+    const uint32_t length = Length(address, entry.length_mask());
     columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
     if (entry.site_class() > trace::kSiteClassMask) CountWide(cache, site, klass, lookup);
@@ -119,8 +119,9 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const AddressRange (
   Columns out[kLanes];
   for (unsigned i = 0; i < kLanes; i++) {
     Scratch::Lane& lane = scratch.lanes[i];
-    if (lane.ids.size() < MostIds(stretches[i])) lane.ids.resize(MostIds(stretches[i]));
-    if (lane.lengths.size() < MostLengths(stretches[i])) lane.lengths.resize(MostLengths(stretches[i]));
+    const size_t ids = MostIds(stretches[i], LeastObjectBytes(vm_));
+    if (lane.ids.size() < ids) lane.ids.resize(ids);
+    if (lane.lengths.size() < MostLengths(ids)) lane.lengths.resize(MostLengths(ids));
     out[i] = {lane.ids.data(), lane.lengths.data()};
   }
   const auto resolve = [this, &cache, lookup](uint64_t address, Columns* columns) {
@@ -151,11 +152,12 @@ bool ObjectReader::ReadAsOneOf(SiteClassCache& cache, const AddressRange (&stret
 bool ObjectReader::ReadStretches(SiteClassCache& cache, const AddressRange (&stretches)[kLanes],
                                  Scratch& scratch, Lookup lookup) {
   constexpr uint32_t k25 = kAbiHashShift + 3;  // JDK 25's hash_shift
+  constexpr unsigned kCompact = 42;            // where JDK 25's compact headers have the class
   return ReadAsOneOf<SiteBitsOf(ANTTRACKS_SITES_MARK, kAbiHashShift),
                      SiteBitsOf(ANTTRACKS_SITES_HASH, kAbiHashShift),
                      SiteBitsOf(ANTTRACKS_SITES_ASH, kAbiHashShift), SiteBitsOf(ANTTRACKS_SITES_MARK, k25),
-                     SiteBitsOf(ANTTRACKS_SITES_HASH, k25), SiteBitsOf(ANTTRACKS_SITES_ASH, k25)>(
-      cache, stretches, scratch, lookup);
+                     SiteBitsOf(ANTTRACKS_SITES_HASH, k25), SiteBitsOf(ANTTRACKS_SITES_ASH, k25),
+                     SiteBitsOf(ANTTRACKS_SITES_ASH, k25, kCompact)>(cache, stretches, scratch, lookup);
 }
 
 }  // namespace anttracks::core

@@ -51,10 +51,7 @@ enum class Lookup : bool { kTablesOnly, kAskVm };
 class ObjectReader {
  public:
   ObjectReader(const AntTracksVM& vm, Definitions& definitions, Failure& failure)
-      : vm_(vm),
-        sites_(SiteBitsOf(vm.site_scheme, vm.hash_shift)),
-        definitions_(definitions),
-        failure_(failure) {}
+      : vm_(vm), sites_(SiteBitsOf(vm)), definitions_(definitions), failure_(failure) {}
 
   // False: the tables do not have it, with kTablesOnly; or tracing has failed.
   bool ReadHeader(uint64_t address, Header* header, Lookup lookup = Lookup::kAskVm);
@@ -68,6 +65,14 @@ class ObjectReader {
   SiteClass ResolveSiteClass(uint32_t site, uint64_t klass, uint64_t address);
 
  private:
+  // The class as a header with class pointers of 4 bytes has it. mark: of the object at this address.
+  uint32_t NarrowKlass(uint64_t address, uint64_t mark) const {
+    return sites_.klass_bit != 0 ? sites_.KlassOf(mark) : LoadAt<uint32_t>(address + vm_.klass_offset);
+  }
+  // mask: all ones if the object is an array, else 0. Then there may be no memory where the length would be.
+  uint32_t Length(uint64_t address, uint32_t mask) const {
+    return LoadAt<uint32_t>(address + (mask & vm_.array_length_offset)) & mask;
+  }
   void CountWide(SiteClassCache& cache, uint32_t site, uint64_t klass, Lookup lookup);
   uint64_t ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup);
   // Code that is compiled for the place where sites are. The second: kSites is sites_, if that is known.

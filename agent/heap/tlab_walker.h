@@ -36,10 +36,11 @@ struct Columns {
 
 inline constexpr unsigned kLanes = 4;
 
-// How many entries a stretch's columns need room for: an object has at least 16 bytes. The walker writes one
-// length more than there are.
-constexpr size_t MostIds(const AddressRange& stretch) { return (stretch.top - stretch.start) / 16 + 1; }
-constexpr size_t MostLengths(const AddressRange& stretch) { return 2 * MostIds(stretch) + 1; }
+// How many entries a stretch's columns need room for. The walker writes one length more than there are.
+constexpr size_t MostIds(const AddressRange& stretch, size_t least_object_bytes) {
+  return (stretch.top - stretch.start) / least_object_bytes + 1;
+}
+constexpr size_t MostLengths(size_t ids) { return 2 * ids + 1; }
 
 template <class T>
 inline T LoadAt(uint64_t address) {
@@ -54,11 +55,15 @@ inline uint64_t LoadMark(uint64_t address) {
   return __atomic_load_n(reinterpret_cast<const uint64_t*>(address), __ATOMIC_RELAXED);
 }
 
-// Whether class pointers have 4 bytes, an array's length follows the class pointer, and objects are aligned to
-// 8 bytes.
+// Of all objects: with compact headers some have nothing but the mark.
+inline size_t LeastObjectBytes(const AntTracksVM& vm) { return vm.klass_shift == 0 ? 16 : 8; }
+
+// Whether class pointers have 4 bytes or lie in the mark, an array's length follows the class pointer or the
+// mark, and objects are aligned to 8 bytes.
 inline bool PlainHeaders(const AntTracksVM& vm) {
-  return vm.klass_bytes == 4 && vm.klass_offset == 8 && vm.array_length_offset == 12 &&
-         vm.object_alignment == 8;
+  const bool compact = vm.klass_shift != 0;
+  return vm.klass_bytes == 4 && (compact || vm.klass_offset == 8) &&
+         vm.array_length_offset == (compact ? 8 : 12) && vm.object_alignment == 8;
 }
 
 // Resolver: uint64_t(uint64_t address, Columns*), called for objects that the table does not have. It adds the
@@ -114,14 +119,22 @@ class TlabWalker {
 
   [[gnu::always_inline]] bool Step(Table table, Lane& lane) {
     const uint64_t mark = LoadMark(lane.at);
-    const auto klass_and_length = LoadAt<uint64_t>(lane.at + 8);
+    uint64_t beside = 0;  // the word behind the mark, which every object has unless that has the class
+    if constexpr (kSites.klass_bit == 0) beside = LoadAt<uint64_t>(lane.at + 8);
+    const uint32_t klass = kSites.klass_bit == 0 ? static_cast<uint32_t>(beside) : kSites.KlassOf(mark);
     const uint64_t site = kSites.SiteOf(mark);
     const LayoutTable::Entry& entry = table.entries[site < table.sites ? site : 0];
-    if (!kSites.IsPlain(mark) || !entry.Is(static_cast<uint32_t>(klass_and_length))) [[unlikely]] {
+    if (!kSites.IsPlain(mark) || !entry.Is(klass)) [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
     }
-    const uint32_t length = static_cast<uint32_t>(klass_and_length >> 32) & entry.length_mask;
+    uint32_t length = 0;
+    if constexpr (kSites.klass_bit == 0) {
+      length = static_cast<uint32_t>(beside >> 32) & entry.length_mask;
+    } else {
+      // Behind the mark of an object that is no array there may be no memory.
+      length = LoadAt<uint32_t>(lane.at + (entry.length_mask & 8)) & entry.length_mask;
+    }
     *lane.ids++ = entry.id;
     *lane.lengths = length;
     lane.lengths += entry.is_array;

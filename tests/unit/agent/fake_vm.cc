@@ -74,6 +74,15 @@ FakeVm::FakeVm(bool narrow, size_t heap_words) : heap_(heap_words) {
 
 FakeVm::~FakeVm() { current = nullptr; }
 
+void FakeVm::UseCompactHeaders() {
+  vm_.klass_offset = 4;
+  vm_.klass_shift = kClassBit - 32;
+  vm_.array_length_offset = 8;
+  UseScheme(ANTTRACKS_SITES_ASH);
+  UseHashShift(11);
+  classes_[kObject].bytes = 8;
+}
+
 uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length) {
   char* p = reinterpret_cast<char*>(at);
   MarkAt(at).store(
@@ -81,8 +90,10 @@ uint64_t FakeVm::Put(uint64_t at, uint64_t klass, uint32_t site, uint32_t length
           ? uint64_t{site} << (ANTTRACKS_ASH_SITE_SHIFT + Moved(vm_)) | ANTTRACKS_SITE_IN_HASH | kNeutral
           : HashedMark(site),
       std::memory_order_relaxed);
-  if (vm_.klass_bytes == 4) {
-    const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
+  const uint32_t value = static_cast<uint32_t>((klass - kBase) >> 3);
+  if (vm_.klass_shift != 0) {
+    SetMark(at, Mark(at) | uint64_t{value} << kClassBit);
+  } else if (vm_.klass_bytes == 4) {
     std::memcpy(p + 8, &value, 4);
   } else {
     std::memcpy(p + 8, &klass, 8);
@@ -138,6 +149,8 @@ bool FakeVm::Deflate(uint64_t at, FakeLock* monitor) {
   monitor->header.store(0);
   return true;
 }
+
+uint64_t FakeVm::Mark(uint64_t at) { return MarkAt(at).load(); }
 
 uint64_t FakeVm::SetMark(uint64_t at, uint64_t mark) { return MarkAt(at).exchange(mark); }
 
@@ -226,6 +239,7 @@ uint32_t FakeVm::MarkSite(uint64_t mark) {
   const uint32_t scheme = current->vm_.site_scheme;
   if (scheme != ANTTRACKS_SITES_MARK && (mark & ANTTRACKS_SITE_IN_HASH) == 0) return ANTTRACKS_SITE_NONE;
   constexpr uint64_t kBelowFilled = ANTTRACKS_ASH_FILLED - 1;
+  if (current->vm_.klass_shift != 0) mark &= (uint64_t{1} << kClassBit) - 1;
   mark >>= Moved(current->vm_);
   switch (scheme) {
     case ANTTRACKS_SITES_HASH:
@@ -245,6 +259,8 @@ uint32_t FakeVm::ObjectSite(uint64_t address) {
     const uint64_t mark = MarkAt(address).load(std::memory_order_acquire);
     uint32_t site = 0;
     if (IsNeutral(mark)) return MarkSite(mark);
+    const bool header_stays = current->vm_.klass_shift != 0 && (mark & kLockBits) != kMarked;
+    if (header_stays) return MarkSite((mark & ~kLockBits) | kNeutral);
     if (ReadDisplaced(address, mark, &site)) return site;
     if (!is_known && ((mark & kLockBits) == kMarked || i >= kSpins)) break;
     if (i >= kSpins) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A VM interface over a heap of plain memory, so that the core runs without a JVM.
 //
-// Objects have the headers of HotSpot 17: the mark is a word with the site, or with nothing but its lowest bits
-// says where that word is while the object is locked.
+// Objects have the headers of HotSpot 17, or the compact ones of 25. The mark is a word with the site, or with
+// nothing but its lowest bits says where that word is while the object is locked.
 //
 //     site..01  neutral
 //     lock..00  locked by a thread: the word lies on its stack
@@ -67,6 +67,9 @@ class FakeVm {
   void UseScheme(uint32_t scheme) { vm_.site_scheme = scheme; }
   // Where identity hashes begin: 8, as in JDK 17, to begin with. Before a session is made.
   void UseHashShift(uint32_t shift) { vm_.hash_shift = shift; }
+  // Those of JDK 25, with sites as in scheme ash: the class lies in the mark, and an Object has nothing but
+  // that. Before a session is made.
+  void UseCompactHeaders();
   // A mark with this site, whose object has an identity hash of its own: in ash an id stands for the site.
   uint64_t HashedMark(uint32_t site) const;
   std::map<uint64_t, FakeClass>& classes() { return classes_; }
@@ -77,6 +80,7 @@ class FakeVm {
   uint64_t PutLocked(uint64_t at, uint64_t klass, uint32_t site);
 
   // The object's mark. False: it is not in the state that this begins with.
+  // With compact headers only LockInPlace.
   static bool StackLock(uint64_t at, FakeLock* lock);
   static bool StackUnlock(uint64_t at, FakeLock* lock);
   // Of a neutral object, or of one that is locked on a stack: that lock's word is the caller's to give up.
@@ -85,6 +89,11 @@ class FakeVm {
   // Any other; what was there before. kMarked is for while the world stands still.
   static constexpr uint64_t kBeingInflated = 0, kMarked = 3;
   static uint64_t SetMark(uint64_t at, uint64_t mark);
+  // With compact headers: the object has an identity hash of its own, or is locked. The rest of the mark stays.
+  void SetHashed(uint64_t at, uint32_t site) {
+    SetMark(at, Mark(at) >> kClassBit << kClassBit | HashedMark(site));
+  }
+  static void LockInPlace(uint64_t at) { SetMark(at, Mark(at) & ~uint64_t{3}); }
   uint64_t heap() const { return reinterpret_cast<uint64_t>(heap_.data()); }
   uint64_t heap_end() const { return heap() + heap_.size() * 8; }
 
@@ -94,6 +103,9 @@ class FakeVm {
   std::atomic<uint32_t> stack_bytes{0};  // what set_stack_bytes was given
 
  private:
+  static constexpr unsigned kClassBit = 42;  // of a mark with compact headers
+
+  static uint64_t Mark(uint64_t at);
   static int32_t DescribeClass(uint64_t, AntTracksClass*, char*, size_t);
   static int32_t DescribeSite(uint32_t, AntTracksSite*);
   static int32_t DescribeMethod(uint32_t, AntTracksMethod*, char*, size_t);

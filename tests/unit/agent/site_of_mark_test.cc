@@ -6,6 +6,7 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/agent/recorded.h"
 
@@ -87,6 +88,74 @@ TEST_CASE("in each scheme a stretch has the sites of new, hashed, locked and sit
       }
     }
   }
+}
+
+TEST_CASE("with compact headers the class lies above the site, and an object may end with its mark") {
+  constexpr SiteBits ash = SiteBitsOf(ANTTRACKS_SITES_ASH, k25, 42);
+  constexpr uint64_t kMark = uint64_t{0x3FFFFF} << 42 | uint64_t{0x1FFFFFF} << 11 | 0x80 | kAge | 1;
+  CHECK(ash.IsPlain(kMark));
+  CHECK(ash.SiteOf(kMark) == 0x1FFFFFF);
+  CHECK(ash.KlassOf(kMark) == 0x3FFFFF);
+  // Behind the end of the smaller one is memory of others, which AddressSanitizer knows.
+  for (const size_t heap_words : {1 << 16, 30}) {
+    FakeVm vm(true, heap_words);
+    vm.UseCompactHeaders();
+    Recording recording(vm);
+    uint64_t end = vm.heap();
+    void* slot = nullptr;
+    struct Expected {
+      uint64_t address;
+      const char* name;
+      uint32_t site, length;
+    };
+    std::vector<Expected> expected;
+    const auto put = [&](uint64_t klass, const char* name, uint32_t site, uint32_t length = 0) {
+      expected.push_back({end, name, site, length});
+      end = vm.Put(end, klass, site, length);
+      return expected.back().address;
+    };
+    for (uint32_t round = 0; round < 3; round++) {  // from the second on the tables know all
+      const uint64_t start = end;
+      put(FakeVm::kObject, "java.lang.Object", 30);
+      put(FakeVm::kInts, "int[]", 31, 2);  // 8 bytes beside the length: a word is not enough for 3
+      vm.SetHashed(put(FakeVm::kObject, "java.lang.Object", 32), 32);
+      FakeVm::LockInPlace(put(FakeVm::kObject, "java.lang.Object", 33));
+      put(FakeVm::kInts, "int[]", 34, 1);
+      put(FakeVm::kObject, "java.lang.Object", 30);
+      if (round == 2 && heap_words == 30) {
+        while (end < vm.heap_end()) put(FakeVm::kObject, "java.lang.Object", 30);
+      }
+      recording.Tlab(1, &slot, start, end, true);
+    }
+    const ReadTrace trace = recording.End();
+    REQUIRE(trace.objects.size() == expected.size());
+    for (size_t i = 0; i < expected.size(); i++) {
+      CAPTURE(i);
+      CHECK(trace.objects[i].address == expected[i].address);
+      CHECK(trace.objects[i].class_name == expected[i].name);
+      CHECK(trace.objects[i].site == expected[i].site);
+      CHECK(trace.objects[i].length == expected[i].length);
+    }
+  }
+}
+
+TEST_CASE("with compact headers a long stretch is read in blocks that end behind the mark of an array") {
+  constexpr uint64_t kBlock = 64 << 10;  // blocks are multiples of it
+  FakeVm vm(true, 1 << 20);
+  vm.UseCompactHeaders();
+  Recording recording(vm);
+  void* slot = nullptr;
+  const uint64_t start = vm.heap();
+  uint64_t end = vm.Put(start, FakeVm::kInts, 31, 3);  // from now on the tables know the site
+  size_t count = 1;
+  for (; end < start + (7 << 20); count++) {
+    const bool before_bound = (end - start) % kBlock == kBlock - 8;
+    end = before_bound ? vm.Put(end, FakeVm::kInts, 31, 3) : vm.Put(end, FakeVm::kObject, 30);
+  }
+  recording.Tlab(1, &slot, start, end, true);
+  const ReadTrace trace = recording.End();
+  CHECK(trace.end_reason == "the end");
+  CHECK(trace.objects.size() == count);
 }
 
 TEST_CASE("schemes have the names that the flag has") {

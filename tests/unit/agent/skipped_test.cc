@@ -19,8 +19,11 @@ namespace {
 
 TEST_CASE("of any stretches side by side, the map holds the objects of those that are marked") {
   constexpr uint64_t kStart = 0x100000000, kEnd = kStart + (1 << 20);
+  size_t least = 16;
+  SUBCASE("of 16 bytes at least") {}
+  SUBCASE("of 8 bytes at least") { least = 8; }
   SkippedMap map;
-  REQUIRE(map.Make(kStart, kEnd));
+  REQUIRE(map.Make(kStart, kEnd, least));
   std::minstd_rand random(5);
   for (int round = 0; round < 20; round++) {
     std::vector<AddressRange> marked;
@@ -33,7 +36,7 @@ TEST_CASE("of any stretches side by side, the map holds the objects of those tha
       const uint64_t objects = (1 + random() % 40) * (random() % 8 == 0 ? 50 : 1);
       for (uint64_t i = 0; i < objects && at < kEnd - 5000; i++) {
         (mark ? in : out).insert(at);
-        at += 16 + 8 * (random() % 12);
+        at += least + 8 * (random() % 12);
       }
       if (grows) {
         marked.back().top = at;
