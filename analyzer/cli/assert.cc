@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -110,9 +111,13 @@ class Evaluation {
 
   // Of objects of which there is no sample there may well be so many.
   double Unseen(const Expectation& expectation) const {
-    constexpr double kLeastBytes = 16;  // of an object
+    // Of the smallest object: from JDK 24 on its header may be compact. The version is the last word; that of
+    // JDK 8 begins with 25, too, which is on the safe side.
+    const std::string& vm = content_->summary.meta.vm_version;
+    const bool may_be_compact = std::atoi(vm.c_str() + vm.rfind(' ') + 1) >= 24;
+    const double least_bytes = may_be_compact ? 8 : 16;
     const double bytes = PoissonHigh(0) * static_cast<double>(content_->interval);
-    return expectation.of_bytes() ? bytes : bytes / kLeastBytes;
+    return expectation.of_bytes() ? bytes : bytes / least_bytes;
   }
 
   // Nothing can be said, not even that it is at least what was found.

@@ -66,8 +66,11 @@ uint64_t JoinedDump::bytes(uint32_t object) const {
   const auto value = [&](hprof::Type type) -> uint64_t {
     return type == hprof::Type::kObject ? format_.reference_bytes : hprof::TypeBytes(type);
   };
-  if (its.is_array)
-    return Aligned(format_.header_bytes + 4 + dump->objects()[object].length * value(its.element));
+  if (its.is_array) {
+    const uint64_t element = value(its.element), behind_length = format_.header_bytes + 4;
+    const uint64_t first = (behind_length + element - 1) / element * element;
+    return Aligned(first + dump->objects()[object].length * element);
+  }
   const uint64_t reference_count = its.references.size() + (its.referent == hprof::kNone ? 0 : 1);
   return Aligned(format_.header_bytes + its.value_bytes -
                  reference_count * (hprof::kIdBytes - format_.reference_bytes));

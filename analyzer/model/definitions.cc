@@ -311,7 +311,7 @@ ShapeError Definitions::FindShapeSlow(uint64_t site_class_id, uint64_t length, u
     return ShapeError::kBadLength;
   }
   const uint64_t words = (bytes + alignment_ - 1) / alignment_ * (alignment_ / trace::kWordBytes);
-  if (words < 2 || words > kMaxWords) return ShapeError::kBadSize;
+  if (words == 0 || words > kMaxWords) return ShapeError::kBadSize;
   const uint32_t site_class32 = info->id;
   const auto length32 = static_cast<uint32_t>(length);
   *shape = shapes_.Find(site_class32, length32);

@@ -192,7 +192,7 @@ void Heap::ForEachRun(uint64_t bottom, uint64_t top, Visit&& visit, Skips&& skip
   if (bottom >= top) return;
   const uint64_t first = Index(bottom), end = Index(top - 1) + 1;
   std::array<uint32_t, kMaxPageObjects> shapes;
-  std::array<uint8_t, kMaxPageObjects> indexes;
+  std::array<uint16_t, kMaxPageObjects> indexes;
   for (uint64_t i = pages_.First(first, end); i != PageTree::kNone; i = pages_.First(i + 1, end)) {
     FetchBehind(i, end);
     const Page& page = *pages_.Find(i);

@@ -12,8 +12,8 @@ namespace {
 using Kind = LayoutPart::Kind;
 
 constexpr uint64_t kLengthBytes = 4;
-// An array's header with a compressed class pointer: mark word, class, length.
-constexpr uint64_t kCompressedArrayHeader = 16;
+// The smallest header of an array, with its length: with compact headers, and with a compressed class pointer.
+constexpr uint64_t kCompactArrayHeader = 12, kCompressedArrayHeader = 16;
 
 // Appends parts by offset and keeps what lies between them as gaps.
 class Builder {
@@ -63,11 +63,15 @@ bool HoldsReferences(const ClassInfo& array) {
 
 ObjectFormat FormatOf(const Definitions& definitions) {
   ObjectFormat format;
+  uint64_t least = UINT64_MAX;  // elements of 8 bytes may begin further behind
   definitions.ForEachClass([&](uint64_t, const ClassInfo& info) {
     if ((info.flags & trace::kClassArray) == 0) return;
-    format.header_bytes = info.header_bytes <= kCompressedArrayHeader ? 12 : 16;
+    if (info.header_bytes != 0) least = std::min(least, info.header_bytes);
     if (HoldsReferences(info)) format.reference_bytes = uint64_t{1} << info.log2_element;
   });
+  if (least != UINT64_MAX) {
+    format.header_bytes = least <= kCompactArrayHeader ? 8 : least <= kCompressedArrayHeader ? 12 : 16;
+  }
   return format;
 }
 

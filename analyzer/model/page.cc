@@ -9,19 +9,19 @@
 namespace anttracks::analyzer {
 namespace {
 
-constexpr size_t kEntry = sizeof(uint16_t), kEntryWithIndex = kEntry + 1;
+constexpr size_t kEntry = sizeof(uint16_t), kMostIndexBytes = 2;
 // Of lists: the sizes that fill blocks of PageMemory.
 constexpr uint32_t kFirstListCapacity = 3, kListGrowth = 4;
 
 }  // namespace
 
 static_assert(sizeof(Page) <= 112);
-static_assert(kMaxPageObjects * kEntryWithIndex <= PageMemory::kMostBytes);
+static_assert(kMaxPageObjects * (kEntry + kMostIndexBytes) <= PageMemory::kMostBytes);
 static_assert((kMaxPageObjects + kListGrowth) * sizeof(uint32_t) <= PageMemory::kMostBytes);
 
 Page::~Page() {
-  PageMemory::Give(codes_, capacity() * (has_palette_ ? kEntryWithIndex : kEntry));
-  if (has_palette_) PageMemory::Give(palette_, BytesOf(palette_));
+  PageMemory::Give(codes_, BytesOfArrays(capacity()));
+  if (has_palette()) PageMemory::Give(palette_, BytesOf(palette_));
   PageMemory::Give(listed_, BytesOf(listed_));
   PageMemory::Give(moved_, sizeof(Moved));
 }
@@ -40,35 +40,52 @@ uint32_t Page::PreviousStart(uint32_t word) const {
 
 void Page::AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance) {
   if (count_ == capacity()) Resize(capacity() + kCapacityUnit);
-  if (count_ == 0 && !has_palette_) first_provenance_ = provenance;
-  if (!has_palette_ && provenance != first_provenance_) MakePalette();
+  if (count_ == 0 && !has_palette()) first_provenance_ = provenance;
+  if (!has_palette() && provenance != first_provenance_) MakePalette();
+  const uint32_t index = has_palette() ? PaletteIndex(provenance) : 0;  // may replace codes_
   uint32_t code = shape;
   if (shape >= kFirstListed) code = kFirstListed + AddTo(&listed_, shape);
   const uint32_t behind = count_ - rank;
   if (behind != 0) std::memmove(codes_ + rank + 1, codes_ + rank, behind * kEntry);
   codes_[rank] = static_cast<uint16_t>(code);
-  if (has_palette_) {
-    uint8_t* indexes = ProvenanceIndexes();
-    const uint8_t index = PaletteIndex(provenance);
-    if (behind != 0) std::memmove(indexes + rank + 1, indexes + rank, behind);
-    indexes[rank] = index;
+  if (has_palette()) {
+    uint8_t* const at = Indexes() + size_t{rank} * index_bytes_;
+    if (behind != 0) std::memmove(at + index_bytes_, at, size_t{behind} * index_bytes_);
+    SetIndex(rank, index);
   }
   starts_[word / 64] |= uint64_t{1} << (word % 64);
   count_++;
 }
 
-uint32_t Page::CopyUnmoved(uint32_t* shapes, uint8_t* provenance_indexes) const {
-  const uint8_t* const indexes = has_palette_ ? ProvenanceIndexes() : nullptr;
+void Page::SetIndex(uint32_t rank, uint32_t index) {
+  if (index_bytes_ == 1) {
+    Indexes()[rank] = static_cast<uint8_t>(index);
+  } else {
+    reinterpret_cast<uint16_t*>(Indexes())[rank] = static_cast<uint16_t>(index);
+  }
+}
+
+void Page::CopyIndexes(uint16_t* to) const {
+  const uint8_t* const from = Indexes();
+  const uint32_t count = count_;
+  if (index_bytes_ == 1) {
+    for (uint32_t i = 0; i < count; i++) to[i] = from[i];
+  } else {
+    std::memcpy(to, from, count * sizeof *to);
+  }
+}
+
+uint32_t Page::CopyUnmoved(uint32_t* shapes, uint16_t* provenance_indexes) const {
   uint32_t count = 0;
   if (moved_ == nullptr) {
     for (; count < count_; count++) shapes[count] = codes_[count];
-    if (indexes != nullptr) std::memcpy(provenance_indexes, indexes, count);
+    if (has_palette()) CopyIndexes(provenance_indexes);
   } else {
     uint32_t rank = 0;
     for (size_t i = 0; i < starts_.size(); i++) {
       for (uint64_t bits = starts_[i]; bits != 0; bits &= bits - 1, rank++) {
         shapes[count] = codes_[rank];
-        if (indexes != nullptr) provenance_indexes[count] = indexes[rank];
+        if (has_palette()) provenance_indexes[count] = static_cast<uint16_t>(IndexAt(rank));
         count += (moved_->starts[i] & bits & -bits) == 0;
       }
     }
@@ -81,7 +98,7 @@ uint32_t Page::CopyUnmoved(uint32_t* shapes, uint8_t* provenance_indexes) const 
 }
 
 void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
-  if (!has_palette_) {
+  if (!has_palette()) {
     if (provenance == first_provenance_) return;
     if (count_ == 1) {
       first_provenance_ = provenance;
@@ -89,22 +106,22 @@ void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
     }
     MakePalette();
   }
-  uint8_t* const indexes = ProvenanceIndexes();
-  const uint8_t before = indexes[rank];
   // Each entry stays in use, so that there are never more of them than objects.
-  if (std::count(indexes, indexes + count_, before) == 1) {
+  const uint32_t before = IndexAt(rank);
+  uint32_t users = 0;
+  for (uint32_t i = 0; i < count_; i++) users += IndexAt(i) == before;
+  if (users == 1) {
     palette_->numbers[before] = provenance;
   } else {
-    indexes[rank] = PaletteIndex(provenance);
+    SetIndex(rank, PaletteIndex(provenance));
   }
 }
 
 void Page::Resize(uint32_t capacity) {
-  const size_t entry = has_palette_ ? kEntryWithIndex : kEntry;
-  auto* const memory = static_cast<uint16_t*>(PageMemory::Take(capacity * entry));
+  auto* const memory = static_cast<uint16_t*>(PageMemory::Take(BytesOfArrays(capacity)));
   if (count_ != 0) std::memcpy(memory, codes_, count_ * kEntry);
-  if (has_palette_) std::memcpy(memory + capacity, ProvenanceIndexes(), count_);
-  PageMemory::Give(codes_, this->capacity() * entry);
+  if (has_palette()) std::memcpy(memory + capacity, Indexes(), size_t{count_} * index_bytes_);
+  PageMemory::Give(codes_, BytesOfArrays(this->capacity()));
   codes_ = memory;
   capacity_units_ = static_cast<uint8_t>(capacity / kCapacityUnit);
 }
@@ -120,7 +137,7 @@ void Page::MakePalette() {
   AddTo(&palette, first_provenance_);
   uint16_t* codes = nullptr;
   try {
-    codes = static_cast<uint16_t*>(PageMemory::Take(capacity() * kEntryWithIndex));
+    codes = static_cast<uint16_t*>(PageMemory::Take(capacity() * (kEntry + 1)));
   } catch (const std::bad_alloc&) {
     PageMemory::Give(palette, BytesOf(palette));
     throw;
@@ -128,9 +145,19 @@ void Page::MakePalette() {
   std::memcpy(codes, codes_, count_ * kEntry);
   PageMemory::Give(codes_, capacity() * kEntry);
   codes_ = codes;
-  std::memset(ProvenanceIndexes(), 0, capacity());
   palette_ = palette;
-  has_palette_ = true;
+  index_bytes_ = 1;
+  std::memset(Indexes(), 0, capacity());
+}
+
+// The palette has become too large for indexes of one byte.
+void Page::WidenIndexes() {
+  auto* const codes = static_cast<uint16_t*>(PageMemory::Take(capacity() * (kEntry + kMostIndexBytes)));
+  std::memcpy(codes, codes_, count_ * kEntry);
+  for (uint32_t i = 0; i < count_; i++) codes[capacity() + i] = Indexes()[i];
+  PageMemory::Give(codes_, BytesOfArrays(capacity()));
+  codes_ = codes;
+  index_bytes_ = kMostIndexBytes;
 }
 
 size_t Page::BytesOf(const List* list) {
@@ -155,11 +182,12 @@ uint32_t Page::AddTo(List** list, uint32_t number) {
   return (*list)->size++;
 }
 
-uint8_t Page::PaletteIndex(uint32_t provenance) {
+uint32_t Page::PaletteIndex(uint32_t provenance) {
   for (uint32_t i = palette_->size; i-- > 0;) {
-    if (palette_->numbers[i] == provenance) return static_cast<uint8_t>(i);
+    if (palette_->numbers[i] == provenance) return i;
   }
-  return static_cast<uint8_t>(AddTo(&palette_, provenance));
+  if (palette_->size == kNarrowPalette && index_bytes_ == 1) WidenIndexes();
+  return AddTo(&palette_, provenance);
 }
 
 bool Page::MarkMoved(uint32_t word, uint32_t words) {
@@ -175,7 +203,7 @@ bool Page::MarkMoved(uint32_t word, uint32_t words) {
 
 uint64_t Page::MemoryBytes() const {
   return sizeof(Page) + (moved_ == nullptr ? 0 : sizeof(Moved)) + BytesOf(listed_) +
-         (has_palette_ ? BytesOf(palette_) : 0) + capacity() * (has_palette_ ? kEntryWithIndex : kEntry);
+         (has_palette() ? BytesOf(palette_) : 0) + BytesOfArrays(capacity());
 }
 
 }  // namespace anttracks::analyzer

@@ -2,11 +2,11 @@
 // 4 KiB of the traced heap: which words objects start at, and what each object is.
 //
 // A bitmap has the starts. The objects' shapes are in an array, in address order, found by rank. A shape has 2
-// bytes there: shapes are numbered as they are first seen, so that most objects have one of the first 65,280.
+// bytes there: shapes are numbered as they are first seen, so that most objects have one of the first 65,024.
 // The number of another one is in a list of the page, and the array has its index in that. The objects of a
 // page have few different provenances: while all have the same one, an object costs 2 bytes; otherwise it
-// costs 3, and the page has a palette. Every object has at least two words, so that a page holds at most 256
-// objects.
+// costs 3, and the page has a palette; if that has more than 256 provenances, 4. Most JVMs' objects have at
+// least two words, but with compact headers some have one.
 //
 // Thread safety: none. Ownership: owns its arrays; they and the page itself are allocated from PageMemory.
 // Units: words of 8 bytes, counted from the page's start. Invariant: objects overlap neither each other nor the
@@ -25,7 +25,7 @@
 namespace anttracks::analyzer {
 
 inline constexpr uint32_t kPageWords = 512;
-inline constexpr uint32_t kMinObjectWords = 2;
+inline constexpr uint32_t kMinObjectWords = 1;
 inline constexpr uint32_t kMaxPageObjects = kPageWords / kMinObjectWords;
 
 class Page {
@@ -73,14 +73,14 @@ class Page {
   }
   // The objects that were not moved, in address order: their shapes and, if there is a palette, the indexes of
   // their provenances in that. Both have room for count(). Returns how many they are.
-  uint32_t CopyUnmoved(uint32_t* shapes, uint8_t* provenance_indexes) const;
-  uint32_t provenance_of_index(uint8_t index) const {
-    return has_palette_ ? palette_->numbers[index] : first_provenance_;
+  uint32_t CopyUnmoved(uint32_t* shapes, uint16_t* provenance_indexes) const;
+  uint32_t provenance_of_index(uint16_t index) const {
+    return has_palette() ? palette_->numbers[index] : first_provenance_;
   }
   // All its objects have the same provenance.
-  bool one_provenance() const { return !has_palette_; }
+  bool one_provenance() const { return !has_palette(); }
   uint32_t provenance(uint32_t rank) const {
-    return has_palette_ ? palette_->numbers[ProvenanceIndexes()[rank]] : first_provenance_;
+    return has_palette() ? palette_->numbers[IndexAt(rank)] : first_provenance_;
   }
 
   // Its arrays are full. It enlarges them itself, but in small steps.
@@ -92,7 +92,7 @@ class Page {
   // Adds an object at or after end().
   void Append(uint32_t word, uint32_t words, uint32_t shape, uint32_t provenance) {
     words_ += words;
-    if (count_ < capacity() && !has_palette_ && provenance == first_provenance_ && count_ != 0 &&
+    if (count_ < capacity() && !has_palette() && provenance == first_provenance_ && count_ != 0 &&
         shape < kFirstListed) [[likely]] {
       codes_[count_++] = static_cast<uint16_t>(shape);
       starts_[word / 64] |= uint64_t{1} << (word % 64);
@@ -105,8 +105,8 @@ class Page {
   // room than there is, no list and no palette. Returns how many; end() is behind the last one.
   size_t AppendRun(uint32_t word, std::span<const uint32_t> shapes, std::span<const uint32_t> words,
                    uint32_t limit, uint32_t provenance) {
-    if (count_ == 0 && !has_palette_) first_provenance_ = provenance;
-    if (word < end_ || has_palette_ || provenance != first_provenance_) return 0;
+    if (count_ == 0 && !has_palette()) first_provenance_ = provenance;
+    if (word < end_ || has_palette() || provenance != first_provenance_) return 0;
     const size_t most = std::min<size_t>(shapes.size(), capacity() - count_);
     uint16_t* const codes = codes_ + count_;
     uint32_t at = word, last = word / 64;
@@ -168,23 +168,36 @@ class Page {
     uint16_t size, capacity;
     uint32_t numbers[1];  // capacity of them
   };
-  static constexpr uint32_t kFirstListed = 0xFF00;  // up to this number a shape is its own code
-  static constexpr uint32_t kCapacityUnit = 8;      // objects
+  static constexpr uint32_t kFirstListed = 0xFE00;  // up to this number a shape is its own code
+  static_assert(kFirstListed + kMaxPageObjects <= 0x10000, "a code has 2 bytes");
+  static constexpr uint32_t kCapacityUnit = 8;     // objects
+  static constexpr uint32_t kNarrowPalette = 256;  // provenances whose indexes have a byte
 
   uint32_t capacity() const { return capacity_units_ * kCapacityUnit; }
-  const uint8_t* ProvenanceIndexes() const { return reinterpret_cast<const uint8_t*>(codes_ + capacity()); }
-  uint8_t* ProvenanceIndexes() { return reinterpret_cast<uint8_t*>(codes_ + capacity()); }
+  bool has_palette() const { return index_bytes_ != 0; }
+  // Bytes of codes_.
+  size_t BytesOfArrays(uint32_t capacity) const { return capacity * (sizeof *codes_ + index_bytes_); }
+  // Indexes into the palette, of index_bytes_ bytes each.
+  const uint8_t* Indexes() const { return reinterpret_cast<const uint8_t*>(codes_ + capacity()); }
+  uint8_t* Indexes() { return reinterpret_cast<uint8_t*>(codes_ + capacity()); }
+  uint32_t IndexAt(uint32_t rank) const {
+    const uint8_t* const indexes = Indexes();
+    return index_bytes_ == 1 ? indexes[rank] : reinterpret_cast<const uint16_t*>(indexes)[rank];
+  }
+  void SetIndex(uint32_t rank, uint32_t index);
+  void CopyIndexes(uint16_t* to) const;
 
   void AddAt(uint32_t word, uint32_t rank, uint32_t shape, uint32_t provenance);
   void Resize(uint32_t capacity);
   void MakePalette();
+  void WidenIndexes();
   static size_t BytesOf(const List* list);
   static uint32_t AddTo(List** list, uint32_t number);
-  uint8_t PaletteIndex(uint32_t provenance);
+  uint32_t PaletteIndex(uint32_t provenance);
 
   Bits starts_{};
   Moved* moved_ = nullptr;
-  uint16_t* codes_ = nullptr;  // capacity() codes, then as many palette indexes if there is a palette
+  uint16_t* codes_ = nullptr;  // capacity() codes, then as many indexes into the palette if there is one
   List* listed_ = nullptr;     // shapes that do not fit into a code; nullptr: there are none
   union {
     uint32_t first_provenance_ = 0;  // that of all objects
@@ -195,7 +208,7 @@ class Page {
   uint16_t covered_ = 0;
   uint16_t end_ = 0;
   uint8_t capacity_units_ = 0;
-  bool has_palette_ = false;
+  uint8_t index_bytes_ = 0;  // of an index into the palette, 1 or 2; 0: there is no palette
 };
 
 }  // namespace anttracks::analyzer

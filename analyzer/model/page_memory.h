@@ -18,7 +18,7 @@ namespace anttracks::analyzer {
 
 class PageMemory {
  public:
-  static constexpr size_t kMostBytes = 1040;
+  static constexpr size_t kMostBytes = 2080;
 
   // At most kMostBytes, aligned to 16. Throws std::bad_alloc.
   static void* Take(size_t bytes);

@@ -150,6 +150,37 @@ byte[] (loader bootstrap): size 24 + 1 n, 0 objects, 0 B
 )out");
 }
 
+TEST_CASE("classes --layout knows compact headers by the arrays that begin after 12 bytes") {
+  TraceBuilder b;
+  DefinitionsBuilder s;
+  s.Class(1, "long[]", 1, 0, 16, 3).Class(2, "byte[]", 1, 0, 12, 0).Class(3, "app.Node[]", 1, 0, 12, 2);
+  s.Class(4, "app.Node", 0, 16).Fields(4, {{"next", "Lapp/Node;", 8}, {"size", "S", 12}});
+  s.Class(5, "java.lang.Object", 0, 8).Fields(5, {});
+  b.Meta(kEden * 8, kHeapEnd * 8).Segment(SegmentKind::kDefinitions, 0, s.bytes());
+  const std::string layouts = Classes({"--layout"}, b.Flush());
+  CHECK(layouts.find(R"out(
+app.Node (loader bootstrap): size 16, 0 objects, 0 B
+  Offset  Size  Type      Field            Inherited from
+       0     8            (object header)
+       8     4  app.Node  next
+      12     2  short     size
+      14     2            (padding)
+)out") != std::string::npos);
+  CHECK(layouts.find(R"out(
+long[] (loader bootstrap): size 16 + 8 n, 0 objects, 0 B
+  Offset  Size  Type  Field            Inherited from
+       0     8        (object header)
+       8     4  int   (length)
+      12     4        (padding)
+      16     8  long  (elements)
+)out") != std::string::npos);
+  CHECK(layouts.find(R"out(
+java.lang.Object (loader bootstrap): size 8, 0 objects, 0 B
+  Offset  Size  Type  Field            Inherited from
+       0     8        (object header)
+)out") != std::string::npos);
+}
+
 TEST_CASE("classes --json has the fields of each class") {
   using nlohmann::json;
   const json list = json::parse(Classes({"--layout", "--json"}));

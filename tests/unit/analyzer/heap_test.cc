@@ -120,7 +120,7 @@ std::vector<uint64_t> InsertAll(Heap& heap, uint64_t word, std::span<const uint3
 }
 
 TEST_CASE("a run is inserted as its objects are one by one") {
-  constexpr uint32_t kShapes = 0xFF00 + 200;  // some do not fit into a page's array
+  constexpr uint32_t kShapes = 0xFE00 + 200;  // some do not fit into a page's array
   ObjectShapes shapes;
   for (uint32_t i = 0; i < kShapes; i++) shapes.Add({i, 0, i % 97 == 5 ? 400 + i % 1500 : 2 + i % 9});
   std::mt19937 random(7);
@@ -203,6 +203,46 @@ TEST_CASE("a page holds as many of the smallest objects as fit, each with its ow
   heap.ForEach([&](const HeapObject& object, bool) { CHECK(object.provenance == 5000 + object.word / 2); });
 }
 
+TEST_CASE("a page of objects of one word holds a provenance for each, also when they come in any order") {
+  ObjectShapes shapes;
+  uint32_t first = 0;  // of shapes
+  SUBCASE("of few shapes") {}
+  SUBCASE("of shapes that do not fit into a page's array") { first = 66'000; }
+  for (uint32_t i = 0; i < first + kPageWords; i++) shapes.Add({i, 0, 1});
+  const auto shape_of = [=](uint64_t word) { return first + static_cast<uint32_t>(word * 7 % kPageWords); };
+  Heap heap(shapes, 0, 2UL * kPageWords);
+  constexpr uint32_t kStep = 37;
+  for (uint32_t i = 0; i < kPageWords; i++) {
+    const uint64_t word = i * kStep % kPageWords;
+    REQUIRE(heap.Insert(word, shape_of(word), static_cast<uint32_t>(1000 + word)) == InsertResult::kOk);
+  }
+  heap.ForEach([&](const HeapObject& each, bool) {
+    CHECK(each.shape == shape_of(each.word));
+    CHECK(each.provenance == 1000 + each.word);
+  });
+  HeapObject object;
+  for (uint32_t i = 0; i < kPageWords; i += 3) REQUIRE(heap.Take(i, &object) == MoveResult::kOk);
+  uint32_t untaken = 0;
+  heap.ForEachRun(0, kPageWords, [&](std::span<const uint32_t> run, uint32_t provenance) {
+    CHECK(run.size() == 1);
+    CHECK((provenance - 1000) % 3 != 0);
+    CHECK(run[0] == shape_of(provenance - 1000));
+    untaken++;
+  });
+  CHECK(untaken == kPageWords - (kPageWords + 2) / 3);
+  for (uint32_t i = 0; i < kPageWords; i++) heap.SetProvenance(i, 5000 + i);
+  heap.ForEach([&](const HeapObject& each, bool) { CHECK(each.provenance == 5000 + each.word); });
+  // A page that is filled in order is made with room for all.
+  for (uint32_t i = 0; i < kPageWords; i++)
+    REQUIRE(heap.Insert(kPageWords + i, shape_of(i), 7000 + i) == InsertResult::kOk);
+  CHECK(heap.totals().objects == 2UL * kPageWords);
+  heap.ForEach(kPageWords, 2UL * kPageWords, [&](const HeapObject& each, bool) {
+    CHECK(each.shape == shape_of(each.word - kPageWords));
+    CHECK(each.provenance == 7000 + each.word - kPageWords);
+  });
+  CHECK(heap.Drop(0, kPageWords).objects == untaken);
+}
+
 TEST_CASE(
     "pages that are filled in turn hold what was put into them, and keep little room that they do not need") {
   ObjectShapes shapes;
@@ -263,7 +303,7 @@ TEST_CASE("objects keep their shapes, however many shapes there are") {
     for (int i = 0; i < 1500; i++) {
       const uint64_t word = kStart + random() % (kEnd - kStart - 6);
       // Around the first number that is not its own code, and those of no object that was there before.
-      const auto shape = static_cast<uint32_t>(random() % 3 == 0 ? 65'200 + random() % 800 : random() % 100);
+      const auto shape = static_cast<uint32_t>(random() % 3 == 0 ? 64'900 + random() % 1000 : random() % 100);
       if (!reference.Free(word, shapes.words(shape), shapes)) continue;
       const auto provenance = static_cast<uint32_t>(random() % provenances);
       reference.objects[word] = {word, shape, provenance};

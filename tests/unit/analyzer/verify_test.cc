@@ -299,7 +299,7 @@ TEST_CASE("verify finds a new object of an unloaded class also where the size is
 
 TEST_CASE("verify finds an object smaller than any") {
   DefinitionsBuilder definitions;
-  definitions.Class(9, "app.Tiny", 0, 8).SiteClass(9, 16, 9);
+  definitions.Class(9, "app.Tiny", 0, 0).SiteClass(9, 16, 9);
   TraceBuilder b = WithDefinitions(definitions);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(1).Tlab(kEden).Fixed(9));
   CheckOnly(b, "impossible size or length");
