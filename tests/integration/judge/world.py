@@ -18,7 +18,11 @@ BUILD = os.path.join(ROOT, "build")
 OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
 JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
-SITES = os.environ.get("ANTTRACKS_TEST_SITES")  # the scheme that programs run with; the JVM's choice if not set
+# The scheme that programs run with; the JVM's choice if not set. compact: ash, with compact headers.
+SITES = os.environ.get("ANTTRACKS_TEST_SITES")
+SITES_FLAGS = [f"-XX:AntTracksSites={SITES}"] if SITES else []
+if SITES == "compact":
+    SITES_FLAGS = ["-XX:AntTracksSites=ash", "-XX:+UseCompactObjectHeaders"]
 BUILT = sanitizers.FOLDER if sanitizers.KINDS else BUILD
 AGENT = os.environ.get("ANTTRACKS_AGENT") or os.path.join(BUILT, "libanttracks.so")
 ANALYZER = os.environ.get("ANTTRACKS_ANALYZER") or os.path.join(BUILT, "anttracks")
@@ -118,7 +122,7 @@ def stock_java():
 
 def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
     # Before the test's own flags, which may name another scheme.
-    sites = [f"-XX:AntTracksSites={SITES}"] if SITES and jdk == JDK else []
+    sites = SITES_FLAGS if jdk == JDK else []
     command = [*sanitizers.jvm_words(), jdk + "/bin/java", *sites, *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))

@@ -148,11 +148,11 @@ if RELEASE >= 25:
         log_says=r"Evacuation Failure: Pinned",
         collectors=("G1",),
     )
-    compact = ("-XX:+UseCompactObjectHeaders", "-Xmx64m")
+    compact = ("-XX:+UseCompactObjectHeaders", "-XX:AntTracksSites=mark", "-Xmx64m")
     refused(
-        "Compact headers are refused, by name",
+        "Compact headers are refused without scheme ash, by name",
         lambda t: f"file={t.path('trace')}",
-        ("-XX:+UseCompactObjectHeaders", "leave it out", "mode=sample"),
+        ("-XX:+UseCompactObjectHeaders", "-XX:AntTracksSites=ash", "leave it out", "mode=sample"),
         compact,
     )
     for each in ("Parallel", "Serial", "G1"):

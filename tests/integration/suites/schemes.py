@@ -28,16 +28,23 @@ from suites.exactness import COLLECTORS, NO_ROOM, exact
 from suites.host import OTHER_AGENT, check_neighbour
 from suites.sites import true_sites
 
-SCHEMES = ("hash", "hash-eliminate", "ash")
 NAMED = "-XX:AntTracksSites="
+COMPACT = "ash with compact headers"
+SCHEMES = ("hash", "hash-eliminate", "ash", *((COMPACT,) if jdk_release() >= 25 else ()))
+
+
+def flags_of(scheme):
+    name, _, compact = scheme.partition(" with ")
+    headers = [f"-XX:{'+' if compact else '-'}UseCompactObjectHeaders"] if jdk_release() >= 25 else []
+    return (NAMED + name, *headers)
 
 
 def programs(scheme):
-    flag = NAMED + scheme
+    flags = flags_of(scheme)
     of = f"with sites in scheme {scheme} "
-    exact(of + "for one thread that makes a bit of everything", "Mix", flags=("-Xmx64m", flag))
-    exact(of + "for clones of locked and hashed objects and of arrays", "Clones", flags=("-Xmx64m", flag))
-    exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", flag))
+    exact(of + "for one thread that makes a bit of everything", "Mix", flags=("-Xmx64m", *flags))
+    exact(of + "for clones of locked and hashed objects and of arrays", "Clones", flags=("-Xmx64m", *flags))
+    exact(of + "for objects locked and hashed while the collector runs", "Locks", flags=("-Xmx64m", *flags))
     for said, (steps, objects), collectors in (
         ("Promotion failed", (4, 700_000), ("Parallel", "Serial")),
         (NO_ROOM, (20, 700_000), ("G1",)),
@@ -46,32 +53,37 @@ def programs(scheme):
             of + ("when promotion fails" if len(collectors) == 2 else "when objects cannot be evacuated"),
             "PromotionFailure",
             (steps, objects),
-            ("-Xms64m", "-Xmx64m", "-Xmn24m", flag),
+            ("-Xms64m", "-Xmx64m", "-Xmn24m", *flags),
             log_says=said,
             collectors=collectors,
         )
 
 
 def places(scheme):
-    flag, of = NAMED + scheme, f"in scheme {scheme} "
-    true_sites(of + "in the interpreter", ("-Xint", flag), {"interpreter"}, rounds=3000)
-    true_sites(of + "in C1", ("-XX:TieredStopAtLevel=1", flag), {"C1"}, inlined=True)
-    true_sites(of + "in C2", ("-XX:-TieredCompilation", flag), {"C2"}, inlined=True)
+    flags, of = flags_of(scheme), f"in scheme {scheme} "
+    true_sites(of + "in the interpreter", ("-Xint", *flags), {"interpreter"}, rounds=3000)
+    true_sites(of + "in C1", ("-XX:TieredStopAtLevel=1", *flags), {"C1"}, inlined=True)
+    true_sites(of + "in C2", ("-XX:-TieredCompilation", *flags), {"C2"}, inlined=True)
     true_sites(
         of + "without compressed references",
-        ("-XX:-UseCompressedOops", "-XX:-TieredCompilation", flag),
+        ("-XX:-UseCompressedOops", "-XX:-TieredCompilation", *flags),
         {"C2"},
         inlined=True,
     )
     for collector in COLLECTORS:
         true_sites(
             f"{of}with {collector} in all tiers together",
-            (flag,),
+            flags,
             {"C1", "C2"},
             rounds=40_000,
             inlined=True,
             collector=collector,
         )
+
+
+def without_archive():
+    """From 21 on the archive's objects have no site in the hash."""
+    return ("-Xshare:off",) if jdk_release() >= 21 else ()
 
 
 def rotated(scheme):
@@ -81,7 +93,7 @@ def rotated(scheme):
 
             def body(t, collector=collector, main=main, arguments=arguments):
                 bound = rotation.Bound(8 * rotation.MB)
-                flags = ("-Xmx128m", "-Xmn8m", NAMED + scheme)
+                flags = ("-Xmx128m", "-Xmn8m", *without_archive(), *flags_of(scheme))
                 options = rotation.UNCOMPRESSED
                 trace, _, _ = rotation.traced(
                     t, bound, main, arguments, flags, options, f"-XX:+Use{collector}GC"
@@ -100,9 +112,8 @@ def attached(scheme):
 
         def body(t, collector=collector):
             trace = t.path("trace")
-            # From 21 on the archive's objects have no site in the hash.
-            shared = ("-Xshare:off",) if jdk_release() >= 21 else ()
-            with Program(t, (f"-XX:+Use{collector}GC", "-Xmx128m", NAMED + scheme, *shared)) as program:
+            flags = (f"-XX:+Use{collector}GC", "-Xmx128m", *without_archive(), *flags_of(scheme))
+            with Program(t, flags) as program:
                 program.tell("gc")
                 program.attach(f"file={trace}")
                 program.tell("both")
@@ -116,6 +127,7 @@ def attached(scheme):
 # How many different hashes 100,000 objects of one site have, at least. hash: there are 32,768; ash: the ids of
 # a site that is busy get shorter, and leave more.
 DISTINCT = {"mark": 99_000, "hash": 25_000, "hash-eliminate": 25_000, "ash": 70_000, "off": 99_000}
+DISTINCT[COMPACT] = DISTINCT["ash"]
 
 # The JVM waits for the compiler before it calls them: the interpreter does not look at an object's class. Where
 # others take a core, a compiler that runs beside it can be later than 39,000 calls.
@@ -131,10 +143,10 @@ def stable(scheme):
         for collector in COLLECTORS:
             for tier in ((), ("-Xint",), ("-XX:TieredStopAtLevel=1",), ("-XX:-TieredCompilation",)):
                 count = 20_000 if tier == ("-Xint",) else 100_000
-                flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", NAMED + scheme, *tier)
+                flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", *flags_of(scheme), *tier)
                 done = run(java_command("Hashes", (count,), (*flags, *COMPILED_AT_ONCE)))
                 expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
-                if scheme != "ash":  # whose random part may be anything, also 0
+                if not scheme.startswith("ash"):  # whose random part may be anything, also 0
                     own, others = (int(number) for number in re.search(WITHOUT, done.stdout).groups())
                     eliminates = scheme == "hash-eliminate" and tier != ("-Xint",)
                     expect(own == 1000 if eliminates else own < 10, f"{flags}: {done.stdout}")
@@ -154,11 +166,13 @@ def stable_in_largest(scheme):
     def body(t):
         for collector in COLLECTORS:
             for heap in LARGEST:
-                flags = (f"-XX:+Use{collector}GC", f"-Xmx{heap}", "-Xms64m", "-Xmn16m", "-Xint", NAMED + scheme)
+                sizes = (f"-Xmx{heap}", "-Xms64m", "-Xmn16m")
+                flags = (f"-XX:+Use{collector}GC", *sizes, "-Xint", *flags_of(scheme))
                 done = run(java_command("Hashes", (20_000,), flags))
                 expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
 
-    add(f"An object's identity hash stays the same in scheme {scheme} in the largest heap", body)
+    largest = "a heap of 16 GB" if scheme == COMPACT else "the largest heap"
+    add(f"An object's identity hash stays the same in scheme {scheme} in {largest}", body)
 
 
 def stable_if_grown(scheme):
@@ -170,7 +184,7 @@ def stable_if_grown(scheme):
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if not 17 << 30 < memory < 60 << 30:
             raise Skip("the VM would commit more than there is, or take more than 16 GB by itself")
-        flags = ("-XX:+UseSerialGC", "-XX:OldSize=17g", "-Xmn16m", "-Xint", NAMED + scheme)
+        flags = ("-XX:+UseSerialGC", "-XX:OldSize=17g", "-Xmn16m", "-Xint", *flags_of(scheme))
         done = run(java_command("Hashes", (20_000,), flags))
         expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
 
@@ -182,12 +196,12 @@ def stable_beside(scheme):
 
     def body(t):
         for collector in COLLECTORS:
-            flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", NAMED + scheme)
+            flags = (f"-XX:+Use{collector}GC", "-Xmx128m", "-Xmn16m", *flags_of(scheme))
             done = run(java_command("Hashes", (20_000,), (*flags, *OTHER_AGENT)), cwd=t.folder)
             expect(done.returncode == 0, f"{flags}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
             check_neighbour(t)
         # In 17 only G1 has it.
-        flags = ("-XX:+UseG1GC", "-Xmx128m", "-Xmn16m", NAMED + scheme)
+        flags = ("-XX:+UseG1GC", "-Xmx128m", "-Xmn16m", *flags_of(scheme))
         more = ("-XX:+UseStringDeduplication", "-Xlog:stringdedup")
         done = run(java_command("Hashes", (20_000,), (*flags, *more)))
         expect(done.returncode == 0, f"{flags} {more}: {tail(done.stdout)}\n{tail(done.stderr, 20)}")
@@ -199,16 +213,17 @@ def stable_beside(scheme):
 
 def names_it(scheme):
     def body(t):
-        trace, _ = run_traced(t, "Mix", (), ("-XX:+UseParallelGC", "-Xmx64m", NAMED + scheme))
-        named = scheme.removesuffix("-eliminate")
+        trace, _ = run_traced(t, "Mix", (), ("-XX:+UseParallelGC", "-Xmx64m", *flags_of(scheme)))
+        named = scheme.partition(" ")[0].removesuffix("-eliminate")
         expect(analyze_json("info", trace)["sites"] == named, "info --json")
         expect(re.search(rf"^sites in +.*\({named}\)$", analyze("info", trace), re.M), "info")
 
     add(f"A trace says that its sites were in scheme {scheme}", body)
 
 
-for name in ("hash", "ash"):
-    programs(name)
+for name in SCHEMES:
+    if name != "hash-eliminate":
+        programs(name)
 for name in SCHEMES:
     rotated(name)
     attached(name)
@@ -216,13 +231,13 @@ for name in SCHEMES:
     share_exact(
         f"with sites in scheme {name} for objects locked and hashed while the collector runs",
         "Locks",
-        flags=("-Xmx64m", NAMED + name),
+        flags=("-Xmx64m", *flags_of(name)),
         shares=("0.125",),
     )
 exact(
     "with sites in scheme hash-eliminate for objects locked and hashed while the collector runs",
     "Locks",
-    flags=("-Xmx64m", NAMED + "hash-eliminate"),
+    flags=("-Xmx64m", *flags_of("hash-eliminate")),
 )
 for name in ("mark", *SCHEMES, "off"):
     stable(name)
@@ -234,6 +249,17 @@ for name in ("mark", *SCHEMES):
     names_it(name)
 
 
+if COMPACT in SCHEMES:
+    # Where only C2 makes room behind a TLAB, an object can begin where another thread's TLAB ends.
+    for title, flag in (("in C1 alone", "-XX:TieredStopAtLevel=1"), ("in the interpreter alone", "-Xint")):
+        exact(
+            f"with sites in scheme {COMPACT} {title}",
+            "Threads",
+            flags=("-Xmx96m", "-XX:TLABSize=4k", "-XX:-ResizeTLAB", flag, *flags_of(COMPACT)),
+            collectors=("Parallel", "G1"),
+        )
+
+
 CLASSES, SITES = 13, 5900  # of a class; together more than 65,535
 
 
@@ -241,7 +267,7 @@ def many(scheme):
     """One hashed object of each site: told by its line, or counted as overflow."""
 
     def body(t):
-        flags = ("-XX:+UseParallelGC", "-Xmx128m", NAMED + scheme)
+        flags = ("-XX:+UseParallelGC", "-Xmx128m", *flags_of(scheme))
         trace, _ = run_traced(t, "ManySites", (CLASSES, SITES), flags, judged=False)
         rows = analyze_json("sites", trace, "--top", "0")["sites"]
         made = [row for row in rows if row["class"] == "java.lang.Object"]
@@ -265,7 +291,7 @@ for name in ("mark", *SCHEMES):
 def ids_run_out(t):
     del t
     # Each place takes a part of 2^22 codes, of 2^30.
-    done = run(java_command("BusySites", (300, 300_000), ("-XX:+UseParallelGC", "-Xmx128m", NAMED + "ash")))
+    done = run(java_command("BusySites", (300, 300_000), ("-XX:+UseParallelGC", "-Xmx128m", *flags_of("ash"))))
     expect(done.returncode == 0, f"{tail(done.stdout)}\n{tail(done.stderr, 20)}")
     found = dict(re.findall(r"^(old|new) (\d+)$", done.stdout, re.M))
     expect(all(int(count) >= DISTINCT["ash"] for count in found.values()) and len(found) == 2, done.stdout)
@@ -284,7 +310,7 @@ def wrong(t):
 @test("Without sites mode=full is refused, naming the flag")
 def off(t):
     trace = t.path("trace")
-    flags = ("-XX:+UseParallelGC", "-Xmx64m", NAMED + "off")
+    flags = ("-XX:+UseParallelGC", "-Xmx64m", *flags_of("off"))
     done = run(java_command("Hashes", (1000,), flags, f"mode=full,file={trace}"))
     expect(done.returncode != 0 and "distinct" not in done.stdout, f"java ended with {done.returncode}")
     expect("-XX:AntTracksSites=off" in done.stderr, f"it says {done.stderr!r}")
