@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/setup-jdk, with a source whose compiler is a few lines of a Makefile."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+from judge.world import ROOT, expect, run, test
+from suites.host import wait_until
+
+
+def fake_jdk_source(t, build):
+    """A tree that setup-jdk takes for the source of a JDK; build: what make runs, as lines of a Makefile."""
+    tree = t.path("source")
+    os.makedirs(os.path.join(tree, "src"))
+    os.makedirs(os.path.join(tree, "make"))
+    with open(os.path.join(tree, "configure"), "w", encoding="utf-8") as file:
+        file.write("mkdir -p build/fake\n")
+    with open(os.path.join(tree, "Makefile"), "w", encoding="utf-8") as file:
+        file.write("product-images:\n" + "".join(f"\t{line}\n" for line in build))
+    scripts = t.path("scripts")
+    shutil.copytree(os.path.join(ROOT, "scripts"), scripts)
+    os.symlink(os.path.join(ROOT, "vmpatch"), t.path("vmpatch"))
+    names = {"ANTTRACKS_JDK_SOURCE": tree, "ANTTRACKS_CACHE": t.path("cache")}
+    settings = [f"{name}={value}" for name, value in names.items()]
+    return ["env", "-u", "ANTTRACKS_JDK_HOME", *settings, os.path.join(scripts, "setup-jdk"), "--stock"]
+
+
+@test("setup-jdk goes on when a file vanishes while it counts what is compiled")
+def vanished(t):
+    image = "build/fake/images/jdk"
+    command = fake_jdk_source(
+        t,
+        [
+            "sleep 34",  # it counts every 30 s
+            f"mkdir -p {image}/bin {image}/lib/server",
+            f"printf '#!/bin/sh\\n' >{image}/bin/java",
+            f"chmod +x {image}/bin/java",
+            f"touch {image}/lib/server/classes.jsa",
+        ],
+    )
+    os.makedirs(t.path("bin"))
+    with open(t.path("bin/find"), "w", encoding="utf-8") as file:
+        file.write(
+            '#!/bin/sh\n/usr/bin/find "$@"\ncase "$*" in *.class*) echo gone >>"$COUNTED"; exit 1 ;; esac\n'
+        )
+    os.chmod(t.path("bin/find"), 0o755)
+    environment = [f"PATH={t.path('bin')}:{os.environ['PATH']}", "COUNTED=" + t.path("counted")]
+    done = run(["env", *environment, *command])
+    expect(os.path.exists(t.path("counted")), f"nothing was counted: {done.stderr}")
+    expect(done.returncode == 0 and "build/jdk-stock ->" in done.stderr, f"{done.returncode} {done.stderr}")
+
+
+@test("setup-jdk that is ended takes its compiler with it")
+def ended(t):
+    command = fake_jdk_source(t, [f"echo $$$$ >{t.path('pid')}; exec sleep 300"])
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as setup:
+            wait_until(lambda: os.path.exists(t.path("pid")) and os.path.getsize(t.path("pid")), "no compiler")
+            with open(t.path("pid"), encoding="utf-8") as file:
+                compiler = file.read().strip()
+            setup.send_signal(number)
+            said = setup.communicate()[1]
+        expect(setup.returncode == 130, f"{setup.returncode}: {said}")
+        expect(not os.path.exists(f"/proc/{compiler}"), "the compiler runs on")
+        left = [name for name in os.listdir(t.path("cache/work")) if not name.endswith(".log")]
+        expect(left == [], f"{left} are left in the cache")
+        os.remove(t.path("pid"))
