@@ -81,11 +81,16 @@ uint32_t Page::CopyUnmoved(uint32_t* shapes, uint16_t* provenance_indexes) const
     for (; count < count_; count++) shapes[count] = codes_[count];
     if (has_palette()) CopyIndexes(provenance_indexes);
   } else {
+    // What the stores might change is read once.
+    const uint16_t* const codes = codes_;
+    const uint8_t* const narrow = index_bytes_ == 1 ? Indexes() : nullptr;
+    const auto* const wide = index_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(Indexes()) : nullptr;
     uint32_t rank = 0;
     for (size_t i = 0; i < starts_.size(); i++) {
       for (uint64_t bits = starts_[i]; bits != 0; bits &= bits - 1, rank++) {
-        shapes[count] = codes_[rank];
-        if (has_palette()) provenance_indexes[count] = static_cast<uint16_t>(IndexAt(rank));
+        shapes[count] = codes[rank];
+        if (narrow != nullptr) provenance_indexes[count] = narrow[rank];
+        if (wide != nullptr) provenance_indexes[count] = wide[rank];
         count += (moved_->starts[i] & bits & -bits) == 0;
       }
     }
@@ -108,8 +113,10 @@ void Page::SetProvenance(uint32_t rank, uint32_t provenance) {
   }
   // Each entry stays in use, so that there are never more of them than objects.
   const uint32_t before = IndexAt(rank);
-  uint32_t users = 0;
-  for (uint32_t i = 0; i < count_; i++) users += IndexAt(i) == before;
+  const uint8_t* const narrow = Indexes();
+  const auto* const wide = reinterpret_cast<const uint16_t*>(narrow);
+  const auto users = index_bytes_ == 1 ? std::count(narrow, narrow + count_, static_cast<uint8_t>(before))
+                                       : std::count(wide, wide + count_, static_cast<uint16_t>(before));
   if (users == 1) {
     palette_->numbers[before] = provenance;
   } else {
