@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a member changes its meaning or place. Members are only appended within a version. */
-#define ANTTRACKS_ABI_VERSION 8
+#define ANTTRACKS_ABI_VERSION 9
 
 /* Name of the JVMTI extension function: jvmtiError f(jvmtiEnv*, jint version, const AntTracksVM** out).
  * JVMTI_ERROR_UNSUPPORTED_VERSION when the VM has no interface of that version. */

@@ -63,7 +63,7 @@ uint32_t AntTracksMark::site_in_hash(markWord mark) {
   if (!AntTracksHash::has_site(mark.value())) return ANTTRACKS_SITE_NONE;
   const bool hashed = !has_random() && !AntTracksHash::is_unfilled(mark.value());
   if (hashed) return AntTracksIds::site_of((uint32_t)mark.hash() & ~AntTracksHash::filled_hash);
-  return (uint32_t)(mark.value() >> _new._shift) & max_site();  // with compact headers the class is above it
+  return (uint32_t)((mark.value() & markWord::hash_mask_in_place) >> _new._shift);  // a class may lie above it
 }
 
 intptr_t AntTracksMark::draw_hash(markWord mark, intptr_t value) {

@@ -66,7 +66,8 @@
 #define ANTTRACKS_COMPACT_HEADERS UseCompactObjectHeaders
 // How far it lies to the left in the 4 bytes at oopDesc::klass_offset_in_bytes().
 #define ANTTRACKS_KLASS_SHIFT (UseCompactObjectHeaders ? markWord::klass_shift_at_offset : 0)
-// Of objects that make dead space parsable. Before it is loaded there are others, which live as long as the archive.
+// The class of objects that make dead space parsable. Fillers made before the class FillerObject is loaded are of class
+// Object and not known by this; they lie beside the archive's objects and stay as long.
 #define ANTTRACKS_IS_FILLER_CLASS(klass) \
   ((klass) == Universe::fillerArrayKlass() || (klass) == CollectedHeap::filler_object_klass())
 // The header of the locked object is in the mark itself: of a monitor, too, if those are in a table.
