@@ -208,6 +208,16 @@ CONFIGURATIONS |= {
     for release in RELEASES
     for name in ("stock", "patched", "traced", "budget")
 }
+COMPACT = ("-XX:+UseCompactObjectHeaders",)
+CONFIGURATIONS |= {
+    f"compact-{name}": replace(
+        CONFIGURATIONS[of_release(name, 25)],
+        flags=COMPACT if name == "stock" else (*COMPACT, "-XX:AntTracksSites=ash"),
+        meaning=f"as {of_release(name, 25)}, with `-XX:+UseCompactObjectHeaders`"
+        + ("" if name == "stock" else " and `-XX:AntTracksSites=ash`, the scheme that goes with them"),
+    )
+    for name in ("stock", "patched", "traced")
+}
 SCHEMES = ("off", "mark", "ash", "hash-eliminate", "hash")  # of -XX:AntTracksSites, the dearest last
 CONFIGURATIONS |= {
     name: Configuration(
@@ -426,6 +436,13 @@ STUDIES |= {
     )
     for release in RELEASES
 }
+STUDIES["compact"] = Study(
+    "what sites and tracing cost a JVM with compact headers",
+    "compact-stock",
+    (of_release("stock", 25), "compact-stock", "compact-patched", "compact-traced"),
+    ("javac", "h2", "lusearch", "longlived", "identity-hash-1m", "identity-maps"),
+    page="benchmarks-releases",
+)
 QUICK = ("cost", "profilers", "allocate", "serial", "xml.validation")
 PAIRS_OF_QUICK = bench_stats.FEWEST
 

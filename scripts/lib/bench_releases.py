@@ -2,41 +2,51 @@
 """docs/benchmarks-releases.md: what tracing costs on JDKs after 17."""
 
 from bench_page import study_head
-from bench_plan import RELEASES, STUDIES, of_release
+from bench_plan import RELEASES, STUDIES
 from bench_tables import meanings, more, runs_of, spread
 
-NAMES = ("stock", "traced", "budget")
-VALUES = {"wall_ms": "run time", "cpu_s": "CPU time", "gc_ms": "GC time"}
+VALUES = {"wall_ms": "run time", "cpu_s": "CPU time", "gc_ms": "GC time", "rss_mb": "peak memory"}
+COMPACT = """\
+With `-XX:+UseCompactObjectHeaders` the class lies in the mark word, and a site can lie in the identity hash alone
+(`-XX:AntTracksSites=ash`, [decision 19](decisions/0019-where-the-site-lives.md)). All is compared with the JVM
+without the patch that has compact headers, too; its row without them says what they give by themselves.
+"""
 
 
-def table(release, results):
-    base = of_release("patched", release)
+def table(base, others, results):
+    """The ratios of others to base."""
     lines = [
         "| workload | | ms a steady iteration | " + " | ".join(VALUES.values()) + " |",
         "|---|---|" + "---:|" * (1 + len(VALUES)),
     ]
     for workload, by in results.items():
         lines.append(f"| {workload} | {base} | {spread(by[base], 'wall_ms')} |" + " |" * len(VALUES))
-        for name in (of_release(n, release) for n in NAMES):
+        for name in others:
             cells = [spread(by[name], "wall_ms"), *(more(by[name], by[base], key) for key in VALUES)]
             lines.append(f"| {workload} | {name} | " + " | ".join(cells) + " |")
     return lines
+
+
+def part(data, study, title, text=""):
+    """Of one study; nothing if it was not measured."""
+    if not data["studies"].get(study):
+        return []
+    plan = STUDIES[study]
+    others = [name for name in plan.configurations if name != plan.base]
+    lines = [f"## {title}", "", *([text] if text else []), *study_head(data, study)]
+    lines += meanings(plan.configurations)
+    return [*lines, "", *table(plan.base, others, runs_of(data["studies"][study])), ""]
 
 
 def page(data):
     lines = [
         "# What tracing costs on JDKs after 17",
         "",
-        f"Written by `scripts/bench {' '.join(f'jdk{r}' for r in RELEASES)}`; do not edit. All is compared "
-        "with the patched JDK of that release without an agent, with Parallel. Ratios with",
-        "95 % intervals: [measuring.md](measuring.md). For 17: [benchmarks.md](benchmarks.md).",
+        f"Written by `scripts/bench {' '.join(f'jdk{r}' for r in RELEASES)} compact`; do not edit. With Parallel. A "
+        "release is compared with its patched JDK without an agent.",
+        "Ratios with 95 % intervals: [measuring.md](measuring.md). For 17: [benchmarks.md](benchmarks.md).",
         "",
     ]
     for release in RELEASES:
-        study = f"jdk{release}"
-        if not data["studies"].get(study):
-            continue
-        lines += [f"## JDK {release}", "", *study_head(data, study)]
-        lines += meanings(STUDIES[study].configurations)
-        lines += ["", *table(release, runs_of(data["studies"][study])), ""]
-    return "\n".join(lines)
+        lines += part(data, f"jdk{release}", f"JDK {release}")
+    return "\n".join([*lines, *part(data, "compact", "Compact headers, on JDK 25", COMPACT)])
