@@ -20,9 +20,9 @@
 // the more hash codes of the site there are, the site gets an id that is 4 bits shorter, down to 4 bits. Its older ids
 // remain its own. So few sites with many hash codes, and many with few, share the field.
 //
-// One day all of the field may be given away: that takes at least 60 million hash codes, of more than 200 busy sites. From then
-// on a site with 14 random bits or more keeps its id, and its hash codes repeat; others go on as ANTTRACKS_SITE_OVERFLOW,
-// which has an id of 4 bits from the beginning.
+// One day all of the field may be given away: that takes 60 million hash codes of busy sites (of 64 hash codes and more), or
+// some 15 million sites with one, which takes 64 codes. From then on a site with 14 random bits or more keeps its id, and its
+// hash codes repeat; others go on as ANTTRACKS_SITE_OVERFLOW, which has an id of 4 bits from the beginning.
 //
 // Threads: any, also at a safepoint. site_of takes no lock; draw takes one when a site gets another id.
 class AntTracksIds : AllStatic {

@@ -47,8 +47,11 @@ void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, Register mark,
 }
 
 void AntTracksX86::store_mark(MacroAssembler* masm, Register obj, intptr_t mark, Register t) {
-  const bool random = AntTracksMark::has_random() && AntTracksHash::has_site(mark) && (mark & AntTracksMark::no_random) == 0;
-  mark &= ~AntTracksMark::no_random;
+  bool random = false;
+  if (AntTracksMark::has_random()) {  // in scheme mark that bit is the site's highest
+    random = AntTracksHash::has_site(mark) && (mark & AntTracksMark::no_random) == 0;
+    mark &= ~AntTracksMark::no_random;
+  }
   if (Assembler::is_simm32(mark) && !random) {
     __ movptr(Address(obj, oopDesc::mark_offset_in_bytes()), (int32_t)mark);
     return;
