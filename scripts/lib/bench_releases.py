@@ -7,9 +7,10 @@ from bench_tables import meanings, more, runs_of, spread
 
 VALUES = {"wall_ms": "run time", "cpu_s": "CPU time", "gc_ms": "GC time", "rss_mb": "peak memory"}
 COMPACT = """\
-With `-XX:+UseCompactObjectHeaders` the class lies in the mark word, and a site can lie in the identity hash alone
-(`-XX:AntTracksSites=ash`, [decision 19](decisions/0019-where-the-site-lives.md)). All is compared with the JVM
-without the patch that has compact headers, too; its row without them says what they give by themselves.
+With `-XX:+UseCompactObjectHeaders` the class lies in the mark word, and a site can lie in the identity hash
+alone (`-XX:AntTracksSites=ash`, [decision 19](decisions/0019-where-the-site-lives.md)). All is compared with
+the JVM without the patch that has compact headers, too; the row of the one without them says what they give
+by themselves.
 """
 
 
@@ -42,8 +43,8 @@ def page(data):
     lines = [
         "# What tracing costs on JDKs after 17",
         "",
-        f"Written by `scripts/bench {' '.join(f'jdk{r}' for r in RELEASES)} compact`; do not edit. With Parallel. A "
-        "release is compared with its patched JDK without an agent.",
+        f"Written by `scripts/bench {' '.join(f'jdk{r}' for r in RELEASES)} compact`; do not edit. With "
+        "Parallel. A release is compared with its patched JDK without an agent.",
         "Ratios with 95 % intervals: [measuring.md](measuring.md). For 17: [benchmarks.md](benchmarks.md).",
         "",
     ]

@@ -349,6 +349,10 @@ say: [measuring.md](measuring.md). The schemes: [where the site
 lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those of the part on traced
 programs and those that made the traces of the last part.
 
+Which scheme wins where, and what a JVM with compact headers should use, is told
+[there](decisions/0019-where-the-site-lives.md); what sites and tracing cost such a JVM:
+[benchmarks-releases.md](benchmarks-releases.md).
+
 The papers are other benchmarks, machines and JVMs; only ratios compare. ICPE 2016: Lengauer, Bitto,
 Mössenböck, "Efficient and Viable Handling of Large Object Traces". VEE 2010: Odaira, Ogata, Kawachiya,
 Onodera, Nakatani, "Efficient Runtime Tracking of Allocation Sites in Java".
@@ -388,8 +392,9 @@ was stopped, that is an expectation and not measured.
 """
 OWN_STRATEGIES = """\
 The stock JDK with hashes of 31 bits. The paper's figure 19 has them cut to 15 bits, which the stock JDK
-cannot; scheme hash takes its random part from the address, whatever the strategy. The paper's numbers are by
-its text, which gives -18.5 % to the global counter and a time-out to the constant.
+cannot; scheme hash takes its random part from the address, whatever the strategy. Of the paper's numbers its
+text gives two: -18.5 % to the global counter, a time-out to the constant. The others are the figure's, whose
+rows are shifted there: that of the address is inferred.
 """
 COLLISIONS = """\
 {objects:,} objects that live at the same time and are hashed when they are made, from so many places in turn;

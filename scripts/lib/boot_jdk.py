@@ -179,7 +179,8 @@ def main(arguments):
         prog="boot_jdk.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("destination")
-    parser.add_argument("--release", choices=["21", "25"], required=True)
+    later = [release for release in jdk_source.TRIED if release != "17"]
+    parser.add_argument("--release", choices=later, required=True)
     parser.add_argument("--fresh", action="store_true", help="whatever is there already")
     options = parser.parse_args(arguments)
     destination = os.path.realpath(options.destination)

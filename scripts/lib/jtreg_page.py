@@ -8,7 +8,10 @@ import jtreg_list
 import jtreg_results
 from jtreg_results import BAD, counts, load
 
-SCHEMES = ("hash", "hash-eliminate", "ash", "off")  # of -XX:AntTracksSites, beside the default
+# Flags by the names of --sites, beside the default.
+SCHEMES = {name: "-XX:AntTracksSites=" + name for name in ("hash", "hash-eliminate", "ash", "off")}
+COMPACT = "compact"  # of JDK 25 and later
+SCHEMES[COMPACT] = SCHEMES["ash"] + " -XX:+UseCompactObjectHeaders"
 PATCHED = tuple(
     sites + agent for sites in ("", *("-" + scheme for scheme in SCHEMES)) for agent in ("", "-agent")
 )
@@ -20,9 +23,12 @@ BASE = {
     for build, stock in (("release", "stock"), ("fastdebug", "stock-fastdebug"))
     for name in PATCHED
 }
+DROP_IN = ("drop-in", "drop-in-agent")
+BASE |= {release + name: release + "stock" for release in RELEASES for name in DROP_IN}
 BUILDS = (
     "stock",
     *("release" + name for name in PATCHED),
+    *DROP_IN,
     "stock-fastdebug",
     *("fastdebug" + name for name in PATCHED),
 )
@@ -124,12 +130,18 @@ or a packaged one as `build/{jdk}-stock` |
 exact traces with Parallel, Serial and G1; \
 samples where the agent would refuse. Each trace is verified |
 | `{prefix}release-hash`, `{prefix}release-ash`, … | the same with `-XX:AntTracksSites=` in every JVM \
-(`--sites`) |
+(`--sites`{compact}) |
+| `{prefix}drop-in`, `{prefix}drop-in-agent` | the VM of the patched JDK beside the one of a JDK without the \
+patch, as `anttracks-install` puts it there: `scripts/setup-jdk{option} --drop-in JDK_HOME` |
 | `{prefix}fastdebug`, `{prefix}stock-fastdebug` | with the VM's assertions: \
 `scripts/setup-jdk{option} --fastdebug`, `--stock --fastdebug` |
 
 A failure is *new* when the same test passes on the unpatched build of its kind, or was not run there.
 """
+
+
+def has_compact(prefix):
+    return prefix != "" and int(prefix.removesuffix("-")) >= 25
 
 
 def page_of(prefix):
@@ -148,6 +160,7 @@ def introduction(prefix):
         others=", ".join(others),
         jdk="jdk" + number,
         option=f" --jdk {number}" if number else "",
+        compact="; `compact`: ash, with compact headers" if has_compact(prefix) else "",
     )
 
 
@@ -224,7 +237,8 @@ def table_of_tests(present):
 
 def page(folder, prefix):
     """The page of a release; None where nothing was run."""
-    results = {name: load(folder, name) for name in (prefix + build for build in BUILDS)}
+    builds = [build for build in BUILDS if has_compact(prefix) or COMPACT not in build.split("-")]
+    results = {name: load(folder, name) for name in (prefix + build for build in builds)}
     missing = [name for name, data in results.items() if data is None]
     present = {name: data for name, data in results.items() if data}
     if not present:

@@ -42,10 +42,10 @@ public final class AskSites {
         final Object plain = make();
         final int site = known(plain);
         if (site < 16) throw new AssertionError("site " + site + " is none of Java code");
-        // From 23 on a locked object keeps its header, which was on the thread's stack before; from 21 on a
-        // heap walk marks objects beside the heap.
+        // From 23 on a locked object keeps its header, which was on the thread's stack before, or with another
+        // LockingMode is where every thread finds it; from 21 on a heap walk marks objects beside the heap.
         final int release = Runtime.version().feature();
-        final int ofLocked = release >= 23 ? site : CANNOT_TELL;
+        final int ofLocked = release >= 23 || Boolean.getBoolean("header.stays") ? site : CANNOT_TELL;
         final int ofVisited = release >= 21 ? site : CANNOT_TELL;
         same("unlocked", site, plain);
 

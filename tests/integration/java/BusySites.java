@@ -10,11 +10,12 @@ import java.util.function.IntConsumer;
 /**
  * Many places that make and hash many objects each, more than the ids of scheme ash have room for. Afterwards
  * objects of an old place and of new ones still have hashes that differ and stay. Arguments: places, objects of
- * each. Prints how many different hashes 100,000 objects of the old place have, and as many of ten new ones.
+ * each. Prints how many different hashes 100,000 objects of the old place have, and as many of ten new ones,
+ * and keeps all these until a line comes from standard input.
  */
 public final class BusySites {
     static final int KEPT = 100_000;
-    static final List<Object> kept = new ArrayList<>();
+    static List<Object> kept = new ArrayList<>();
     static int sum;
 
     /** Each hidden class of this code has a method of its own, and so a place of its own. */
@@ -59,11 +60,14 @@ public final class BusySites {
         kept.clear();
         all.get(0).accept(KEPT);
         System.out.println("old " + distinct());
-        kept.clear();
+        List<Object> old = kept;
+        kept = new ArrayList<>();
         for (int i = 0; i < 10; i++) {
             all.add(place());
             all.get(places + i).accept(KEPT / 10);
         }
         System.out.println("new " + distinct());
+        System.in.read();
+        System.out.println("kept " + (old.size() + kept.size()));
     }
 }

@@ -53,6 +53,11 @@ public final class Locks {
         kept.add(mine);
     }
 
+    private static void checkHash(Cell cell) {
+        boolean right = cell.value == 0 || cell.value == System.identityHashCode(cell);
+        if (!right) throw new AssertionError("another hash");
+    }
+
     public static void main(String[] args) throws Exception {
         for (int i = 0; i < cells.length; i++) {
             cells[i] = new Cell();
@@ -87,6 +92,8 @@ public final class Locks {
         }
         stop = true;
         for (Thread thread : threads) thread.join();
+        for (int i = 50; i < cells.length; i++) checkHash(cells[i]);
+        for (Object cell : kept) checkHash((Cell) cell);
         Judge.both();
         System.out.println("locks " + kept.size());
     }

@@ -6,7 +6,8 @@ import java.lang.invoke.MethodHandles;
 
 /**
  * More allocation sites than have room in 16 bits: classes are made whose code allocates one Object at each of
- * thousands of lines, and takes its identity hash. Arguments: classes, sites of a class (at most 5,900).
+ * thousands of lines, and takes its identity hash. Arguments: classes, sites of a class (at most 5,900), and
+ * how many objects one more place makes at last (none, if it is left out).
  */
 public final class ManySites {
     private static final int NEW_HASH_POP = 11;  // bytes of code for each site
@@ -93,6 +94,13 @@ public final class ManySites {
         return bytes.toByteArray();
     }
 
+    static final class Last {
+    }
+
+    private static Object last() {
+        return new Last();
+    }
+
     public static void main(String[] args) throws Exception {
         int classes = Integer.parseInt(args[0]);
         int sites = Integer.parseInt(args[1]);
@@ -100,6 +108,7 @@ public final class ManySites {
             Class<?> type = MethodHandles.lookup().defineClass(made("Made" + i, sites));
             type.getMethod("run").invoke(null);
         }
+        for (int i = 0; i < (args.length > 2 ? Integer.parseInt(args[2]) : 0); i++) last();
         System.out.println("made " + classes * sites);
     }
 }

@@ -62,6 +62,10 @@ public final class PromotionFailure {
             }
             garbage(30);
             Judge.both();
+            for (Small small = chain; small != null; small = small.next) {
+                boolean right = small.value == 0 || small.value == System.identityHashCode(small);
+                if (!right) throw new AssertionError("another hash");
+            }
             ends = null;
             chain = null;
             for (int i = 0; i < 20 && !old.isEmpty(); i++) old.remove(random.nextInt(old.size()));

@@ -63,6 +63,15 @@ public final class Regions {
         }
     }
 
+    private static void checkHashes() {
+        for (Node node : chains) {
+            for (; node != null; node = node.next) {
+                boolean right = node.value == 0 || node.value == System.identityHashCode(node);
+                if (!right) throw new AssertionError("another hash");
+            }
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         int rounds = Integer.parseInt(args[0]);
         bytes = OwnLoader.bytesOf(Loaded.class);
@@ -74,6 +83,7 @@ public final class Regions {
             System.gc();
             age(CHAINS);
             if (round % 2 == 0) Judge.both();
+            checkHashes();
             if (round % 3 == 2) {  // whole regions die
                 java.util.Arrays.fill(chains, null);
                 humongous.clear();

@@ -27,6 +27,25 @@ public final class VirtualThreads {
         return local.length;
     }
 
+    /** Parks while it holds a monitor, and waits. Few threads: before JDK 24 these keep their carriers. */
+    private static void locked(int seed) {
+        Object own = new int[seed % 20];
+        for (int i = 0; i < 5; i++) {
+            synchronized (own) {
+                byte[] bytes = new byte[seed % 100];
+                LockSupport.parkNanos(1_000_000);
+                try {
+                    own.wait(1);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                if (bytes.length % 50 == 7) synchronized (kept) {
+                    kept.add(own);
+                }
+            }
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
         for (int round = 0; round < 2; round++) {
@@ -36,7 +55,8 @@ public final class VirtualThreads {
                 int seed = t;
                 Runnable work = () -> {
                     started.countDown();
-                    deep(seed % 40, seed);
+                    if (seed % 99 == 57) locked(seed);
+                    else deep(seed % 40, seed);
                     ended.countDown();
                 };
                 start.invoke(null, work);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests share: where things are, how programs are run, how tests are declared."""
 
+import functools
 import json
 import os
 import re
@@ -36,9 +37,9 @@ TIMEOUT = int(os.environ.get("ANTTRACKS_TEST_TIMEOUT") or 300)  # seconds for a 
 TESTS = []
 
 
-def jdk_release():
-    """The release of the JDK that is tested, such as 17; 0: there is no JDK."""
-    path = os.path.join(JDK, "release")
+def jdk_release(home=JDK):
+    """The release of a JDK, such as 17; 0: there is no JDK."""
+    path = os.path.join(home, "release")
     if not os.path.exists(path):
         return 0
     with open(path, encoding="utf-8") as file:
@@ -111,13 +112,26 @@ def run(command, timeout=TIMEOUT, **options):
         raise Failure(f"no end after {timeout} s: {' '.join(command)}") from e
 
 
-def stock_java():
-    """Debian's own JDK 17."""
-    machine = run(["dpkg", "--print-architecture"]).stdout.strip()
-    for folder in (f"/usr/lib/jvm/java-17-openjdk-{machine}", "/usr/lib/jvm/java-17-openjdk"):
-        if os.path.exists(folder + "/bin/java"):
-            return folder
-    raise Skip("Debian's openjdk-17 is not installed")
+@functools.cache
+def stock_java(release=None):
+    """A JDK without the patch, of that release or the one under test: Debian's own, or the one that
+    scripts/setup-jdk --stock built."""
+    release = release or jdk_release()
+    built = os.path.join(BUILD, f"jdk{release}-stock")
+    if release == 17:
+        machine = run(["dpkg", "--print-architecture"]).stdout.strip()
+        homes = (f"/usr/lib/jvm/java-17-openjdk-{machine}", "/usr/lib/jvm/java-17-openjdk")
+    elif os.path.exists(built):
+        homes = (built,)
+    else:  # the one that the patched JDK was built with
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        cache = os.environ.get("ANTTRACKS_CACHE") or os.path.join(cache, "anttracks")
+        script = os.path.join(ROOT, "scripts", "lib", "boot_jdk.py")
+        homes = (run([script, os.path.join(cache, "boot"), "--release", str(release)]).stdout.strip(),)
+    for home in homes:
+        if home and os.path.exists(home + "/bin/java"):
+            return home
+    raise Skip(f"there is no JDK {release} without the patch: Debian's package, or scripts/setup-jdk --stock")
 
 
 def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), agent=None, jdk=JDK):
@@ -126,7 +140,7 @@ def java_command(main, arguments=(), flags=("-XX:+UseParallelGC", "-Xmx64m"), ag
     command = [*sanitizers.jvm_words(), jdk + "/bin/java", *sites, *flags]
     if agent is not None:
         command.append(f"-agentpath:{AGENT}" + (f"={agent}" if agent else ""))
-    if jdk == JDK and jdk_release() >= 24:  # or it warns of System.load
+    if jdk_release(jdk) >= 24:  # or it warns of System.load
         command.append("--enable-native-access=ALL-UNNAMED")
     return [*command, "-Dnative.library=" + NATIVE, "-cp", CLASSES, main, *map(str, arguments)]
 

@@ -13,17 +13,20 @@
 enum { kClassesAtOnce = 12, kSuspendedMicros = 1000, kPauseMicros = 100000, kTaggedOneIn = 7, kHeld = 512, kHeldBytes = 16 << 10 };
 /* Tags are of no meaning but these: of the classes that the VM fills gaps of the heap with, and of their objects. */
 enum { kFillerClass = -1, kMaybeFiller = -2 };
+/* Objects of our own: the tag of the first, those of the others are below; how many, and how many are replaced in a round. */
+enum { kOwnTag = -1000, kOwn = 256, kReplaced = 16 };
 
 static jvmtiEnv* env;
 static char out[4096];
 static volatile int begun, ended;
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* held during a round: who is suspended must be resumed before the JVM ends */
 static int maybe_fillers; /* of this walk */
-static volatile long walked, tagged, followed, transformed, sampled, suspended, freed, holds, rounds;
+static volatile long walked, tagged, followed, transformed, sampled, suspended, freed, holds, checked, wrong, rounds;
 
 static jint JNICALL OnObject(jlong class_tag, jlong size, jlong* tag, jint length, void* data) {
   (void)length, (void)data;
   walked++;
+  if (*tag <= kOwnTag) return JVMTI_VISIT_OBJECTS;
   if (*tag == kFillerClass) return JVMTI_VISIT_OBJECTS;
   if (class_tag == kFillerClass && size <= kHeldBytes && maybe_fillers < kHeld) {
     maybe_fillers++;
@@ -99,6 +102,37 @@ static void UseTags(JNIEnv* jni) {
   Untag(jni, count, objects);
 }
 
+static jint HashOf(jobject object) {
+  jint hash = 0;
+  (*env)->GetObjectHashCode(env, object, &hash);
+  return hash;
+}
+
+/* Objects with a tag and a hash code of their own keep both, wherever they are moved. */
+static void CheckOwn(JNIEnv* jni) {
+  static jobject own[kOwn];
+  static jint hashes[kOwn];
+  static int oldest = 0;
+  for (int i = 0; i < kOwn; i++) {
+    jlong tag = 0;
+    if (own[i] == NULL) continue;
+    (*env)->GetTag(env, own[i], &tag);
+    checked++;
+    wrong += tag != kOwnTag - i || HashOf(own[i]) != hashes[i];
+  }
+  const jclass type = (*jni)->FindClass(jni, "java/util/concurrent/atomic/AtomicInteger");
+  for (int n = 0; n < kReplaced; n++, oldest = (oldest + 1) % kOwn) {
+    const jobject made = (*jni)->AllocObject(jni, type);
+    if (made == NULL) break;
+    if (own[oldest] != NULL) (*jni)->DeleteGlobalRef(jni, own[oldest]);
+    own[oldest] = (*jni)->NewGlobalRef(jni, made);
+    (*jni)->DeleteLocalRef(jni, made);
+    (*env)->SetTag(env, own[oldest], kOwnTag - oldest);
+    hashes[oldest] = HashOf(own[oldest]);
+  }
+  (*jni)->DeleteLocalRef(jni, type);
+}
+
 /* Not those of the JDK: code that loads a class while its loading class is transformed dies of ClassCircularityError now and then. */
 static int MayTransform(JNIEnv* jni, jclass type) {
   jboolean can = JNI_FALSE;
@@ -162,6 +196,7 @@ static void JNICALL Work(jvmtiEnv* jvmti, JNIEnv* jni, void* unused) {
     if (begun) {
       WalkHeap(jni);
       UseTags(jni);
+      CheckOwn(jni);
       HoldFillers(jni);
       Retransform(jni);
       SuspendThreads(jni, self);
@@ -188,8 +223,8 @@ static void JNICALL OnVmDeath(jvmtiEnv* jvmti, JNIEnv* jni) {
   pthread_mutex_unlock(&busy);
   FILE* file = fopen(out, "w");
   if (file == NULL) return;
-  fprintf(file, "rounds %ld\nwalked %ld\ntagged %ld\nfollowed %ld\ntransformed %ld\nsampled %ld\nsuspended %ld\nfreed %ld\nheld %ld\n", rounds, walked,
-          tagged, followed, transformed, sampled, suspended, freed, holds);
+  fprintf(file, "rounds %ld\nwalked %ld\ntagged %ld\nfollowed %ld\ntransformed %ld\nsampled %ld\nsuspended %ld\nfreed %ld\nheld %ld\nchecked %ld\nwrong %ld\n", rounds, walked,
+          tagged, followed, transformed, sampled, suspended, freed, holds, checked, wrong);
   fclose(file);
 }
 

@@ -18,8 +18,8 @@ _built = []
 
 
 def stock():
-    """The stock JDK, for which the agents are built by the first test that wants them."""
-    home = stock_java()
+    """The stock JDK 17, for which the agents are built by the first test that wants them."""
+    home = stock_java(17)
     with _building:
         if not _built:
             for script in ("harness", "instrument"):
@@ -291,7 +291,7 @@ def javac(t):
 @test("Building the baselines without ASM names the package that is missing")
 def no_asm(t):
     done = run(
-        ["env", f"ANTTRACKS_ASM={t.folder}", os.path.join(ROOT, "scripts", "lib", "instrument"), stock_java()]
+        ["env", f"ANTTRACKS_ASM={t.folder}", os.path.join(ROOT, "scripts", "lib", "instrument"), stock_java(17)]
     )
     expect(done.returncode == 1 and "libasm-java" in done.stderr and t.folder in done.stderr, done.stderr)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways into a container that docs/staging.md tells, by the lines that it has.
+"""The ways to attach to a service that docs/staging.md tells, also in a container, by the lines that it has.
 
 Instead of a container engine: namespaces of its own for processes and mounts, a /tmp of its own, and the
 service as process 1, of a user who is not root. The lines are those of the page; of their words only folders
@@ -115,19 +115,27 @@ def _package(t):
     return t.path("package")
 
 
-def _lines(number, replaced):
-    """(what the number-th block of the page says on containers to type, what of it to type later), for sh.
-
-    replaced: pattern of a word's part -> what stands for it here; each must be there."""
+def _blocks(title):
+    """The blocks of lines to type in the section of that title, as the page has them."""
     with open(PAGE, encoding="utf-8") as file:
-        section = file.read().partition("\n### Containers\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"(?:^    .*\n)+", section, re.M)
-    expect(len(blocks) == 3, f"{PAGE} has {len(blocks)} blocks of lines on containers, not 3")
-    text = textwrap.dedent(blocks[number])
+        section = re.split(rf"^#+ {title}\n", file.read(), maxsplit=1, flags=re.M)[1]
+    return re.findall(r"(?:^    .*\n)+", re.split("^#+ ", section, maxsplit=1, flags=re.M)[0], re.M)
+
+
+def _replaced(text, replaced):
+    """replaced: pattern of a word's part -> what stands for it here; each must be there."""
+    text = textwrap.dedent(text)
     for pattern, here in replaced.items():
         text, count = re.subn(pattern, lambda _, here=here: here, text)
         expect(count > 0, f"no {pattern} in the lines of {PAGE}:\n{text}")
-    lines = text.splitlines()
+    return text
+
+
+def _lines(number, replaced):
+    """(what the number-th block of the page says on containers to type, what of it to type later), for sh."""
+    blocks = _blocks("Containers")
+    expect(len(blocks) == 3, f"{PAGE} has {len(blocks)} blocks of lines on containers, not 3")
+    lines = _replaced(blocks[number], replaced).splitlines()
     later = next((at for at, line in enumerate(lines) if "# later" in line), len(lines))
     variables = [line for line in lines[:later] if re.match(r"\w+=", line)]
     return "\n".join(lines[:later]), "\n".join(variables + lines[later:])
@@ -151,6 +159,21 @@ def _exact(t, service):
     service.end()
     verified(t.path("app.trace"))
     expect(judge(t.folder, t.path("app.trace")) == 2, "not all was judged")
+
+
+@test("The lines of the page on staging attach to a service, give the first answer, and leave")
+def outside(t):
+    package, trace = _package(t), t.path("app.trace")
+    _make_word(t, "anttracks", f'#!/bin/sh\nexec {shlex.quote(package)}/bin/anttracks "$@"\n')
+    with Program(t) as service:
+        here = {"/opt/anttracks": package, "PID": str(service.pid)}
+        (attach,), (answer,), (leave,) = (_blocks(title) for title in ("Attach", "The first answer", "Leave"))
+        _type(t, _replaced(attach, here | {"/var/tmp/app.trace": trace}))
+        service.tell("both")
+        _type(t, _replaced(leave, here))
+        _exact(t, service)
+        _type(t, _replaced(answer, {}))
+    expect(os.path.getsize(t.path("app.html")) > 10_000, "there is no report")
 
 
 @test("A service in a container is attached to from the host, with a library that is copied into it")

@@ -96,6 +96,9 @@ def in_place(t):
     trace_exactly(t, home + "/bin/java")
     shared = run([home + "/bin/java", "-anttracks", "-Xshare:on", "-Xlog:cds", "-version"])
     expect(shared.returncode == 0, f"the archive is not used: {tail(shared.stdout)}")
+    by_environment = ["env", "JDK_JAVA_OPTIONS=-anttracks", home + "/bin/java"]
+    chosen = run([*by_environment, "-XX:AntTracksSites=off", "-version"])
+    expect(chosen.returncode == 0, f"JDK_JAVA_OPTIONS does not choose the VM: {tail(chosen.stderr)}")
     stock = run([home + "/bin/java", "-version"])
     expect(stock.returncode == 0, "the JDK's own VM does not run any more")
     if unpatched_jdk():

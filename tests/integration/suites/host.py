@@ -47,8 +47,10 @@ def check_neighbour(t):
     """The other agent did all that it is for; returns its counts."""
     with open(t.path(COUNTS), encoding="utf-8") as file:
         counts = dict(line.split() for line in file)
+    wrong = counts.pop("wrong", "no line")
+    expect(wrong == "0", f"tags and hash codes of the other agent's objects: {wrong} are wrong")
     expect(
-        len(counts) == 9 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}"
+        len(counts) == 10 and all(int(count) > 0 for count in counts.values()), f"the other agent did {counts}"
     )
     return counts
 

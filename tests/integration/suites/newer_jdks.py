@@ -6,8 +6,10 @@ import re
 from judge.attached import Program
 from judge.exact import judge
 from judge.world import add, analyze, analyze_json, expect, jdk_release, run_traced, tail, verified
+from suites import rotation
 from suites.exactness import exact
 from suites.faults import refused
+from suites.vm_interface import sites_of_headers
 
 RELEASE = jdk_release()
 CARRIES = "(carries virtual threads)"
@@ -73,6 +75,31 @@ def listed_while_scrubbed(t):
     expect(judge(t.folder, traces[-1]) == 2, "not all was judged")
 
 
+WARNED = (
+    r"WARNING: A JVM TI agent has been loaded dynamically \(.*libanttracks\.so\)\n"
+    r"WARNING: .* -XX:\+EnableDynamicAgentLoading to hide this warning\n"
+    r"WARNING: Dynamic loading of agents will be disallowed by default in a future release\n"
+)
+
+
+def loaded_late(flag, code, said):
+    """said: on the program's standard error."""
+
+    def body(t):
+        with Program(t, ("-XX:+UseParallelGC", "-Xmx64m", *flag)) as program:
+            done = program.attach(f"file={t.path('trace')}", code=code)
+            if code:
+                expect("ynamic agent loading is not enabled" in done.stderr, f"{done.stderr!r}")
+            program.end()
+        with open(t.path("stderr"), encoding="utf-8") as file:
+            text = file.read()
+        expect(re.fullmatch(said, text), f"the program's standard error: {text!r}")
+        if not code:
+            verified(t.path("trace"))
+
+    return body
+
+
 def sampled(flags):
     def body(t):
         trace, _ = run_traced(t, "Mix", (150_000,), flags, ",mode=sample", judged=False)
@@ -80,6 +107,34 @@ def sampled(flags):
         expect(analyze_json("info", trace)["counters"]["samples"] > 0, "nothing was sampled")
 
     return body
+
+
+def locked_while_rotated(flags):
+    """verify compares the site of each live object in a sync point with that of its allocation."""
+
+    def body(t):
+        bound = rotation.Bound(8 * rotation.MB)
+        trace, _, _ = rotation.traced(
+            t, bound, "Locks", (), ("-Xmx128m", "-Xmn8m", *flags), rotation.UNCOMPRESSED, "-XX:+UseG1GC"
+        )
+        result = verified(trace)
+        expect(result["sync_points"]["checked"] > 0, f"no sync point was compared: {result}")
+
+    return body
+
+
+def sites_of_stacks(t):
+    """The frames of a virtual thread that is unmounted lie in an object, which has a site, too."""
+    trace, _ = run_traced(t, "VirtualThreads", flags=("-Xmx256m",), judged=False)
+    rows = analyze_json("sites", trace, "--where", "class=jdk.internal.vm.StackChunk", "--top", "0")["sites"]
+    found = {row["site"]: row["objects"] for row in rows}
+    parked = sum(count for site, count in found.items() if "Continuation.yield0(" in site)
+    expect(parked > 3000, f"{parked} stacks of threads that parked: {found}")
+    # Before 24 a thread that holds a monitor stays with its carrier.
+    waiting = sum(count for site, count in found.items() if "Object.wait0(" in site)
+    expect((waiting > 100) == (RELEASE >= 24), f"{waiting} stacks of threads that waited: {found}")
+    told = parked + waiting + sum(count for site, count in found.items() if ".locked(" in site)
+    expect(told == sum(found.values()), f"other sites: {found}")
 
 
 # Ways to lock an object that are not the release's default.
@@ -99,8 +154,15 @@ if RELEASE >= 21:
     for each in ("full", "sample"):
         add(f"Virtual threads are told by their carriers, mode={each}", told_by_their_carriers(each))
     add("Stacks of virtual threads have no calls of their carriers", stacks_end_where_they_are_mounted)
-    for flag, words in LOCKING.get(RELEASE, ()):
-        locking = ("-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", flag)
+    title = "The stack of a virtual thread that is unmounted has a site, also if it holds a monitor"
+    add(title, sites_of_stacks)
+    unlock = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions")
+    for flag, words in LOCKING[RELEASE]:
+        locking = ("-Xmx64m", *unlock, flag)
+        for each in ("Parallel", "Serial", "G1"):
+            sites_of_headers(each, (flag,), (*unlock, "-Dheader.stays=true"))
+        title = f"Sync points have the true sites of locked objects, {words}"
+        add(title, locked_while_rotated((*unlock, flag)))
         exact(f"for objects locked and hashed while the collector runs, {words}", "Locks", flags=locking)
         exact(f"for clones of locked and hashed objects, {words}", "Clones", flags=locking)
     exact(
@@ -129,7 +191,14 @@ if RELEASE >= 21:
         ("UseZGC", "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
         generational,
     )
+    add("Attached to, a program has three lines more on its standard error", loaded_late((), 0, WARNED))
+    for sign, code, rest in (("+", 0, "without a word"), ("-", 12, "not at all, with the JVM's words")):
+        flag = f"-XX:{sign}EnableDynamicAgentLoading"
+        add(f"A program with {flag} is attached to {rest}", loaded_late((flag,), code, ""))
     add("Generational ZGC is sampled", sampled(generational))
+    add("Shenandoah is sampled", sampled(("-XX:+UseShenandoahGC", "-Xmx128m")))
+    if RELEASE < 24:  # later releases have the generational mode alone
+        add("ZGC is sampled", sampled(("-XX:+UseZGC", "-Xmx128m")))
 
 if RELEASE >= 25:
     generational = ("-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational", "-Xmx128m")

@@ -11,6 +11,7 @@ from judge.world import (
     analyze_json,
     expect,
     java_command,
+    jdk_release,
     run,
     run_traced,
     tail,
@@ -19,22 +20,28 @@ from judge.world import (
 )
 
 
-def sites_of_headers(collector, scheme):
+def sites_of_headers(collector, chosen, more=()):
+    """chosen: the flags that the test's name has; more: others."""
+
     def body(t):
-        flags = (f"-XX:+Use{collector}GC", "-Xmx64m", "-Xint", "-Dnative.ask_sites=" + ASK_SITES, *scheme)
+        flags = (f"-XX:+Use{collector}GC", "-Xmx64m", "-Xint", "-Dnative.ask_sites=" + ASK_SITES)
+        flags = (*flags, *more, *chosen)
         done = run(java_command("AskSites", (), flags), cwd=t.folder)
         expect(
             done.returncode == 0 and done.stdout == "ok\n",
             f"java ended with {done.returncode}\n{tail(done.stdout)}\n{tail(done.stderr, 20)}",
         )
 
-    where = f"With {collector}" + "".join(f" and {flag}" for flag in scheme)
+    where = f"With {collector}" + "".join(f" and {flag}" for flag in chosen)
     add(f"{where} any thread may ask for the site of an object, whatever its header holds", body)
 
 
+# Other schemes than ash do not go with the compact headers that scripts/test --sites compact brings.
+PLAIN_HEADERS = ("-XX:-UseCompactObjectHeaders",) if jdk_release() >= 25 else ()
 for name in ("Parallel", "Serial", "G1"):
-    for where in ((), ("-XX:AntTracksSites=hash",), ("-XX:AntTracksSites=ash",)):
-        sites_of_headers(name, where)
+    sites_of_headers(name, ())
+    for where in ("hash", "ash"):
+        sites_of_headers(name, (f"-XX:AntTracksSites={where}",), PLAIN_HEADERS)
 
 
 def _line(program):
