@@ -43,6 +43,13 @@ public final class PromotionFailure {
         }
     }
 
+    private static void checkHashes(Small small) {
+        for (; small != null; small = small.next) {
+            boolean right = small.value == 0 || small.value == System.identityHashCode(small);
+            if (!right) throw new AssertionError("another hash");
+        }
+    }
+
     public static void main(String[] args) {
         long leave = Long.parseLong(args[0]) << 20;
         int live = Integer.parseInt(args[1]);
@@ -60,12 +67,9 @@ public final class PromotionFailure {
                 ends[random.nextInt(64)] = small;
                 if (i % 3 == 0) small.value = System.identityHashCode(small);
             }
+            checkHashes(chain);
             garbage(30);
             Judge.both();
-            for (Small small = chain; small != null; small = small.next) {
-                boolean right = small.value == 0 || small.value == System.identityHashCode(small);
-                if (!right) throw new AssertionError("another hash");
-            }
             ends = null;
             chain = null;
             for (int i = 0; i < 20 && !old.isEmpty(); i++) old.remove(random.nextInt(old.size()));

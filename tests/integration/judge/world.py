@@ -114,8 +114,8 @@ def run(command, timeout=TIMEOUT, **options):
 
 @functools.cache
 def stock_java(release=None):
-    """A JDK without the patch, of that release or the one under test: Debian's own, or the one that
-    scripts/setup-jdk --stock built."""
+    """A JDK without the patch, of that release or the one under test: of 17 Debian's own; of others what
+    scripts/setup-jdk --stock built, else Debian's."""
     release = release or jdk_release()
     built = os.path.join(BUILD, f"jdk{release}-stock")
     if release == 17:
@@ -223,7 +223,7 @@ def prepare():
         shutil.rmtree(OUT, ignore_errors=True)
         os.makedirs(CLASSES)
         sources = [os.path.join(HERE, "java", name) for name in sorted(os.listdir(os.path.join(HERE, "java")))]
-        # The JVM that some tests sample is Debian's 17.
+        # The baselines run on Debian's 17, and what asks for stock_java(17).
         version = ["-source", "17", "-target", "17"] if jdk_release() > 17 else []
         done = run([JDK + "/bin/javac", "-nowarn", "-g", *version, "-d", CLASSES, *sources])
         if done.returncode != 0:

@@ -23,10 +23,10 @@ def started_from(collector, made, used):
 
     def body(t):
         archive, log = t.path("own.archive"), t.path("classes.log")
-        flags = (f"-XX:+Use{collector}GC", "-Xmx64m", f"-Djudge.dir={t.folder}")
+        flags = (f"-XX:+Use{collector}GC", "-Xmx64m")
         done = run(with_jar(t, java_command("Mix", (20_000,), (*flags, made + archive))), cwd=t.folder)
         expect(done.returncode == 0 and os.path.exists(archive), f"{tail(done.stdout)}\n{tail(done.stderr)}")
-        flags = (*flags, used + archive, f"-Xlog:class+load:file={log}")
+        flags = (*flags, used + archive, f"-Djudge.dir={t.folder}", f"-Xlog:class+load:file={log}")
         options = f"file={t.path('trace')}"
         done = run(with_jar(t, java_command("Mix", (), flags, options)), cwd=t.folder)
         expect(done.returncode == 0, f"{AGENT}: {tail(done.stdout)}\n{tail(done.stderr)}")

@@ -172,7 +172,7 @@ def stock_full(t):
 def other_user(t):
     with Copies() as copies:
         if not public(JDK + "/bin/java"):
-            java = stock_java()
+            java = stock_java(17)
         else:
             java = JDK
         if not public(java + "/bin/java"):

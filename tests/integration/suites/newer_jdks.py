@@ -9,7 +9,8 @@ from judge.world import add, analyze, analyze_json, expect, jdk_release, run_tra
 from suites import rotation
 from suites.exactness import exact
 from suites.faults import refused
-from suites.vm_interface import sites_of_headers
+from suites.schemes import without_archive
+from suites.vm_interface import PLAIN_HEADERS, sites_of_headers
 
 RELEASE = jdk_release()
 CARRIES = "(carries virtual threads)"
@@ -23,7 +24,8 @@ def told_by_their_carriers(mode):
         verified(trace)
         threads = analyze_json("sites", trace, "--group-by", "thread", "--top", "0")["sites"]
         names = [row["thread"] for row in threads]
-        expect(len(names) < 50, f"{len(names)} threads are told, 6000 virtual ones ran: {names}")
+        # A carrier whose thread waits within a monitor gets a substitute (21).
+        expect(len(names) < 300, f"{len(names)} threads are told, 6000 virtual ones ran: {names}")
         carried = sum(row["bytes"] for row in threads if CARRIES in row["thread"])
         total = sum(row["bytes"] for row in threads)
         expect(carried > total / 2, f"virtual threads have {carried} of {total} bytes: {names}")
@@ -115,7 +117,13 @@ def locked_while_rotated(flags):
     def body(t):
         bound = rotation.Bound(8 * rotation.MB)
         trace, _, _ = rotation.traced(
-            t, bound, "Locks", (), ("-Xmx128m", "-Xmn8m", *flags), rotation.UNCOMPRESSED, "-XX:+UseG1GC"
+            t,
+            bound,
+            "Locks",
+            (),
+            ("-Xmx128m", "-Xmn8m", *without_archive(), *flags),
+            rotation.UNCOMPRESSED,
+            "-XX:+UseG1GC",
         )
         result = verified(trace)
         expect(result["sync_points"]["checked"] > 0, f"no sync point was compared: {result}")
@@ -130,10 +138,11 @@ def sites_of_stacks(t):
     found = {row["site"]: row["objects"] for row in rows}
     parked = sum(count for site, count in found.items() if "Continuation.yield0(" in site)
     expect(parked > 3000, f"{parked} stacks of threads that parked: {found}")
-    # Before 24 a thread that holds a monitor stays with its carrier.
+    # Before 24 a thread that holds a monitor stays with its carrier. From then on a wait that finds no room in
+    # the last stack of its thread makes another, as does a thread that waits for a monitor.
     waiting = sum(count for site, count in found.items() if "Object.wait0(" in site)
-    expect((waiting > 100) == (RELEASE >= 24), f"{waiting} stacks of threads that waited: {found}")
-    told = parked + waiting + sum(count for site, count in found.items() if ".locked(" in site)
+    expect((waiting > 0) == (RELEASE >= 24), f"{waiting} stacks of threads that waited: {found}")
+    told = parked + waiting + sum(count for site, count in found.items() if site.startswith("VirtualThreads"))
     expect(told == sum(found.values()), f"other sites: {found}")
 
 
@@ -156,7 +165,9 @@ if RELEASE >= 21:
     add("Stacks of virtual threads have no calls of their carriers", stacks_end_where_they_are_mounted)
     title = "The stack of a virtual thread that is unmounted has a site, also if it holds a monitor"
     add(title, sites_of_stacks)
-    unlock = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions")
+    unlock = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", *PLAIN_HEADERS)
+    if RELEASE not in LOCKING:
+        raise SystemExit(f"LOCKING in suites/newer_jdks.py says nothing of JDK {RELEASE}")
     for flag, words in LOCKING[RELEASE]:
         locking = ("-Xmx64m", *unlock, flag)
         for each in ("Parallel", "Serial", "G1"):

@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import threading
 
 from judge.attached import Program
 from judge.exact import judge
@@ -308,12 +309,22 @@ def ids_run_out(t):
     # By simulation about 300 places give all away: two thirds of them get an id with 2^22 codes, of 2^30.
     flags = ("-XX:+UseParallelGC", "-Xmx128m", *without_archive(), *flags_of("ash"))
     command = java_command("BusySites", (340, 300_000), flags)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
-        said = [program.stdout.readline() for _ in range(2)]
-        attach = [ANALYZER, "attach", "--lib", AGENT, str(program.pid), f"mode=full,file={t.path('trace')}"]
-        done = run(attach)
-        program.communicate("\n", timeout=TIMEOUT)
-    expect(done.returncode == 0 and program.returncode == 0, f"{said} {tail(done.stderr)}")
+    with open(t.path("stderr"), "w+", encoding="utf-8") as err:
+        pipe = subprocess.PIPE
+        program = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=err, text=True)
+        ends = threading.Timer(TIMEOUT, program.kill)
+        ends.start()
+        try:
+            said = [program.stdout.readline() for _ in range(2)]
+            options = f"mode=full,file={t.path('trace')}"
+            done = run([ANALYZER, "attach", "--lib", AGENT, str(program.pid), options])
+            program.communicate("\n")
+        finally:
+            ends.cancel()
+            program.kill()
+        err.seek(0)
+        text = f"{said} {tail(done.stderr)} {tail(err.read())}"
+        expect(done.returncode == 0 and program.returncode == 0, text)
     found = dict(line.split() for line in said)
     expect(sorted(found) == ["new", "old"], f"{said}")
     expect(all(int(count) >= DISTINCT["ash"] for count in found.values()), f"{said}")
