@@ -30,13 +30,14 @@ size_t AntTracksMark::_max_forwarding_heap = (size_t)1 << AntTracksMark::site_sh
 
 jint AntTracksMark::initialize() {
   static const char* const names[] = { "off", "mark", "hash", "ash" };  // by ANTTRACKS_SITES_*
+  const char* const given = AntTracksSites == NULL ? "" : AntTracksSites;  // NULL: an empty value
   uint32_t scheme = 0;
-  _new._eliminates = strcmp(AntTracksSites, "hash-eliminate") == 0;
-  const char* const name = _new._eliminates ? "hash" : AntTracksSites;
+  _new._eliminates = strcmp(given, "hash-eliminate") == 0;
+  const char* const name = _new._eliminates ? "hash" : given;
   while (scheme < ARRAY_SIZE(names) && strcmp(name, names[scheme]) != 0) scheme++;
   if (scheme == ARRAY_SIZE(names)) {
     jio_fprintf(defaultStream::error_stream(), "AntTracksSites must be mark, hash, hash-eliminate, ash or off, not '%s'\n",
-                AntTracksSites);
+                given);
     return JNI_EINVAL;
   }
   _scheme = scheme;
