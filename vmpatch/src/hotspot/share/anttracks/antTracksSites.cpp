@@ -147,9 +147,10 @@ void remember(AntTracksCallers::Blob* blob, address pc) {
   blob->_pc = pc;
   blob->_frame_words = cb == NULL ? 0 : cb->frame_size();
   const bool native = cb != NULL && cb->is_nmethod() && cb->as_nmethod()->is_native_method();
+  // Stubs stay for ever but for those that call native code by a method handle.
+  const bool stub = cb != NULL && cb->is_runtime_stub() && strcmp(cb->name(), "nep_invoker_blob") != 0;
   blob->_native = native ? cb->as_nmethod()->method() : NULL;
-  blob->_kind = cb == NULL ? AntTracksCallers::none
-              : cb->is_runtime_stub() ? AntTracksCallers::runtime_stub
+  blob->_kind = stub ? AntTracksCallers::runtime_stub
               : native ? AntTracksCallers::native_wrapper
               : AntTracksCallers::none;
 }
@@ -285,7 +286,8 @@ markWord AntTracksSites::runtime_mark(Thread* thread, HeapWord* mem, const Klass
 void AntTracksSites::forget_nmethod(nmethod* nm) {
   if (!AntTracksMark::has_sites()) return;
   AntTracksSiteCache::forget(nm->code_begin(), nm->code_end());
-  if (nm->is_native_method()) Atomic::inc(&_epoch);
+  // A native method's wrapper: up to 17 it has no method any more.
+  if (nm->comp_level() == CompLevel_none) Atomic::inc(&_epoch);
 }
 
 void AntTracksSites::forget_method(Method* method) {
