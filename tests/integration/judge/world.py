@@ -18,7 +18,7 @@ HERE = os.path.join(ROOT, "tests", "integration")
 BUILD = os.path.join(ROOT, "build")
 OUT = os.environ.get("ANTTRACKS_TEST_OUT") or os.path.join(BUILD, "integration")
 CLASSES = os.path.join(OUT, "classes")
-JDK = os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk")
+JDK = os.path.abspath(os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk"))
 # The scheme that programs run with; the JVM's choice if not set. compact: ash, with compact headers.
 SITES = os.environ.get("ANTTRACKS_TEST_SITES")
 SITES_FLAGS = [f"-XX:AntTracksSites={SITES}"] if SITES else []

@@ -115,3 +115,28 @@ JNIEXPORT jboolean JNICALL Java_AskSites_walkFromRoots(JNIEnv* jni, jclass self)
   callbacks.heap_reference_callback = OnRoot;
   return (*env)->FollowReferences(env, 0, NULL, NULL, &callbacks, NULL) == JVMTI_ERROR_NONE;
 }
+
+static void JNICALL OnSample(jvmtiEnv* jvmti, JNIEnv* jni, jthread thread, jobject object, jclass type, jlong bytes) {
+  (void)jvmti, (void)jni, (void)thread, (void)object, (void)type, (void)bytes;
+}
+
+/* Toggled.java: sampled allocation events, on or off, of an environment of its own. */
+JNIEXPORT jboolean JNICALL Java_Toggled_sample(JNIEnv* jni, jclass self, jboolean on) {
+  static jvmtiEnv* own;
+  (void)self;
+  if (own == NULL) {
+    JavaVM* java_vm = NULL;
+    jvmtiCapabilities wanted;
+    memset(&wanted, 0, sizeof wanted);
+    wanted.can_generate_sampled_object_alloc_events = 1;
+    if ((*jni)->GetJavaVM(jni, &java_vm) != JNI_OK) return JNI_FALSE;
+    if ((*java_vm)->GetEnv(java_vm, (void**)&own, JVMTI_VERSION_11) != JNI_OK) return JNI_FALSE;
+    if ((*own)->AddCapabilities(own, &wanted) != JVMTI_ERROR_NONE) return JNI_FALSE;
+    jvmtiEventCallbacks callbacks;
+    memset(&callbacks, 0, sizeof callbacks);
+    callbacks.SampledObjectAlloc = OnSample; /* without it there are no events */
+    if ((*own)->SetEventCallbacks(own, &callbacks, sizeof callbacks) != JVMTI_ERROR_NONE) return JNI_FALSE;
+  }
+  const jvmtiEventMode mode = on ? JVMTI_ENABLE : JVMTI_DISABLE;
+  return (*own)->SetEventNotificationMode(own, mode, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL) == JVMTI_ERROR_NONE;
+}

@@ -136,7 +136,7 @@ def sites_of_stacks(t):
     trace, _ = run_traced(t, "VirtualThreads", flags=("-Xmx256m",), judged=False)
     rows = analyze_json("sites", trace, "--where", "class=jdk.internal.vm.StackChunk", "--top", "0")["sites"]
     found = {row["site"]: row["objects"] for row in rows}
-    parked = sum(count for site, count in found.items() if "Continuation.yield0(" in site)
+    parked = sum(count for site, count in found.items() if "Continuation.doYield(" in site)
     expect(parked > 3000, f"{parked} stacks of threads that parked: {found}")
     # Before 24 a thread that holds a monitor stays with its carrier. From then on a wait that finds no room in
     # the last stack of its thread makes another, as does a thread that waits for a monitor.

@@ -6,7 +6,7 @@ import math
 import os
 import re
 
-from judge.world import HERE, analyze, analyze_json, expect, java_command, run, tail, test, verified
+from judge.world import ASK_SITES, HERE, analyze, analyze_json, expect, java_command, run, tail, test, verified
 
 _ROUNDS = 40_000
 _BYTES = {"alpha": 1000, "beta": 2000, "gamma": 5000}  # a round, by caller
@@ -171,6 +171,22 @@ def _deep(t):
     cut = [row for path, row in rows.items() if path == ("<frames that were not recorded>",)]
     expect(len(cut) == 1 and cut[0]["bytes"] > 0.99 * _ROUNDS // 4 * sum(_BYTES.values()), f"{cut}")
     expect(max(row["depth"] for row in report["calls"]) >= 512, "not as deep as recorded")
+
+
+@test("Stacks: what was allocated while another agent sampled allocations gives none to later objects")
+def _toggled(t):
+    trace, times = t.path("trace"), 400
+    flags = ("-XX:+UseParallelGC", "-Xmx64m", "-XX:TLABSize=64k", "-XX:-ResizeTLAB")
+    flags = (*flags, "-Dnative.ask_sites=" + ASK_SITES)
+    done = run(java_command("Toggled", (times,), flags, f"file={trace},stacks={_INTERVAL}"), cwd=t.folder)
+    expect(done.returncode == 0, f"java ended with {done.returncode}: {tail(done.stderr)}")
+    verified(trace)
+    sites = analyze_json("sites", trace, "--where", "class=byte[]", "--top", "0")["sites"]
+    (large,) = [row["site"] for row in sites if row["site"].startswith("Toggled.large(")]
+    chosen = ("--where", "class=byte[]", "--where", f"site={large}")
+    # One of each but for the few objects without a sample point; others' stacks would be 0.85 more of each.
+    taken = analyze_json("tree", trace, *chosen)["stacks"]
+    expect(0.95 * times <= taken <= times, f"{taken} stacks of {times} objects")
 
 
 @test("Stacks: none on demand, and the tree says so")

@@ -60,6 +60,7 @@ int32_t AntTracks::start(const AntTracksCallbacks& callbacks) {
     state->_agent_slot = NULL;
     state->_reported = thread->tlab().end() != NULL ? thread->tlab().top() : NULL;
     state->_random = 0;
+    state->_in_tlab._bytes = state->_outside._bytes = 0;  // points of a trace before this one
   }
   report_heap(callbacks);
   AntTracksRecording::start(callbacks);
@@ -136,6 +137,7 @@ HeapWord* AntTracks::allocate_in_next_stretch(Thread* thread, size_t words) {
 
 void AntTracks::allocated_outside_tlab(Thread* thread, oop obj) {
   if (!AntTracksRecording::active()) return;
+  if (AntTracksStacks::wanted()) AntTracksStacks::look_away(ANTTRACKS_JAVA_THREAD(thread));
   limit_tlab(thread);
   AntTracksThreadState* const state = ANTTRACKS_JAVA_THREAD(thread)->anttracks();
   const AntTracksCallbacks& callbacks = AntTracksRecording::callbacks();

@@ -67,14 +67,26 @@ void AntTracksStacks::report_points_in(JavaThread* thread, AntTracksSamplePoint*
   callbacks.stack(callbacks.context, thread, &thread->anttracks()->_agent_slot, &stack);
 }
 
+// Words in the TLAB.
+static size_t unreported_words(JavaThread* thread) {
+  HeapWord* const reported = thread->anttracks()->_reported;
+  return pointer_delta(thread->tlab().top(), reported != NULL ? reported : thread->tlab().start());
+}
+
+void AntTracksStacks::look_away(JavaThread* thread) {
+  seed(thread);
+  AntTracksThreadState* const state = thread->anttracks();
+  AntTracksSamplePoint* const point = &state->_in_tlab;
+  const size_t unreported = unreported_words(thread);
+  if (point->_bytes == 0 || point->_words < unreported) set(state, point, unreported);
+}
+
 size_t AntTracksStacks::words_to_point(JavaThread* thread) {
   seed(thread);
   AntTracksThreadState* const state = thread->anttracks();
   AntTracksSamplePoint* const point = &state->_in_tlab;
   if (point->_bytes == 0) set(state, point, 0);
-  const ThreadLocalAllocBuffer& tlab = thread->tlab();
-  HeapWord* const from = state->_reported != NULL ? state->_reported : tlab.start();
-  const size_t unreported = pointer_delta(tlab.top(), from);
+  const size_t unreported = unreported_words(thread);
   report_points_in(thread, point, unreported);
   if (point->_bytes != AntTracksRecording::stack_bytes()) set(state, point, unreported);
   return point->_words - unreported;

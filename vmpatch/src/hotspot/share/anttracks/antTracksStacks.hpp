@@ -36,6 +36,9 @@ class AntTracksStacks : AllStatic {
   // How many words the thread may allocate in its TLAB before an object contains the point. What is not reported yet is at
   // most the object that took the slow path; if it contains the point its stack is reported, and the point is a later one.
   static size_t words_to_point(JavaThread* thread);
+  // Before words_to_point, where what is not reported yet is older than this allocation: what was allocated while nobody
+  // looked for points, as another agent had sampled allocation events, gives no stack.
+  static void look_away(JavaThread* thread);
   // What the thread has allocated there so far is reported, or can no longer be.
   static void pass(AntTracksThreadState* state, AntTracksSamplePoint* point, size_t words);
   // The thread, which is the current one, has allocated an object of that size.
