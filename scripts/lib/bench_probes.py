@@ -114,6 +114,7 @@ def clones(case, _configuration, home, options):
     size = "small" if options.quick else "large"
     output_of(workloads.start(case, home, size, 1, 0, agent=f"{bench_run.AGENT}=file={trace}"))
     rows = bench_run.analyze("sites", trace)["sites"]
+    sites = bench_run.analyze("info", trace)["counters"]["sites"]
     names = os.path.join(options.scratch, "classes")
     with open(names, "w", encoding="utf-8") as file:
         file.writelines(name + "\n" for name in sorted({row["class"] for row in rows}))
@@ -124,7 +125,7 @@ def clones(case, _configuration, home, options):
     return (
         simulated(rows)
         | spared(rows, dict(reversed(found) for found in OF_CLASS.findall(said)))
-        | {"klass_bytes": klass_bytes / classes, "loaded_classes": classes}
+        | {"klass_bytes": klass_bytes / classes, "loaded_classes": classes, "sites": sites}
     )
 
 

@@ -307,14 +307,15 @@ def clones(results):
 def spared(results):
     figures = {name: row[1] for _, name, *row in ICPE if name}
     lines = [
-        "| workload | objects of classes with a hashCode of their own | of classes that are not known | ICPE "
-        "2016, figure 15 |",
-        "|---|" + "---:|" * 3,
+        "| workload | sites | objects of classes with a hashCode of their own | of classes that are not known "
+        "| ICPE 2016, figure 15 |",
+        "|---|" + "---:|" * 4,
     ]
     for name, by in results.items():
         run = by["traced"][0]
         lines.append(
-            f"| {name} | {run['own_hash'] * 100:.1f} % | {run['unknown_hash'] * 100:.1f} % | "
+            f"| {name} | {run['sites']:,} | {run['own_hash'] * 100:.1f} % | "
+            f"{run['unknown_hash'] * 100:.1f} % | "
             f"{figures.get(name, '')} |"
         )
     return lines
@@ -412,11 +413,12 @@ START_UP = """\
 A program that says hello, Parallel collector; a value is the mean of {starts} JVMs.
 """
 SPARED = """\
-What hash-eliminate spares of the hashes that hash makes, from traces: the share of the objects whose class has
-another hashCode than Object's. The classes were asked in a run of their own; those that have no name by which
-they can be found, such as lambdas, and those of other class loaders are not known. It is the most that can be
-spared: the interpreter makes a hash for every object that it allocates, and so does compiled code that does not
-know the class.
+Sites: those that the VM gave a number, of the 65,535 that hash and hash-eliminate have room for; a place counts
+once for each tier and each way in which it is inlined. The other columns say, from traces, what hash-eliminate
+spares of the hashes that hash makes: the share of the objects whose class has another hashCode than Object's.
+The classes were asked in a run of their own; those that have no name by which they can be found, such as
+lambdas, and those of other class loaders are not known. It is the most that can be spared: the interpreter
+makes a hash for every object that it allocates, and so does compiled code that does not know the class.
 """
 CLONES = """\
 An **estimate** from traces: had each place that allocates objects of a class a clone of that class, how many
@@ -451,7 +453,7 @@ PARTS = (
     ("collisions", "Collisions", COLLISIONS.format(objects=bench_probes.OBJECTS), collisions),
     ("code", "Code size", CODE, code),
     ("start-up", "Start-up", START_UP.format(starts=bench_probes.STARTS), start_up),
-    ("clones", "Objects that need no eager hash", SPARED, spared),
+    ("clones", "Sites, and objects that need no eager hash", SPARED, spared),
     ("clones", "A class for each site (ASC of VEE 2010): a simulation", CLONES, clones),
 )
 

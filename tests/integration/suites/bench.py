@@ -90,7 +90,7 @@ PROBED = {
     "start-up": {"elapsed_s": 0.05, "cpu_s": 0.07},
     "clones": {"classes": 10, "clones": 30, "hot_classes": 5, "hot_clones": 8, "klass_bytes": 600.0}
     | {"own_hash": 0.25, "unknown_hash": 0.125}
-    | {"loaded_classes": 900}
+    | {"loaded_classes": 900, "sites": 4000}
     | dict.fromkeys(("many", "megamorphic", "miss", "miss_of_two"), 0.25),
 }
 
