@@ -99,9 +99,9 @@ def check_joined(trace, name, report, of_all):
     expect(report["complete"] >= 0.999 * (found - report["before_trace"]), what)
 
 
-def joins(collector):
+def joins(collector, flags=(), what=""):
     def body(t):
-        trace = traced(t, (f"-XX:+Use{collector}GC",))
+        trace = traced(t, (f"-XX:+Use{collector}GC", *flags))
         asked = gcs_of(trace, "Heap Dump Initiated GC")
         expect(len(asked) == 2, f"collections for dumps: {asked}")
         reports = {
@@ -119,11 +119,14 @@ def joins(collector):
         wrong = run([ANALYZER, "join", trace, t.path("live.hprof"), "--gc", "999999"])
         expect(wrong.returncode == 2 and "there is no collection 999999" in wrong.stderr, f"{wrong}")
 
-    add(f"Dumps that the JVM wrote with {collector} are joined with the trace, object by object", body)
+    add(f"Dumps that the JVM wrote with {collector}{what} are joined with the trace, object by object", body)
 
 
 for collector_ in COLLECTORS:
     joins(collector_)
+    if jdk_release() >= 25:
+        compact = ("-XX:+UseCompactObjectHeaders", "-XX:AntTracksSites=ash")
+        joins(collector_, compact, " and compact headers")
 
 
 def of_a_share(t):

@@ -234,6 +234,21 @@ TEST_CASE("on samples the interval decides") {
   CHECK(on_samples("objects(class=Other) == 0").out.find("not known") != std::string::npos);
 }
 
+TEST_CASE("on samples of a JVM that may have compact headers twice as many small objects may have no sample") {
+  const auto on = [](const char* vm, const char* text) {
+    TraceBuilder b = SampledStart(kHalfMegabyte, vm);
+    b.End(30'000, "VM death", "{\"samples\":0}");
+    return Assert(b.Flush(true).file(), {text}).code;
+  };
+  // No sample in half a megabyte: at most 3.7 times as many bytes.
+  const char* const text = "objects(class=app.Node) < 200000";
+  CHECK(on("OpenJDK 64-Bit Server VM 17.0.19+10", text) == 0);
+  CHECK(on("OpenJDK 64-Bit Server VM 23.0.1+11", text) == 0);
+  CHECK(on("OpenJDK 64-Bit Server VM 24+36", text) == 1);
+  CHECK(on("OpenJDK 64-Bit Server VM 25.0.4+7", text) == 1);
+  CHECK(on("OpenJDK 64-Bit Server VM 25.0.4+7", "objects(class=app.Node) < 300000") == 0);
+}
+
 TEST_CASE("where a share was read the interval decides, and live objects are exact") {
   const auto on_share = [](const char* text) { return Assert(SkippedTrace().file(), {text}); };
   CHECK(on_share("objects(class=Node) < 10000").code == 0);

@@ -38,13 +38,13 @@ inline ByteBuffer SampleDeaths(uint64_t collections, const std::vector<uint64_t>
   return payload;
 }
 
-inline TraceBuilder SampledStart(uint64_t interval = kHalfMegabyte) {
+inline TraceBuilder SampledStart(uint64_t interval = kHalfMegabyte, const std::string& vm = "17.0.19") {
   TraceBuilder b;
-  b.Chunk(1,
-          "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main "
-          "1\",\"vm_flags\":\"-XX:+UseG1GC\","
-          "\"options\":\"file=a\",\"mode\":\"sample\",\"depth\":16,\"interval\":" +
-              std::to_string(interval) + "}");
+  b.Chunk(1, "{\"agent_version\":\"0.1.0\",\"vm_version\":\"" + vm +
+                 "\",\"java_command\":\"Main "
+                 "1\",\"vm_flags\":\"-XX:+UseG1GC\","
+                 "\"options\":\"file=a\",\"mode\":\"sample\",\"depth\":16,\"interval\":" +
+                 std::to_string(interval) + "}");
   DefinitionsBuilder s;
   s.Class(1, "app.Node", 8, 0).Class(2, "int[]", 9, 0).Class(3, "app.Main$$Lambda$1/0x1", 12, 0);
   s.Method(1, "app.List", "add", "List.java").Method(2, "app.Main", "run", "Main.java");
