@@ -95,10 +95,8 @@ Status RotationFiles::DeleteEarlier() {
 }
 
 Status RotationFiles::CreateData(uint32_t index) {
-  making_file_ = true;
   auto file = TraceFile::Create(data_path(index), if_exists_);
   if (file.ok()) current_ = std::move(*file);
-  making_file_ = false;
   return file.ok() ? Status() : file.status();
 }
 
@@ -111,9 +109,7 @@ Status RotationFiles::DeleteData(uint32_t index) {
 
 Status RotationFiles::WriteProvenance(uint32_t index, std::span<const uint8_t> bytes) {
   const std::string path = provenance_path(index);
-  making_file_ = true;
   const int error = trace::WriteWhole(path, bytes, trace::Replace::kNo);
-  making_file_ = false;
   return error == 0 ? Status()
                     : Status::Error("cannot write " + path + ": " + std::generic_category().message(error));
 }
@@ -139,7 +135,7 @@ void RotationFiles::Remove() {
 void RotationFiles::CloseInForkedChild() {
   definitions_->CloseInForkedChild();
   current_->CloseInForkedChild();
-  if (making_file_) CloseNumbered(real_prefix_);
+  CloseNumbered(real_prefix_);
 }
 
 }  // namespace anttracks::io

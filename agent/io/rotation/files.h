@@ -7,7 +7,6 @@
 // Ownership: owns the descriptors.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -49,6 +48,8 @@ class RotationFiles {
   trace::Status Check();
   trace::Status Close();
   void Remove();
+  // fork copies the descriptors before the memory, while other threads go on: the child may have one of a file
+  // that is not in definitions_ or current_ any more, or not yet. So all are looked at, by name.
   void CloseInForkedChild();
 
  private:
@@ -57,8 +58,6 @@ class RotationFiles {
   const std::string path_;
   const std::string real_prefix_;  // of the data files' paths, without symbolic links
   const core::IfExists if_exists_;
-  // While true, a forked child may have the descriptor of a file that is not in definitions_ or current_ yet.
-  std::atomic<bool> making_file_{false};
   std::unique_ptr<TraceFile> definitions_;
   std::unique_ptr<TraceFile> current_;
 };
