@@ -105,10 +105,10 @@ def wrong_trace(t):
 
 @test("The trace of a JVM that a jtreg test makes exit at once counts as whole")
 def exited_trace(t):
-    flags = ("-XX:+UseSerialGC", "-Xmx48m", "-XX:+ExitOnOutOfMemoryError")
+    flags = ("-XX:+UseSerialGC", "-Xmx48m")
     trace = t.path("trace")
-    done = run(java_command("Ends", ("fill",), flags, f"file={trace}"), cwd=t.folder)
-    expect(done.returncode == 3, f"java ended with {done.returncode}: {done.stderr}")
+    done = run(java_command("Ends", ("native-exit",), flags, f"file={trace}"), cwd=t.folder)
+    expect(done.returncode == 5, f"java ended with {done.returncode}: {done.stderr}")
     scratch, bad = t.path("scratch"), t.path("bad")
     gone = subprocess.Popen(["true"])
     gone.wait()
