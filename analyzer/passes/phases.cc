@@ -28,6 +28,14 @@ uint64_t RiseTime(const std::vector<uint64_t>& clock, const std::vector<uint64_t
   return clock[to] - clock[from];
 }
 
+// The names of what one place allocates: pairs of the same names replace each other. Arrays go by the method
+// alone: those of a list that grows come from another line once Arrays.copyOf is compiled.
+std::pair<std::string, std::string> NamesOf(const Definitions& definitions, const SiteClass& pair) {
+  std::string site = SiteLabel(definitions, pair.site), class_name = ClassLabel(definitions, pair.class_id);
+  if (class_name.ends_with("[]")) site.resize(std::min(site.find('('), site.size()));
+  return {std::move(site), std::move(class_name)};
+}
+
 }  // namespace
 
 uint64_t LongestDroppedRise(const std::vector<uint64_t>& clock, const std::vector<uint64_t>& series,
@@ -50,7 +58,6 @@ uint64_t LongestDroppedRise(const std::vector<uint64_t>& clock, const std::vecto
 
 uint64_t LongestPhase(const Definitions& definitions, const std::vector<HistoryPoint>& points) {
   std::vector<uint64_t> clock, all, least;
-  // The pairs, by the names of site and class: those of one place replace each other.
   std::unordered_map<uint32_t, std::vector<uint64_t>*> series_of;
   std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> series;
   for (const HistoryPoint& point : points) {
@@ -59,9 +66,7 @@ uint64_t LongestPhase(const Definitions& definitions, const std::vector<HistoryP
     least.push_back(std::max(kLeastWords, point.live.words / kLeastPart));
     for (const Level& level : point.levels) {
       if (level.words < least.back() || series_of.contains(level.site_class)) continue;
-      const SiteClass& pair = definitions.site_class(level.site_class);
-      std::vector<uint64_t>& one =
-          series[{SiteLabel(definitions, pair.site), ClassLabel(definitions, pair.class_id)}];
+      std::vector<uint64_t>& one = series[NamesOf(definitions, definitions.site_class(level.site_class))];
       one.resize(points.size());
       series_of.emplace(level.site_class, &one);
     }
