@@ -29,9 +29,9 @@ def table(base, others, results):
 
 
 def part(data, study, title, text=""):
-    """Of one study; nothing if it was not measured."""
+    """Of one study."""
     if not data["studies"].get(study):
-        return []
+        return [f"## {title}", "", "Not measured.", ""]
     plan = STUDIES[study]
     others = [name for name in plan.configurations if name != plan.base]
     lines = [f"## {title}", "", *([text] if text else []), *study_head(data, study)]

@@ -351,8 +351,8 @@ lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those o
 programs and those that made the traces of the last part.
 
 Which scheme wins where, and what a JVM with compact headers should use, is told
-[there](decisions/0019-where-the-site-lives.md); what sites and tracing cost such a JVM:
-[benchmarks-releases.md](benchmarks-releases.md).
+[there](decisions/0019-where-the-site-lives.md). What sites and tracing cost such a JVM is a study of its own,
+`scripts/bench compact`, in [benchmarks-releases.md](benchmarks-releases.md).
 
 The papers are other benchmarks, machines and JVMs; only ratios compare. ICPE 2016: Lengauer, Bitto,
 Mössenböck, "Efficient and Viable Handling of Large Object Traces". VEE 2010: Odaira, Ogata, Kawachiya,
