@@ -113,6 +113,9 @@ class Definitions {
 
   // Bytes; must be a power of two of at least 8.
   void set_object_alignment(uint64_t bytes) { alignment_ = bytes; }
+  // Whether an object's site may become <overflow> later, as in scheme ash, when its hash is asked for.
+  void set_sites_may_overflow_later(bool may) { sites_may_overflow_later_ = may; }
+  bool sites_may_overflow_later() const { return sites_may_overflow_later_; }
 
   // Reads the payload of a DEFINITIONS segment.
   void Read(std::span<const uint8_t> payload, const Position& position);
@@ -219,6 +222,7 @@ class Definitions {
   ObjectShapes shapes_;
   std::vector<Recent> recent_ = std::vector<Recent>(Recent::kSlots);
   uint64_t alignment_ = 8;
+  bool sites_may_overflow_later_ = false;
   bool any_unloaded_ = false;
   PagedTable<ClassInfo> classes_;
   PagedTable<MethodInfo> methods_;

@@ -232,6 +232,7 @@ bool Pass<Sink>::MetaChunk(const trace::Chunk& chunk) {
   summary_.meta = *meta;
   summary_.has_meta = true;
   definitions_->set_object_alignment(meta->object_alignment);
+  definitions_->set_sites_may_overflow_later(meta->sites == "ash");
   decoder_.set_mode(meta->mode());
   const uint64_t start = meta->heap_start / trace::kWordBytes, end = meta->heap_end / trace::kWordBytes;
   decoder_.SetHeapRange(start, end);

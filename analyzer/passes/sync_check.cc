@@ -69,8 +69,8 @@ std::string SyncCheck::Object(uint64_t space, uint64_t word, uint32_t shape) {
   if (known.shape == shape) return {};
   const SiteClass& mine = definitions_->site_class_of_shape(known.shape);
   const SiteClass& theirs = definitions_->site_class_of_shape(shape);
-  // In scheme ash an object may lose its site to the overflow when its hash is asked for.
-  const bool same_site = mine.site == theirs.site || theirs.site == kSiteOverflow;
+  const bool same_site =
+      mine.site == theirs.site || (theirs.site == kSiteOverflow && definitions_->sites_may_overflow_later());
   if (same_site && mine.class_id == theirs.class_id &&
       definitions_->shapes()[known.shape].length == definitions_->shapes()[shape].length) {
     return {};

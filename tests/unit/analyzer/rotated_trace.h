@@ -79,10 +79,10 @@ inline TraceBuilder DefinitionsFile(const DefinitionsBuilder& definitions = Smal
   return std::move(b.Flush());
 }
 
-inline TraceBuilder DataFile(uint32_t index, uint64_t sequence) {
+inline TraceBuilder DataFile(uint32_t index, uint64_t sequence, const std::string& scheme = "") {
   TraceBuilder b(index, kRotatedId, trace::kFileData);
   b.set_sequence(sequence);
-  b.Meta(kEden * 8, kHeapEnd * 8);
+  b.Meta(kEden * 8, kHeapEnd * 8, scheme);
   return b;
 }
 
@@ -121,8 +121,8 @@ inline void AddSyncPoint1(TraceBuilder* b, const Listing& listing = {}, uint64_t
 
 // The sync point, two Nodes in eden, young collection 1: a Node to the other survivor space, the survivors'
 // Node to the old space. From: Node. Old: mirror, Node, int[10], Node.
-inline TraceBuilder DataFile1(const Listing& listing = {}) {
-  TraceBuilder b = DataFile(1, kChunks0);
+inline TraceBuilder DataFile1(const Listing& listing = {}, const std::string& scheme = "") {
+  TraceBuilder b = DataFile(1, kChunks0, scheme);
   AddSyncPoint1(&b, listing);
   b.Segment(SegmentKind::kAlloc, 1, Objects().Head(10000).Tlab(kEden).Fixed(1).Fixed(1));
   b.Gc(SegmentKind::kGcBegin, 1, 0, "Allocation Failure", 11000, SpacesOf(6, 0, 9, 24));

@@ -102,14 +102,18 @@ TEST_CASE("an object may be listed as another pair of the same site and class") 
   CHECK(Verify(folder).counts.empty());
 }
 
-TEST_CASE("an object may be listed with the overflow as its site, which has no room for its own") {
+TEST_CASE("an object may be listed with the overflow as its site in scheme ash alone") {
   for (const uint32_t site : {trace::kSiteOverflow, trace::kSiteVm}) {
-    Folder folder;
-    WriteRotated(&folder);
-    folder.Write("app.trace", DefinitionsFile(SmallDefinitions().SiteClass(7, site, 1)).file());
-    folder.Write("app.trace.1",
-                 DataFile1({.old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(7).WithLength(2, 10)}).file());
-    CHECK(Verify(folder).counts.empty() == (site == trace::kSiteOverflow));
+    for (const std::string scheme : {"ash", "hash", "mark", ""}) {
+      CAPTURE(site);
+      CAPTURE(scheme);
+      Folder folder;
+      WriteRotated(&folder);
+      folder.Write("app.trace", DefinitionsFile(SmallDefinitions().SiteClass(7, site, 1)).file());
+      const Objects old = Objects().Tlab(kOld).WithLength(3, 14).Fixed(7).WithLength(2, 10);
+      folder.Write("app.trace.1", DataFile1({.old = old}, scheme).file());
+      CHECK(Verify(folder).counts.empty() == (site == trace::kSiteOverflow && scheme == "ash"));
+    }
   }
 }
 

@@ -117,13 +117,15 @@ class TraceBuilder {
     file_.Append(Bytes(stored));
     return *this;
   }
-  TraceBuilder& Meta(uint64_t heap_start_bytes, uint64_t heap_end_bytes) {
+  // scheme: where the VM keeps sites, such as "ash".
+  TraceBuilder& Meta(uint64_t heap_start_bytes, uint64_t heap_end_bytes, const std::string& scheme = "") {
+    const std::string sites = scheme.empty() ? "" : ",\"sites\":\"" + scheme + "\"";
     return Chunk(1,
                  "{\"agent_version\":\"0.1.0\",\"vm_version\":\"17.0.19\",\"java_command\":\"Main 1\","
                  "\"vm_flags\":\"-XX:+UseParallelGC\",\"options\":\"file=a\",\"object_alignment\":8,"
                  "\"heap_start\":" +
                      std::to_string(heap_start_bytes) + ",\"heap_end\":" + std::to_string(heap_end_bytes) +
-                     "}");
+                     sites + "}");
   }
 
   TraceBuilder& Segment(SegmentKind kind, uint64_t stream, const ByteBuffer& payload) {
