@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a JDK of a release that Debian 12 does not have, to build that release with; prints its folder.
 
-    boot_jdk.py DESTINATION --release 21|25 [--fresh]
+    boot_jdk.py [DESTINATION] --release 21|25 [--fresh]
 
 Debian's packages of the JDK, and of the C library and what else it is linked with, are unpacked in
-DESTINATION/RELEASE. Nothing is installed: the programs are made to use the dynamic loader and the
-libraries from there (patchelf), so they run beside an older C library. A folder that is there already
-is used without any network access.
+DESTINATION/RELEASE (by default the folder boot of the cache). Nothing is installed: the programs are
+made to use the dynamic loader and the libraries from there (patchelf), so they run beside an older C
+library. A folder that is there already is used without any network access.
 """
 
 import argparse
@@ -30,6 +30,12 @@ LIBRARY_FOLDER = "usr/lib/x86_64-linux-gnu"
 
 def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+
+
+def cache():
+    """That of scripts/lib/common.sh."""
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("ANTTRACKS_CACHE") or os.path.join(caches, "anttracks")
 
 
 def java_home(folder, release):
@@ -178,7 +184,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(
         prog="boot_jdk.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("destination")
+    parser.add_argument("destination", nargs="?", default=os.path.join(cache(), "boot"))
     later = [release for release in jdk_source.TRIED if release != "17"]
     parser.add_argument("--release", choices=later, required=True)
     parser.add_argument("--fresh", action="store_true", help="whatever is there already")

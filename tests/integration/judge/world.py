@@ -124,10 +124,8 @@ def stock_java(release=None):
     elif os.path.exists(built):
         homes = (built,)
     else:  # the one that the patched JDK was built with
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        cache = os.environ.get("ANTTRACKS_CACHE") or os.path.join(cache, "anttracks")
         script = os.path.join(ROOT, "scripts", "lib", "boot_jdk.py")
-        homes = (run([script, os.path.join(cache, "boot"), "--release", str(release)]).stdout.strip(),)
+        homes = (run([script, "--release", str(release)]).stdout.strip(),)
     for home in homes:
         if home and os.path.exists(home + "/bin/java"):
             return home
