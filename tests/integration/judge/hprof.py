@@ -7,7 +7,6 @@ stands for, and only if that class is linked; mirrors of primitive types are pla
 
 import contextlib
 import mmap
-import re
 import struct
 
 _UTF8, _LOAD_CLASS, _HEAP_DUMP, _HEAP_DUMP_SEGMENT = 0x01, 0x02, 0x0C, 0x1C
@@ -25,7 +24,8 @@ _PRIMITIVES = {
     10: ("int", 4),
     11: ("long", 8),
 }
-_FIELD_BYTES = {2: 8, **{tag: size for tag, (_, size) in _PRIMITIVES.items()}}
+_REFERENCE = 2
+_FIELD_BYTES = {_REFERENCE: 8, **{tag: size for tag, (_, size) in _PRIMITIVES.items()}}
 # Bytes after the tag of the root records.
 _ROOT_BYTES = {0xFF: 8, 0x01: 16, 0x02: 16, 0x03: 16, 0x04: 12, 0x05: 8, 0x06: 12, 0x07: 8, 0x08: 16}
 # What the records of the heap begin with.
@@ -131,7 +131,7 @@ def _heap_records(data, at, end):
         elif tag == _CLASS_DUMP:
             address, stack = _CLASS(data, begin)
             klass = count = None
-            at = _skip_class(data, begin)
+            at = _read_class(data, begin)[3]
         elif tag in _ROOT_BYTES:
             address = stack = klass = count = None
             at = begin + _ROOT_BYTES[tag]
@@ -176,33 +176,54 @@ def _read_segment(data, segment, names, dump, references):
 
 
 def referenced(path, addresses, roots=True):
-    """Those of the addresses that stand anywhere in the dump but in an array of numbers and at the beginning of
-    an object without fields: all that something refers to, and perhaps a few more. roots: also what only a root
+    """Those of the addresses that a field or an element of an object, a class or, unless roots is false, a root
     refers to."""
-    wanted = {struct.pack(">Q", address) for address in addresses}
-    places = [sorted({re.escape(each[i : i + 1]) for each in wanted}) for i in range(8)]
-    pattern = re.compile(b"(?=(" + b"".join(b"[" + b"".join(place) + b"]" for place in places) + b"))")
     found = set()
     with _mapped(path) as data:
-        for tag, start, end in _records(data):
-            if tag in _SEGMENTS:
-                for begin, stop in _without_numbers(data, start, end, roots):
-                    found.update(match[1] for match in pattern.finditer(data, begin, stop))
-    return {int.from_bytes(each, "big") for each in found & wanted}
+        segments = [(begin, end) for tag, begin, end in _records(data) if tag in _SEGMENTS]
+        layouts = _Layouts(data, segments)
+        for segment in segments:
+            for tag, begin, _, _, _, klass, count in _heap_records(data, *segment):
+                if tag == _INSTANCE_DUMP:
+                    held = layouts.of(klass).unpack_from(data, begin + 24)
+                elif tag == _OBJECT_ARRAY:
+                    held = struct.unpack_from(f">{count}Q", data, begin + 24)
+                elif tag == _CLASS_DUMP:
+                    held = _read_class(data, begin)[1]
+                elif roots and tag in _ROOT_BYTES:
+                    held = _ID(data, begin)
+                else:
+                    continue
+                found.update(addresses.intersection(held))
+    return found
 
 
-def _without_numbers(data, start, end, roots):
-    """The parts of a segment between arrays of numbers, and between the addresses of objects without fields;
-    without roots also between these."""
-    for tag, begin, after, _, _, _, count in _heap_records(data, start, end):
-        nothing = tag == _PRIMITIVE_ARRAY or tag == _INSTANCE_DUMP and count == 0
-        if nothing or tag in _ROOT_BYTES and not roots:
-            yield start, begin
-            start = after
-    yield start, end
+class _Layouts:
+    """Where the fields of an instance are that refer to objects."""
+
+    def __init__(self, data, segments):
+        self._classes, self._layouts = {}, {}
+        for segment in segments:
+            for tag, begin, _, address, *_ in _heap_records(data, *segment):
+                if tag == _CLASS_DUMP:
+                    superclass, _, types, _ = _read_class(data, begin)
+                    self._classes[address] = superclass, types
+
+    def of(self, klass):
+        """A struct.Struct that reads these fields, and only these."""
+        if klass not in self._layouts:
+            text, at = "", klass
+            while at:  # those of a superclass lie behind the class's own
+                at, types = self._classes[at]
+                text += "".join("Q" if kind == _REFERENCE else f"{_FIELD_BYTES[kind]}x" for kind in types)
+            self._layouts[klass] = struct.Struct(">" + text)
+        return self._layouts[klass]
 
 
-def _skip_class(data, at):
+def _read_class(data, at):
+    """Of a CLASS_DUMP: superclass or 0, what the class refers to, types of the fields that its instances have
+    beside those of the superclass, end of the record."""
+    superclass, *held = struct.unpack_from(">6Q", data, at + 12)
     at += 8 + 4 + 6 * 8 + 4
     (constants,) = struct.unpack_from(">H", data, at)
     at += 2
@@ -211,9 +232,12 @@ def _skip_class(data, at):
     (statics,) = struct.unpack_from(">H", data, at)
     at += 2
     for _ in range(statics):
+        if data[at + 8] == _REFERENCE:
+            held.append(_ID(data, at + 9)[0])
         at += 9 + _FIELD_BYTES[data[at + 8]]
     (fields,) = struct.unpack_from(">H", data, at)
-    return at + 2 + 9 * fields
+    end = at + 2 + 9 * fields
+    return superclass, held, data[at + 10 : end : 9], end
 
 
 class Stacks:

@@ -2,6 +2,7 @@
 """The judge itself: that it reads what the JVM writes, and that it sees differences."""
 
 import collections
+import struct
 
 from judge import exact, histogram, hprof
 from judge.world import expect, java_command, run, test
@@ -54,6 +55,44 @@ def differences_are_seen(t):
     expect(
         len(exact.class_differences({"A": (1, 24)}, {"A": (1, 16), "B": (1, 8)})) == 2, "differences not seen"
     )
+
+
+def written_dump(path):
+    """A dump in which each of 0x5000, 0x6000, .. 0xb000 stands in another kind of place."""
+
+    def class_dump(address, superclass, statics, fields):
+        head = struct.pack(">BQI6QIHH", 0x20, address, 0, superclass, 0, 0, 0, 0, 0, 16, 0, len(statics))
+        values = b"".join(struct.pack(">QBQ", 1, kind, value) for kind, value in statics)
+        types = b"".join(struct.pack(">QB", 1, kind) for kind in fields)
+        return head + values + struct.pack(">H", len(fields)) + types
+
+    reference, byte, integer, long = 2, 8, 10, 11
+    heap = [
+        class_dump(0x100, 0, (), ()),
+        class_dump(0x200, 0x100, ((reference, 0x7000), (long, 0x5000)), (integer, reference, byte)),
+        class_dump(0x300, 0x200, (), (long,)),
+        # Its own long, then those of its superclass. The int and what follows read like 0x9000.
+        struct.pack(">BQIQIQiQb", 0x21, 0x1000, 0, 0x300, 21, 0x5000, 0, 0x9000_0000_6000, 0),
+        struct.pack(">BQIIQQ", 0x22, 0x2000, 0, 1, 0x400, 0x8000),
+        struct.pack(">BQ", 0xFF, 0xA000),
+        struct.pack(">BQIIBQ", 0x23, 0x3000, 0, 1, long, 0xB000),
+    ]
+    segment = b"".join(heap)
+    with open(path, "wb") as file:
+        file.write(b"JAVA PROFILE 1.0.2\0" + struct.pack(">IQ", 8, 0))
+        file.write(struct.pack(">BII", 0x1C, 0, len(segment)) + segment)
+
+
+@test("The judge takes no number of a dump for a reference")
+def references(t):
+    path = t.path("dump.hprof")
+    written_dump(path)
+    addresses = set(range(0x5000, 0xC000, 0x1000)) | {0x9000_0000_6000}
+    expected = {0x7000, 0x8000, 0x9000_0000_6000}
+    found = hprof.referenced(path, addresses, roots=False)
+    expect(found == expected, f"without roots {sorted(map(hex, found))}")
+    found = hprof.referenced(path, addresses)
+    expect(found == expected | {0xA000}, f"with roots {sorted(map(hex, found))}")
 
 
 @test("The judge translates the JVM's class names into those of the source")
