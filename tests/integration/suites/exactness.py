@@ -203,7 +203,7 @@ exact(
 exact(
     "with reserved huge pages",
     "Mix",
-    flags=("-Xmx64m", "-XX:+UseHugeTLBFS", "-XX:+UseLargePages"),
+    flags=("-Xmx64m", "-XX:+UseLargePages"),
     log="gc+init",
     log_says=r"Large Page Support: Enabled \(Explicit\)",
     needs=reserved_huge_pages,

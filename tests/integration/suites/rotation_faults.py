@@ -169,7 +169,7 @@ def stalled(t):
 )
 def stalled_long(t):
     main, _, flags = PROGRAM
-    program = main, (16_000_000,), flags  # long enough for sync points after the loss
+    program = main, (60_000_000,), flags  # long enough for sync points after the loss, in which it is fast
     with Running(t, t.path("trace"), *program, BOUND + ",queue=1M") as running, SizeWatch(running.trace, LIMIT):
         running.wait_for_file(3)
         with StoppedThread(running.pid, "anttracks"):

@@ -56,7 +56,10 @@ def vanished(t):
 def ended(t):
     command = fake_jdk_source(t, [f"echo $$$$ >{t.path('pid')}; exec sleep 300"])
     for number in (signal.SIGTERM, signal.SIGHUP):
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as setup:
+        # The tests may run below nohup, and what is ignored then stays so in all programs.
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)
+        ) as setup:
             wait_until(lambda: os.path.exists(t.path("pid")) and os.path.getsize(t.path("pid")), "no compiler")
             with open(t.path("pid"), encoding="utf-8") as file:
                 compiler = file.read().strip()
