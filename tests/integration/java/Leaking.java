@@ -17,9 +17,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Programs that leak slowly, about 1 % of what they allocate, and programs that only look like it:
- * Leaking KIND ROUNDS BEGIN FULL. A round handles some requests whose objects die; from round BEGIN on each
- * leaks. After every FULL rounds there is a full collection. Prints `growth begins before GC NUMBER` when the
- * leak begins.
+ * Leaking KIND ROUNDS BEGIN FULL [REST]. A round handles some requests whose objects die; from round BEGIN on
+ * each leaks. After every FULL rounds there is a full collection, and REST ms without work. Prints
+ * `growth begins before GC NUMBER` when the leak begins.
  */
 public final class Leaking {
     static volatile Object sink;
@@ -187,13 +187,17 @@ public final class Leaking {
         int rounds = Integer.parseInt(args[1]);
         int begin = Integer.parseInt(args[2]);
         int full = Integer.parseInt(args[3]);
+        int rest = args.length > 4 ? Integer.parseInt(args[4]) : 0;
         Work work = of(args[0]);
         Requests requests = new Requests();
         for (int round = 0; round < rounds; round++) {
             if (round == begin) System.out.println("growth begins before GC " + collections());
             requests.handle(round);
             if (round >= begin) work.round(round - begin);
-            if (round % full == full - 1) System.gc();
+            if (round % full == full - 1) {
+                System.gc();
+                Thread.sleep(rest);
+            }
         }
         if (work instanceof AutoCloseable closeable) closeable.close();
         sink = work;

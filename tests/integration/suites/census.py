@@ -27,6 +27,8 @@ from suites.leaks import SEEDED, leaking, leaks_of, line_of, summary_names, trac
 
 COLLECTORS = ("Parallel", "Serial", "G1")
 EACH = ",mode=census,every=gc"
+# After a full collection, so that its census is not abandoned for the next one.
+REST_MS = 50
 # 0.5 % of one processor, for a census every five minutes.
 MOST_CPU_S = 0.005 * 300
 
@@ -76,7 +78,7 @@ def is_found(kind, flags=leaks.FLAGS, says=""):
     meaning, where, class_name = SEEDED[kind]
 
     def body(t):
-        trace, began = leaking(t, kind, EACH, flags)
+        trace, began = leaking(t, kind, EACH, flags, rest_ms=REST_MS)
         verified(trace)
         found = leaks_of(trace)
         expect(
@@ -117,7 +119,7 @@ def harness_leak(t):
 
 def finds_none(kind, meaning):
     def body(t):
-        trace, _ = leaking(t, kind, EACH)
+        trace, _ = leaking(t, kind, EACH, rest_ms=REST_MS)
         expect(not leaks_of(trace), f"found: {leaks_of(trace)}")
         findings = analyze_json("summary", trace)["findings"]
         expect(findings == [], f"{findings}")

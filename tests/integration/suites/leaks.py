@@ -32,9 +32,10 @@ ROUNDS, BEGIN, FULL = 6000, 2000, 400
 LATE, LATER, LATE_FULL = 3900, 4500, 200
 
 
-def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS, begin=BEGIN, full=FULL):
+def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS, begin=BEGIN, full=FULL, rest_ms=0):
     """The trace of that program, and the collection before which its growth begins."""
-    trace, done = run_traced(t, "Leaking", (kind, rounds, begin, full), flags, options, judged=False)
+    arguments = (kind, rounds, begin, full, rest_ms)
+    trace, done = run_traced(t, "Leaking", arguments, flags, options, judged=False)
     return trace, int(re.search(r"growth begins before GC (\d+)", done.stdout).group(1))
 
 
