@@ -17,9 +17,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Programs that leak slowly, about 1 % of what they allocate, and programs that only look like it:
- * Leaking KIND ROUNDS BEGIN FULL [REST]. A round handles some requests whose objects die; from round BEGIN on
- * each leaks. After every FULL rounds there is a full collection, and REST ms without work. Prints
- * `growth begins before GC NUMBER` when the leak begins.
+ * Leaking KIND ROUNDS BEGIN FULL [REST [WAIT]]. A round handles some requests whose objects die; from BEGIN on
+ * each leaks. After every FULL rounds: a full collection, and REST ms without work. Before round WAIT it reads
+ * a line. Prints `growth begins before GC NUMBER` when the leak begins, and `waits` before it reads.
  */
 public final class Leaking {
     static volatile Object sink;
@@ -188,10 +188,15 @@ public final class Leaking {
         int begin = Integer.parseInt(args[2]);
         int full = Integer.parseInt(args[3]);
         int rest = args.length > 4 ? Integer.parseInt(args[4]) : 0;
+        int wait = args.length > 5 ? Integer.parseInt(args[5]) : -1;
         Work work = of(args[0]);
         Requests requests = new Requests();
         for (int round = 0; round < rounds; round++) {
             if (round == begin) System.out.println("growth begins before GC " + collections());
+            if (round == wait) {
+                System.out.println("waits");
+                System.in.read();
+            }
             requests.handle(round);
             if (round >= begin) work.round(round - begin);
             if (round % full == full - 1) {

@@ -73,7 +73,7 @@ public final class Sampled {
         }
         for (Thread thread : all) thread.start();
         for (int i = 0; i < 1000; i++) {
-            Thread brief = new Thread(() -> other(1000), "brief-" + i);
+            Thread brief = new Thread(() -> other(10_000), "brief-" + i);
             brief.start();
             if (i % 10 == 0) brief.join();
         }

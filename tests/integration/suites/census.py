@@ -23,7 +23,7 @@ from judge.world import (
 )
 from suites import leaks
 from suites.faults import PARALLEL, refused
-from suites.leaks import SEEDED, leaking, leaks_of, line_of, summary_names, traced_workload
+from suites.leaks import SEEDED, judged_workload, leaking, leaks_of, line_of, summary_names, traced_workload
 
 COLLECTORS = ("Parallel", "Serial", "G1")
 EACH = ",mode=census,every=gc"
@@ -135,11 +135,10 @@ finds_none("classes", "a program that loads classes")
 
 def workload_has_none(name, slow):
     def body(t):
-        # A verdict takes eight censuses: three iterations of most are too short for these on a fast machine.
         # What waits for its finalizer in tomcat becomes more as long as the program becomes faster, on a slow
         # machine for all of 12 iterations.
         millis, iterations = {"javac": (600, 4), "tomcat": (150, 40)}.get(name, (150, 12))
-        trace = traced_workload(t, name, millis=millis, iterations=iterations, options=EACH)
+        trace = judged_workload(t, name, millis, iterations, options=EACH)
         verified(trace)
         found = leaks_of(trace)
         expect(not found, f"found: {[(row['site'], row['class'], row['grown_bytes']) for row in found]}")

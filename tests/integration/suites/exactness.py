@@ -232,12 +232,12 @@ REGIONS = (
 # Of the pause that is aimed at some time must remain after the young regions, but not enough for all old ones:
 # milliseconds that may do, the likely ones first. 25 takes old regions in groups.
 OF_RELEASES = {
-    17: (("-XX:G1MixedGCCountTarget=100",), (8, 4, 15, 30)),
+    17: (("-XX:G1MixedGCCountTarget=100",), (8, 4, 15, 30, 2, 60)),
     21: (
         ("-XX:G1MixedGCCountTarget=100", "-XX:G1NewSizePercent=1", "-XX:G1MaxNewSizePercent=5"),
-        (60, 30, 120, 90),
+        (60, 30, 120, 90, 15, 240),
     ),
-    25: (("-XX:G1MixedGCCountTarget=4",), (25, 50, 12, 100)),
+    25: (("-XX:G1MixedGCCountTarget=4",), (25, 50, 12, 100, 6, 200)),
 }
 TIME_REMAINS, PAUSES = OF_RELEASES.get(jdk_release(), OF_RELEASES[max(OF_RELEASES)])
 for name, flags, tags, words in (

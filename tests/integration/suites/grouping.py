@@ -2,11 +2,10 @@
 """Every way to group or to cut a trace adds up to the same total: whole, rotated, attached late, by a share."""
 
 import itertools
-import os
-import subprocess
 
 from judge.rotated import data_files
-from judge.world import ANALYZER, TIMEOUT, add, analyze_json, expect, java_command, run, run_traced
+from judge.world import add, analyze_json, expect, run_traced
+from suites.leaks import leaking_when_attached
 
 OF_HEAP = ("class", "site", "app-site", "package", "tier", "thread", "age", "space")
 OF_SITES = ("class", "site", "app-site", "package", "tier", "thread")
@@ -103,15 +102,7 @@ of_leaking("a share was read", ",share=0.3", estimated=True)
 
 
 def attached(t):
-    trace = t.path("trace")
-    command = java_command("Leaking", ("lru", 20000, 0, 400), ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m"))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        expect("growth begins" in program.stdout.readline(), "the program did not begin")
-        done = run([ANALYZER, "attach", str(program.pid), f"file={trace}"])
-        program.communicate(timeout=TIMEOUT)
-    expect(done.returncode == 0 and program.returncode == 0, f"{done.stderr} {program.returncode}")
-    expect(os.path.exists(trace), "no trace")
-    check(trace)
+    check(leaking_when_attached(t, "lru", 20000))
 
 
 add("Every grouping of a trace adds up to the same total: attached to late", attached)

@@ -4,6 +4,7 @@ and nothing is left behind."""
 
 import os
 import random
+import signal
 import time
 
 from judge.rotated import Running, SizeWatch, data_files
@@ -18,10 +19,13 @@ def not_written(t):
     trace = t.path("trace")
     with SizeWatch(trace, 10 * MB + MB):
         with Running(t, trace, "Windows", (6, 2_000_000, 20_000), PARALLEL, "maxsize=10M,keep=yes") as running:
-            first = running.wait_for_file(1) + 4
+            running.wait_for_file(1)
+            os.kill(running.pid, signal.SIGSTOP)
+            first = max(data_files(trace)) + 4
             taken = [f"{trace}.{first}.origins", f"{trace}.{first + 2}.origins"]
             for path in taken:
                 os.mkdir(path)
+            os.kill(running.pid, signal.SIGCONT)
             expect(running.finish() == 0, f"stderr: {tail(running.stderr())}")
     lines = running.stderr().splitlines()
     expect(len(lines) == 1, f"stderr: {tail(running.stderr())}")

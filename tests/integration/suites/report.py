@@ -3,27 +3,23 @@
 
 import glob
 import os
-import subprocess
 
 from judge import browser
 from judge.world import (
     AGENT,
-    ANALYZER,
     HERE,
     JDK,
-    TIMEOUT,
     Skip,
     add,
     analyze,
     analyze_json,
     expect,
-    java_command,
     run,
     run_traced,
     tail,
     test,
 )
-from suites.leaks import traced_workload
+from suites.leaks import leaking_when_attached, traced_workload
 
 MOST_BYTES = 2_000_000
 
@@ -312,13 +308,7 @@ def censuses(t):
 
 @test("The page is made of the trace of a program that was attached to")
 def attached(t):
-    trace = t.path("trace")
-    command = java_command("Leaking", ("listeners", 20000, 0, 400), ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m"))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        expect("growth begins" in program.stdout.readline(), "the program did not begin")
-        done = run([ANALYZER, "attach", str(program.pid), f"file={trace}"])
-        program.communicate(timeout=TIMEOUT)
-    expect(done.returncode == 0 and program.returncode == 0, f"{done.stderr} {program.returncode}")
+    trace = leaking_when_attached(t, "listeners", 20000)
     page = page_of(t, trace)
     with opened(page) as window:
         is_drawn(window)

@@ -129,7 +129,8 @@ def _application(t):
     rows = [r for r in rows if r["objects"] >= 2 * 4 * _ROUNDS * 0.5]
     expect(len(rows) == 1, f"{rows}")
     expect(rows[0]["application"] == f"CallTree.often(CallTree.java:{_lines()['often']})", f"{rows[0]}")
-    expect(abs(rows[0]["application_share"] - 0.75) < 0.03, f"{rows[0]}")
+    # Where it is not known from what was inlined, by some 625 samples, so a standard error of 0.017.
+    expect(abs(rows[0]["application_share"] - 0.75) < 0.09, f"{rows[0]}")
 
 
 @test("Stacks: every table of sites has the application's line, also where nothing was inlined")

@@ -149,7 +149,7 @@ void WhileHeldUp(Attached& attached, Call&& call) {
   attached.StartThread();
   std::this_thread::sleep_for(milliseconds(50));  // by then it has come to that object
   std::thread unmark([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    std::this_thread::sleep_for(milliseconds(300));  // by then the call waits, or has gone by
     FakeVm::SetMark(marked, before);
   });
   call();

@@ -218,16 +218,24 @@ TEST_CASE("a thread's delay is the part of its time in which it waited for a pro
   RunDelay delay, fresh;
   (void)delay.Share(measured);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto asked = std::chrono::steady_clock::now();
   const std::optional<double> share = delay.Share(measured);
   REQUIRE(share.has_value());
   CHECK(*share > 0.1);
   CHECK(*share <= 1);
-  CHECK_FALSE(delay.Share(measured).has_value());  // too short a time
+  const std::optional<double> again = delay.Share(measured);
+  // Too short a time, unless this thread had to wait between the two.
+  const bool soon = std::chrono::steady_clock::now() - asked < std::chrono::nanoseconds(RunDelay::kLeastNs);
+  CHECK((!soon || !again));
   CHECK(fresh.Share(measured).value_or(0) > 0.1);
   stop = true;
   first.join();
   second.join();
-  CHECK(fresh.Share(measured) == 0.0);  // the thread is gone
+  // The thread is gone; it may be listed a moment longer.
+  for (int i = 0; i < 5000 && fresh.Share(measured) != 0.0; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(fresh.Share(measured) == 0.0);
   CHECK(fresh.Share(0) == 0.0);
 }
 
