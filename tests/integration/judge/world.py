@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests share: where things are, how programs are run, how tests are declared."""
 
+import fcntl
 import functools
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import zipfile
 import zlib
@@ -210,6 +212,18 @@ def _compile_native(source, library):
             os.path.join(HERE, "native", source),
         ]
     )
+
+
+def wait_for_others():
+    """Until no other run is at work in this folder: each compiles the programs anew, with its own JDK. To be
+    called once; the lock is held until the process ends."""
+    os.makedirs(os.path.dirname(os.path.abspath(OUT)), exist_ok=True)
+    lock = os.open(OUT + ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"another tests/integration/run is at work in {OUT}; waiting for it", file=sys.stderr)
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def prepare():
