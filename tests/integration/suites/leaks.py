@@ -40,7 +40,7 @@ def leaking(t, kind, options="", flags=FLAGS, rounds=ROUNDS, begin=BEGIN, full=F
 
 
 def leaking_when_attached(t, kind, rounds):
-    """The trace of that program, attached to after half of its rounds. It has leaked since the first."""
+    """The trace of that program, attached to after half of its rounds. Growth begins with the first one."""
     trace = t.path("trace")
     arguments = (kind, rounds, 0, 400, 0, rounds // 2)
     command = java_command("Leaking", arguments, ("-XX:+UseParallelGC", "-Xmx96m", "-Xmn8m"))
