@@ -186,10 +186,10 @@ constexpr Demands kOfLate{kLeastLastRateLater, kLeastRateLate, kMostFreedLate};
 // kLeak: from the onset on it grows evenly.
 Verdict JudgeEvenness(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
                       const Growth& growth, const Demands& demands) {
-  if (growth.end - growth.onset < kLeastEpochs) return Verdict::kUneven;
+  if (growth.end - growth.onset < kLeastEpochs) return Verdict::kTooFew;
   std::array<double, kParts> rates{};
   const size_t k = growth.onset - timeline.first_epoch;
-  if (!Rates(curve, k, &rates)) return Verdict::kUneven;
+  if (!Rates(curve, k, &rates)) return Verdict::kTooFew;
   const double mean = (curve.objects.back() - curve.objects[k]) / (curve.clock.back() - curve.clock[k]);
   if (rates[2] < demands.last_rate * std::max(rates[0], rates[1])) return Verdict::kStopped;
   if (!StillGrows(timeline, population, mean)) return Verdict::kStopped;
@@ -217,7 +217,7 @@ bool Settled(const GrowthTimeline& timeline, const Growth& growth) {
 // Of growth that began in the second half.
 Verdict JudgeLate(const GrowthTimeline& timeline, const Population& population, const Curve& curve,
                   const Growth& growth) {
-  if (growth.collections < timeline.least_old_space()) return Verdict::kUneven;
+  if (growth.collections < timeline.least_old_space()) return Verdict::kTooFew;
   const Verdict evenness = JudgeEvenness(timeline, population, curve, growth, kOfLate);
   if (evenness != Verdict::kLeak) return evenness;
   const size_t k = growth.onset - timeline.first_epoch;
@@ -267,7 +267,7 @@ int RankOf(const Growth& growth) {
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
     case Verdict::kTooFew:
-      return "too few old-space collections";
+      return "too few collections";
     case Verdict::kNone:
       return "hardly grows";
     case Verdict::kStopped:

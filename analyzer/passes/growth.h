@@ -66,10 +66,10 @@ struct Population {
 };
 
 enum class Verdict {
-  kTooFew,     // the old space was not collected often enough to tell
+  kTooFew,     // too few collections to tell: in all, or since growth began
   kNone,       // hardly anything survives
   kStopped,    // grew, and grows no more, or ever slower: start-up, a cache that filled
-  kUneven,     // grows in leaps, or only since a short while ago
+  kUneven,     // grows in leaps
   kRecent,     // grows evenly, but began so late that it may be a phase of the program
   kFreed,      // was seen to be freed
   kSmall,      // grows, but hardly counts; whoever knows the whole heap may say so

@@ -230,7 +230,7 @@ TEST_CASE("growth of late is no leak yet: too few collections, too little of the
   CHECK(late(400, 300).verdict == Verdict::kRecent);
   CHECK(late(400, 240, 60).verdict == Verdict::kLeak);
   CHECK(late(400, 240, 90).verdict == Verdict::kRecent);
-  CHECK(late(100, 85).verdict == Verdict::kUneven);
+  CHECK(late(100, 85).verdict == Verdict::kTooFew);
 }
 
 TEST_CASE("growth of late is no leak yet where all of the heap grows") {
