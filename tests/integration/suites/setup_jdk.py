@@ -6,8 +6,16 @@ import shutil
 import signal
 import subprocess
 
-from judge.world import ROOT, expect, run, test
+from judge.world import JDK, ROOT, expect, run, test
 from suites.host import wait_until
+
+IMAGE = "build/fake/images/jdk"
+MAKES_AN_IMAGE = (
+    f"mkdir -p {IMAGE}/bin {IMAGE}/lib/server",
+    f"printf '#!/bin/sh\\n' >{IMAGE}/bin/java",
+    f"chmod +x {IMAGE}/bin/java",
+    f"touch {IMAGE}/lib/server/classes.jsa",
+)
 
 
 def fake_jdk_source(t, build):
@@ -17,6 +25,9 @@ def fake_jdk_source(t, build):
     os.makedirs(os.path.join(tree, "make"))
     with open(os.path.join(tree, "configure"), "w", encoding="utf-8") as file:
         file.write("mkdir -p build/fake\n")
+    os.makedirs(os.path.join(tree, "make", "conf"))
+    with open(os.path.join(tree, "make", "conf", "version-numbers.conf"), "w", encoding="utf-8") as file:
+        file.write("DEFAULT_VERSION_FEATURE=17\n")
     with open(os.path.join(tree, "Makefile"), "w", encoding="utf-8") as file:
         file.write("product-images:\n" + "".join(f"\t{line}\n" for line in build))
     scripts = t.path("scripts")
@@ -29,17 +40,7 @@ def fake_jdk_source(t, build):
 
 @test("setup-jdk goes on when a file vanishes while it counts what is compiled")
 def vanished(t):
-    image = "build/fake/images/jdk"
-    command = fake_jdk_source(
-        t,
-        [
-            "sleep 34",  # it counts every 30 s
-            f"mkdir -p {image}/bin {image}/lib/server",
-            f"printf '#!/bin/sh\\n' >{image}/bin/java",
-            f"chmod +x {image}/bin/java",
-            f"touch {image}/lib/server/classes.jsa",
-        ],
-    )
+    command = fake_jdk_source(t, ["sleep 34", *MAKES_AN_IMAGE])  # it counts every 30 s
     os.makedirs(t.path("bin"))
     with open(t.path("bin/find"), "w", encoding="utf-8") as file:
         file.write(
@@ -70,3 +71,18 @@ def ended(t):
         left = [name for name in os.listdir(t.path("cache/work")) if not name.endswith(".log")]
         expect(left == [], f"{left} are left in the cache")
         os.remove(t.path("pid"))
+
+
+@test("setup-jdk refuses the source of another release")
+def other_release(t):
+    command = fake_jdk_source(t, ["exit 1"])
+    done = run(["env", "ANTTRACKS_BOOT_JDK=" + JDK, *command, "--jdk", "25"])
+    expect(done.returncode == 1 and "is the source of JDK 17, not of 25" in done.stderr, done.stderr)
+
+
+@test("setup-jdk names an image the same whatever the order of its options")
+def order(t):
+    command = fake_jdk_source(t, MAKES_AN_IMAGE)[:-1]
+    for options in (["--stock", "--fastdebug"], ["--fastdebug", "--stock"]):
+        done = run([*command, *options])
+        expect("build/jdk-stock-fastdebug ->" in done.stderr, f"{options}: {done.stderr}")
