@@ -30,8 +30,8 @@ packaged_jdk() {
   return 1
 }
 
-# build_of JDK_HOME: such as 17.0.19+10; nothing if its release file does not tell.
-build_of() { sed -n 's/^JAVA_RUNTIME_VERSION="\([0-9.]*+[0-9]*\).*/\1/p' "$1/release"; }
+# build_of JDK_HOME: such as 17.0.19+10; nothing if its release file does not tell. Build 0 is any source that nobody numbered.
+build_of() { sed -n 's/^JAVA_RUNTIME_VERSION="\([0-9.]*+[1-9][0-9]*\).*/\1/p' "$1/release"; }
 
 # link TARGET NAME: build/NAME -> TARGET, replaced in one step.
 link() {

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fetches the source of Debian's openjdk-17, -21 or -25 into a folder and prints the tarball's path.
 
-    jdk_source.py DESTINATION [--release 17|21|25] [--fresh]
+    jdk_source.py DESTINATION [--release 17|21|25] [--version 21.0.13.1+2 | --fresh]
 
 Uses apt with a private configuration: the source entries are made from the system's own binary
 entries for Debian archives, whose files stay untouched; for releases that Debian 12 does not have,
 with the suites that do. Only the upstream tarball is kept; Debian's own patches are not. The version
 that the patch was tried on comes first: from the index, or, where that names newer ones only, by name from
 the files that the archive keeps, checked by its SHA-256. Only if it cannot be had (or with --fresh) others
-are tried, newest first until one downloads, as the index may name versions whose files are gone. A
-tarball that is there already is used without any network access.
+are tried, newest first until one downloads, as the index may name versions whose files are gone. With
+--version no other than that one is taken. A tarball that is there already is used without any network
+access.
 """
 
 import argparse
@@ -186,10 +187,13 @@ def newest_first(versions):
     return sorted(set(versions), key=functools.cmp_to_key(compare))
 
 
-def cached(destination, release):
+def cached(destination, release, wanted=None):
     tarball = tarball_of(release)
     names = [n for n in os.listdir(destination) if tarball.match(n)]
     versions = newest_first([tarball.match(n).group(1) for n in names])
+    if wanted:
+        name = f"{package_of(release)}_{wanted}.orig.tar.xz"
+        return os.path.join(destination, name) if wanted in versions else None
     if not versions:
         return None
     tried = [version for version in versions if version in dict(TRIED[release])]
@@ -207,10 +211,12 @@ def opener():
     return urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
 
 
-def fetch_kept(uris, release, scratch, destination):
+def fetch_kept(uris, release, scratch, destination, wanted=None):
     """A tarball that the index no longer names, from the archive's pool."""
     package, archive = package_of(release), opener()
     for version, sha256 in TRIED[release]:
+        if wanted not in (None, version):
+            continue
         name = f"{package}_{version}.orig.tar.xz"
         for uri in uris:
             part = "pool/updates/main" if uri.endswith("-security") else "pool/main"
@@ -233,7 +239,7 @@ def fetch_kept(uris, release, scratch, destination):
     return None
 
 
-def download(destination, release, fresh):
+def download(destination, release, fresh, wanted=None):
     scratch = tempfile.mkdtemp(prefix=".apt-", dir=destination)
     try:
         uris = write_private_sources(os.path.join(scratch, "parts"), release)
@@ -254,22 +260,32 @@ def download(destination, release, fresh):
         ]
         if os.geteuid() == 0:
             options += ["-o", "APT::Sandbox::User=root"]
-        first, then = in_order(listed_versions(options, scratch, release), release, fresh)
+        listed = listed_versions(options, scratch, release)
+        first, then = in_order(listed, release, fresh, wanted)
         tarball = (
             download_one_of(first, options, scratch, destination, release)
-            or fetch_kept(uris, release, scratch, destination)
+            or fetch_kept(uris, release, scratch, destination, wanted)
             or download_one_of(then, options, scratch, destination, release)
         )
-        if not tarball:
+        if not tarball and wanted:
+            say(f"{wanted} cannot be had; the index has {', '.join(listed) or 'none'}")
+        elif not tarball:
             say("no version could be downloaded; give a tarball or tree in ANTTRACKS_JDK_SOURCE")
         return tarball
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def in_order(versions, release, fresh):
+def upstream(version):
+    """Of a Debian version."""
+    return version.rsplit("-", 1)[0]
+
+
+def in_order(versions, release, fresh, wanted=None):
     """(those to be tried before the files that the archive keeps, those after); versions: newest first."""
-    first = [v for v in versions if fresh or v.rsplit("-", 1)[0] in dict(TRIED[release])]
+    if wanted:
+        return [v for v in versions if upstream(v) == wanted], []
+    first = [v for v in versions if fresh or upstream(v) in dict(TRIED[release])]
     return first, [v for v in versions if v not in first]
 
 
@@ -316,18 +332,19 @@ def main(arguments):
     )
     parser.add_argument("destination")
     parser.add_argument("--release", choices=list(TRIED), default="17")
-    parser.add_argument("--fresh", action="store_true", help="whatever is there already")
+    parser.add_argument("--fresh", action="store_true", help="the newest, whatever is there already")
+    parser.add_argument("--version", help="of the JDK's source, up to the build number, such as 21.0.13.1+2")
     options = parser.parse_args(arguments)
     destination, release = options.destination, options.release
     os.makedirs(destination, exist_ok=True)
-    tarball = None if options.fresh else cached(destination, release)
+    tarball = None if options.fresh else cached(destination, release, options.version)
     if not tarball and os.environ.get("ANTTRACKS_NO_INSTALL"):
         say(
             "the JDK's source is not there, and ANTTRACKS_NO_INSTALL forbids to fetch it: "
             "run scripts/setup-jdk --until download"
         )
         return 1
-    tarball = tarball or download(destination, release, options.fresh)
+    tarball = tarball or download(destination, release, options.fresh, options.version)
     if not tarball:
         return 1
     print(tarball)

@@ -93,6 +93,8 @@ def cached_source(t):
     os.remove(jdk_source.cached(t.folder, "17"))
     expect("17.0.99+1" in jdk_source.cached(t.folder, "17"), "not the newest")
     expect(jdk_source.cached(t.folder, "21") is None, "of another release")
+    expect("17.0.1+2" in jdk_source.cached(t.folder, "17", "17.0.1+2"), "not the one that is asked for")
+    expect(jdk_source.cached(t.folder, "17", tried) is None, "another one than is asked for")
 
 
 @test("A JDK to build with whose folder was moved is none")
@@ -121,6 +123,7 @@ def tried_first(t):
     found = jdk_source.in_order(listed, "17", False)
     expect(found == (listed[1:3], [listed[0], listed[3]]), found)
     expect(jdk_source.in_order(listed, "17", True) == (listed, []), "the newest is asked for")
+    expect(jdk_source.in_order(listed, "17", False, "17.0.99+1") == (listed[:1], []), "one is asked for")
 
 
 @test("A source that the index no longer names is fetched by name, and checked")
@@ -139,6 +142,7 @@ def kept(t):
     before = jdk_source.TRIED["21"]
     jdk_source.TRIED["21"] = [(before[0][0], hashlib.sha256(b"something else").hexdigest())]
     try:
+        expect(jdk_source.fetch_kept(*arguments, "21.0.99+1") is None, "another one is asked for")
         expect(jdk_source.fetch_kept(*arguments) == os.path.join(destination, name), os.listdir(destination))
     finally:
         jdk_source.TRIED["21"] = before
