@@ -262,6 +262,8 @@ def foreign(t):
     expect("musl" in install(home, code=1), "the C library is not told")
     with_release(r'(JAVA_RUNTIME_VERSION="[0-9.]+\+\d+)[^"]*', r"\1-LTS-jvmci-23.1-b30")
     expect("GraalVM" in install(home, code=1), "the other VM is not told")
+    with_release(r'(JAVA_RUNTIME_VERSION="[0-9.]+\+)\d+', r"\g<1>0")
+    expect("names no version" in install(home, code=1), "a source that nobody numbered fits")
     with_release(r"JAVA_RUNTIME_VERSION", "OTHER")
     expect("names no version" in install(home, code=1), "the missing version is not told")
     os.remove(home + "/release")

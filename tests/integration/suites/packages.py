@@ -7,9 +7,9 @@ import os
 from judge.world import BUILD, ROOT, Skip, expect, jdk_release, run, tail, test
 
 TRY = os.path.join(ROOT, "scripts", "lib", "try_package")
-SCRIPTS = ("scripts/anttracks-install", "scripts/package")
+SCRIPTS = ("scripts/anttracks-install", "scripts/lib/common.sh", "scripts/package", "scripts/setup-jdk")
 # What the programs in them are made from.
-MADE_FROM = ("agent", "analyzer", "meson.build", "trace", "vmpatch", *SCRIPTS)
+MADE_FROM = ("agent", "analyzer", "meson.build", "meson_options.txt", "trace", "vmpatch", *SCRIPTS)
 
 
 def newest(pattern):
