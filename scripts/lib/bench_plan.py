@@ -74,10 +74,17 @@ SETTINGS = {
     "longlived": Settings(narrow="48M", repeat=2),
     # Their iterations are short: after a few of them the compilers are still at work.
     "xml.validation": Settings(repeat=10),
-    "xml.transform": Settings(repeat=4),
-    "batik": Settings(repeat=4),
+    "xml.transform": Settings(narrow="8M", repeat=4),
+    "batik": Settings(narrow="8M", repeat=4),
     "bytecode": Settings(repeat=4),
-    "jython": Settings(repeat=4),
+    "jython": Settings(narrow="8M", repeat=4),
+    # Short traces: in files of the usual size nothing would be deleted.
+    "luindex": Settings(narrow="4M"),
+    "xalan": Settings(narrow="4M"),
+    "tomcat": Settings(narrow="8M"),
+    "scala-actors": Settings(narrow="8M"),
+    "fop": Settings(narrow="8M"),
+    "serial": Settings(narrow="8M"),
 }
 
 
@@ -366,7 +373,7 @@ STUDIES = {
         pairs=bench_stats.FEWEST_OF_SMALL,
         quick=("serial", "identity-hash-1m", "identity-maps"),
         once=("identity-hash",),
-        most_times=30,
+        most_times=200,  # the worst case of hash, which is to end
     ),
     "sites-traced": Study(
         "what it costs a traced program where its sites live, rotating within a tight bound",
@@ -408,6 +415,7 @@ STUDIES = {
         "stock",
         IN_TURN,
         ("serial C1", "serial C2", "javac C1", "javac C2"),
+        pairs=bench_stats.FEWEST_OF_SMALL,
         page=SITES_PAGE,
         quick=("serial C1", "serial C2"),
         probe=True,

@@ -121,7 +121,10 @@ def clones(case, _configuration, home, options):
     # Without the shared archive all classes are in the class space.
     said = inside(case, home, "small", 1, ("-Xshare:off", f"-Danttracks.harness.classes={names}"))
     shutil.rmtree(options.scratch)
-    klass_bytes, classes = (int(number) for number in KLASSES.search(said).groups())
+    found = KLASSES.search(said)
+    if not found:
+        raise bench_run.Failed(f"{case} has ended the JVM before {PACKAGE}Inside could ask it")
+    klass_bytes, classes = (int(number) for number in found.groups())
     return (
         simulated(rows)
         | spared(rows, dict(reversed(found) for found in OF_CLASS.findall(said)))

@@ -137,8 +137,9 @@ def short(value):
     return [short(v) for v in value] if isinstance(value, list) else value
 
 
-def put(folder, data, study, workload, settings, by):
-    """Replaces one workload of a study, in data and in the file."""
+def put(folder, study, workload, settings, by):
+    """Replaces one workload of a study in the folder's file, which others may have changed meanwhile."""
+    data = load(folder)
     runs = {
         name: [{key: value for key, value in run.items() if key != "checksum"} for run in runs]
         for name, runs in by.items()

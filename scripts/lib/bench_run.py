@@ -155,7 +155,8 @@ def one_run(name, key, home, options, limit_s, look_inside):
     lines = ITERATION.findall(done.stdout)
     if done.code != 0 or len(lines) != iterations:
         why = re.search(r"OutOfMemoryError: [^\n]*|\w+(?:Error|Exception)\b", done.stderr)
-        if configuration.whole or not why:
+        # Of a JVM without other people's tools only a full heap is a result.
+        if configuration.whole or not why or not (configuration.java_agent or "OutOfMemory" in why[0]):
             raise Failed(said)
         return {"died": why[0]}
     log = os.path.join(folder, "gc.log")
@@ -192,25 +193,25 @@ def pretenuring(configuration, sites):
     return ["-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={sites}", *by_copy]
 
 
-LISTED = {}  # by workload, collector and how they are made old: the list, and what is known of it
+LISTED = {}  # by workload and collector: the list, and what young collections copied without it
+COPIED = {}  # by workload, collector and how they are made old: what they copied with it
 
 
 def pretenured(name, configuration, home, iterations, options):
     """Writes the list of sites into the run's folder. Returns how many there are, and what young collections
     copied of the program's objects without and with the list: from two traced runs, once for all rounds."""
-    key = (name, configuration.collector, configuration.pretenures)
+    key = (name, configuration.collector)
     path = os.path.join(options.scratch, "sites")
     if key not in LISTED:
-        before, text = traced_lifetimes(name, configuration, home, iterations, options, None)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        after, _ = traced_lifetimes(name, configuration, home, iterations, options, path)
-        sites = sum(not line.startswith("#") for line in text.splitlines())
-        LISTED[key] = text, {"sites": sites, "copied": before, "copied_then": after}
-    text, known = LISTED[key]
+        LISTED[key] = traced_lifetimes(name, configuration, home, iterations, options, None)
+    before, text = LISTED[key]
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    return known
+    how = (*key, configuration.pretenures)
+    if how not in COPIED:
+        COPIED[how], _ = traced_lifetimes(name, configuration, home, iterations, options, path)
+    sites = sum(not line.startswith("#") for line in text.splitlines())
+    return {"sites": sites, "copied": before, "copied_then": COPIED[how]}
 
 
 def traced_lifetimes(name, configuration, home, iterations, options, sites):

@@ -32,14 +32,21 @@ def spread(runs, key, form="{:.0f}"):
 
 
 def measured(runs):
-    """Not one that died or was stopped."""
-    return "iterations_ms" in runs[0]
+    """No one died or was stopped: those that were not would be the fast ones."""
+    return all("iterations_ms" in run for run in runs)
 
 
-def excuse(runs, base):
-    if "died" in runs[0]:
-        return "died: " + runs[0]["died"]
-    return f"stopped at {runs[0]['stopped_s'] / median(base, 'elapsed_s'):.0f} times"
+def excuse(runs, base, form="stopped at {times:.0f} times"):
+    """What became of runs that are not measured. form: of those that took too long, with {seconds} and
+    {times}, which are to the base."""
+    first = next(run for run in runs if "iterations_ms" not in run)
+    if "died" in first:
+        what = "died: " + first["died"]
+    else:
+        seconds = first["stopped_s"]
+        what = form.format(seconds=seconds, times=seconds / median(base, "elapsed_s"))
+    ended = sum("iterations_ms" in run for run in runs)
+    return what + (f" ({ended} of {len(runs)} runs ended)" if ended else "")
 
 
 def pairs(runs, base, key):
@@ -76,7 +83,8 @@ def percent(estimate):
 
 def mean_ratio(by_workload, name, base, key):
     """Geometric mean over the workloads that have both; None if there is none."""
-    found = [pairs(by[name], by[base], key) for by in by_workload.values() if name in by]
+    having = [by for by in by_workload.values() if name in by and measured(by[name])]
+    found = [pairs(by[name], by[base], key) for by in having]
     return bench_stats.estimate(*[f for f in found if f])
 
 
@@ -204,12 +212,12 @@ def cost(results):
     ]
 
 
-def warm_up(results):
+def warm_up(results, base="patched"):
     """A line for a page: how much is still warm-up in what counts as steady. The last iteration of a run to the
-    first that counts, the median over patched runs."""
+    first that counts, the median over runs of the base."""
     found = {}
     for workload, by in results.items():
-        for run in by["patched"]:
+        for run in by[base]:
             counted = bench_stats.second_half(run["iterations_ms"])
             if len(counted) > 1:
                 found.setdefault(workload, []).append(counted[-1] / counted[0])
@@ -221,7 +229,7 @@ def warm_up(results):
     return [
         "",
         "What counts as steady still has compilers at work in it. The last iteration to the first of those "
-        f"that count, patched, below {STILL_FALLING}: {named}.",
+        f"that count, {base}, below {STILL_FALLING}: {named}.",
     ]
 
 

@@ -320,7 +320,7 @@ def in_part(t):
     expect(written(t) == first, "the same values, another page")
     slowed(data, "cost", "h2", "traced", "wall_ms", 1.25)
     again = data["studies"]["cost"]["h2"]["runs"]
-    bench_results.put(t.folder, kept, "cost", "h2", SETTINGS | {"date": "2000-01-02"}, again)
+    bench_results.put(t.folder, "cost", "h2", SETTINGS | {"date": "2000-01-02"}, again)
     with open(t.path(bench_results.NAME), encoding="utf-8") as file:
         changed = [
             (old, new)
@@ -489,6 +489,9 @@ def dies(t):
         "what became of them is not told",
     )
     expect(f"(of {len(data['studies']['techniques']) - 1})" in text, "the mean is not marked")
+    entry["runs"]["dumps"] = [*entry["runs"]["stock"][:4], *[{"stopped_s": 24.0}] * 6]
+    text = bench_page.page(data)
+    expect("stopped at 12 times (4 of 10 runs ended)" in text, "the runs that ended are taken for all")
 
 
 PERF = """java  77/80 12.000100:

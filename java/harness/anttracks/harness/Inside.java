@@ -14,8 +14,12 @@ import javax.management.ObjectName;
  *
  * <p>With -Danttracks.harness.classes=FILE, which has the name of a class in each line, also `own NAME` for
  * each that has a hashCode other than Object's, and `unknown NAME` for each that is not found by its name.
+ *
+ * <p>Of a program that ends the JVM itself it does so while the JVM ends.
  */
 public final class Inside {
+    private static boolean told;
+
     private Inside() {}
 
     private static long classSpace() {
@@ -40,9 +44,7 @@ public final class Inside {
         }
     }
 
-    public static void main(String[] args) throws Exception {
-        Class.forName(args[0]).getMethod("main", String[].class)
-                .invoke(null, (Object) Arrays.copyOfRange(args, 1, args.length));
+    private static void print() throws Exception {
         System.out.println("klasses " + classSpace() + " of "
                 + ManagementFactory.getClassLoadingMXBean().getLoadedClassCount() + " classes");
         String names = System.getProperty("anttracks.harness.classes");
@@ -50,5 +52,23 @@ public final class Inside {
             for (String name : Files.readAllLines(Path.of(names))) System.out.println(hashOf(name) + name);
         }
         System.out.println(command("compilerCodelist"));
+    }
+
+    private static synchronized void tell() {
+        if (told) return;
+        told = true;
+        try {
+            print();
+        } catch (Exception e) {
+            e.printStackTrace();
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        ManagementFactory.getPlatformMBeanServer(); // made now: hardly anything can be made while the JVM ends
+        Runtime.getRuntime().addShutdownHook(new Thread(Inside::tell));
+        Class.forName(args[0]).getMethod("main", String[].class)
+                .invoke(null, (Object) Arrays.copyOfRange(args, 1, args.length));
+        tell();
     }
 }
