@@ -78,6 +78,9 @@ def other_release(t):
     command = fake_jdk_source(t, ["exit 1"])
     done = run(["env", "ANTTRACKS_BOOT_JDK=" + JDK, *command, "--jdk", "25"])
     expect(done.returncode == 1 and "is the source of JDK 17, not of 25" in done.stderr, done.stderr)
+    os.remove(t.path("source/make/conf/version-numbers.conf"))
+    done = run(command)
+    expect(done.returncode == 1 and "is the source of JDK (not told), not of 17" in done.stderr, done.stderr)
 
 
 @test("setup-jdk names an image the same whatever the order of its options")
