@@ -228,13 +228,14 @@ def hunk(t):
         "vmpatch/abi",
         "vmpatch/src/hotspot/share/anttracks",
         "tree/src",
-        "tree/make",
+        "tree/make/conf",
     ):
         os.makedirs(t.path(folder))
     run(["cp", "-r", os.path.join(ROOT, "scripts"), t.folder])
     run(["cp", os.path.join(ROOT, "vmpatch/abi/anttracks_abi.h"), t.path("vmpatch/abi")])
     files = {
         "tree/configure": "exit 1\n",
+        "tree/make/conf/version-numbers.conf": "DEFAULT_VERSION_FEATURE=17\n",
         "tree/src/a.txt": "one\ntwo\nthree\n",
         "vmpatch/17/series": "# comment\nfits.patch\nfails.patch\n",
         "vmpatch/17/fits.patch": "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1,3 +1,4 @@\n one\n+more\n two\n"
