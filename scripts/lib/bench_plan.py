@@ -242,6 +242,11 @@ CONFIGURATIONS |= {
     )
     for name in ("ash", "hash", "hash-eliminate")
 }
+CONFIGURATIONS["census"] = Configuration(
+    "the patched JDK with the agent, `mode=census,every=gc`: what is live is counted by site and class after "
+    "each collection of the old space",
+    options="mode=census,every=gc",
+)
 # What -XX:hashCode=N of HotSpot does, in the words of ICPE 2016, section 4.4; 5 is the default.
 STRATEGIES = (
     "Park-Miller RNG",
@@ -380,6 +385,29 @@ STUDIES = {
         "narrow",
         ("traced", "narrow", "ash-narrow", "hash-narrow", "hash-eliminate-narrow"),
         tuple(name for name in workloads.GENERAL if name not in WORST),
+        page=SITES_PAGE,
+        pairs=bench_stats.FEWEST_OF_SMALL,
+        quick=("serial",),
+    ),
+    "census": Study(
+        "what a census after each collection of the old space costs",
+        "stock",
+        ("stock", "census"),
+        # Those of SPECjvm2008 and DaCapo, which VEE 2010 has, and two that keep much.
+        (
+            "javac",
+            "serial",
+            "xml.transform",
+            "xml.validation",
+            "derby",
+            "sunflow",
+            "h2",
+            "lusearch",
+            "luindex",
+            "xalan",
+            "longlived",
+            "leak",
+        ),
         page=SITES_PAGE,
         pairs=bench_stats.FEWEST_OF_SMALL,
         quick=("serial",),

@@ -48,6 +48,10 @@ KEPT_COUNTERS = (
     "provenance_files",
     "lost_provenance",
     "provenance_ns",
+    "censuses",
+    "census_objects",
+    "census_ns",
+    "census_pause_ns",
 )
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import bench_probes
 import bench_stats
 from bench_page import study_head
-from bench_papers import ICPE, ICPE_STRATEGIES, VEE
+from bench_papers import ICPE, ICPE_STRATEGIES, VEE, VEE_LEAKS
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
 from bench_results import remark
 from bench_tables import (
@@ -179,7 +179,7 @@ def vee_table(results):
         "|---|" + "---:|" * (2 + len(COMPARED)),
     ]
     for what, ash, asc, key, largest in VEE:
-        ours = [of_all(usual, scheme, key, largest) if key else "" for scheme in COMPARED]
+        ours = [of_all(usual, scheme, key, largest) for scheme in COMPARED]
         lines.append(f"| {what} | {ash} | {asc} | " + " | ".join(o or "not measured" for o in ours) + " |")
     return lines
 
@@ -195,6 +195,27 @@ def of_all(results, scheme, key, largest):
         return f"{percent(found[name])} ({name})"
     having = {name: results[name] for name in found}
     return f"{geomean(having, scheme, 'stock', key)} (of {len(having)})"
+
+
+def census_table(results):
+    """A census beside stock, then VEE 2010's leak detector."""
+    keys = ("wall_ms", "cpu_s", "gc_ms")
+    lines = [
+        "| workload | run time | CPU time | GC time | censuses a run | million objects in each | CPU time of "
+        "reading them, ns an object |",
+        "|---|" + "---:|" * 6,
+    ]
+    for name, by in results.items():
+        runs = by["census"]
+        cells = [more(runs, by["stock"], key) for key in keys]
+        counted, read = median(runs, "censuses"), median(runs, "census_objects")
+        each = [f"{read / counted / 1e6:.2f}", f"{median(runs, 'census_ns') / read:.1f}"] if read else ["-"] * 2
+        lines.append(f"| {name} | " + " | ".join([*cells, f"{counted:.0f}", *each]) + " |")
+    if results:
+        means = [geomean(results, "census", "stock", key) for key in keys]
+        lines.append(f"| geometric mean of {len(results)} | " + " | ".join(means) + " | | | |")
+    lines += [f"| VEE 2010, {what}: ASH {ash}, ASC {asc} | | | | | | |" for what, ash, asc in VEE_LEAKS]
+    return lines
 
 
 def traced_table(results):
@@ -359,8 +380,8 @@ HEAD = """\
 Written by `scripts/bench sites` and the studies beside it from the single values in
 [benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and "not known"
 say: [measuring.md](measuring.md). The schemes: [where the site
-lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those of the part on traced
-programs and those that made the traces of the last part.
+lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those of the parts on censuses
+and on traced programs and those that made the traces of the last part.
 
 Which scheme wins where, and what a JVM with compact headers should use, is told
 [there](decisions/0019-where-the-site-lives.md). What sites and tracing cost such a JVM is a study of its own,
@@ -384,12 +405,16 @@ ours that are. Figures 15 and 16 are of the elimination that hash-eliminate has.
 """
 OF_VEE = """\
 By the slides of the talk, which have no numbered figures: "Performance Overhead", "Space Overhead Compared with
-Physical Memory Usage", "Performance Overhead of the Leak Detector". SPECjvm2008, DaCapo and SPECjbb2005 on J9,
-in heaps of four times the smallest; not traced, as ours here. Ours: the workloads of the first part, to the
-stock JDK; means are geometric, memory is peak memory. A maximum is the largest of their medians, which noise
-makes larger. ASC is not built (told below). The leak detector counts what is live by site at each global
-collection; the next to it is a census, of which [benchmarks-profile.md](benchmarks-profile.md) has CPU samples,
-with mark. Pretenuring: [benchmarks-pretenure.md](benchmarks-pretenure.md).
+Physical Memory Usage". SPECjvm2008, DaCapo and SPECjbb2005 on J9, in heaps of four times the smallest; not
+traced, as ours here. Ours: the workloads of the first part, to the stock JDK; means are geometric, memory is
+peak memory. A maximum is the largest of their medians, which noise makes larger. ASC is not built (told below).
+Its leak detector is in the next part; pretenuring: [benchmarks-pretenure.md](benchmarks-pretenure.md).
+"""
+OF_CENSUS = """\
+The leak detector of VEE 2010 (slide "Performance Overhead of the Leak Detector") counts what is live by site at
+each global collection. So does `mode=census,every=gc`, by site and class, with scheme mark. A program whose old
+space is never collected pays for the agent alone. Censuses every five minutes, as in production:
+[benchmarks-profile.md](benchmarks-profile.md).
 """
 TRACED = """\
 Every run is traced, all but those of a plain trace within a tight bound (rotation): ten data files stay, and
@@ -461,6 +486,7 @@ PARTS = (
     ("sites", "All workloads", RUNS, run_tables),
     ("sites", "Beside the benchmarks of ICPE 2016", OF_ICPE, icpe_table),
     ("sites", "Beside VEE 2010", OF_VEE, vee_table),
+    ("census", "The leak detector of VEE 2010, beside a census", OF_CENSUS, census_table),
     ("sites-traced", "Traced programs, as in ICPE 2016", TRACED, traced_table),
     ("sites", "The worst case: identity hashes in sets and maps", WORST_CASE, worst_case),
     ("strategies", "The worst case with HotSpot's own hash strategies", OWN_STRATEGIES, own_strategies),
@@ -473,7 +499,8 @@ PARTS = (
 
 
 def page(data):
-    used = [name for name in CONFIGURATIONS if name in (*IN_TURN, *STUDIES["sites-traced"].configurations)]
+    shown = {*IN_TURN, "census", *STUDIES["sites-traced"].configurations}
+    used = [name for name in CONFIGURATIONS if name in shown]
     lines = [HEAD, *meanings(used), ""]
     known = {name: data["studies"].get(name) for name in STUDIES}
     if any(e["settings"]["quick"] for name, _, _, _ in PARTS for e in (known[name] or {}).values()):
@@ -482,7 +509,7 @@ def page(data):
     for name, title, text, table in PARTS:
         lines += [f"## {title}", ""]
         if not known[name]:
-            papers_alone = [text, *table({}), ""] if table in (icpe_table, vee_table) else []
+            papers_alone = [text, *table({}), ""] if table in (icpe_table, vee_table, census_table) else []
             lines += ["Not measured.", "", *papers_alone]
             continue
         if name not in told:
