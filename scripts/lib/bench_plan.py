@@ -243,9 +243,9 @@ CONFIGURATIONS |= {
     for name in ("ash", "hash", "hash-eliminate")
 }
 CONFIGURATIONS["census"] = Configuration(
-    "the patched JDK with the agent, `mode=census,every=gc`: what is live is counted by site and class after "
-    "each collection of the old space",
-    options="mode=census,every=gc",
+    "the patched JDK with the agent, `mode=census,every=1s`: each second, after a collection, what is live is "
+    "counted by site and class",
+    options="mode=census,every=1s",
 )
 # What -XX:hashCode=N of HotSpot does, in the words of ICPE 2016, section 4.4; 5 is the default.
 STRATEGIES = (
@@ -390,7 +390,7 @@ STUDIES = {
         quick=("serial",),
     ),
     "census": Study(
-        "what a census after each collection of the old space costs",
+        "what a census each second costs",
         "stock",
         ("stock", "census"),
         # Those of SPECjvm2008 and DaCapo, which VEE 2010 has, and two that keep much.
