@@ -413,8 +413,8 @@ Its leak detector is in the next part; pretenuring: [benchmarks-pretenure.md](be
 OF_CENSUS = """\
 The leak detector of VEE 2010 (slide "Performance Overhead of the Leak Detector") counts what is live by site at
 each global collection. A census counts it by site and class. Most of our workloads have no collection of the
-old space, so ours is taken each second, after whichever collection comes next (`every=1s`, scheme mark), which is
-far more often than anyone needs. A program that collects less often has fewer. Censuses every five minutes, as in
+old space, so ours is taken each second, after the next collection of any kind (`every=1s`, scheme mark): far
+more often than anyone needs. A program that collects less often has fewer. Censuses every five minutes, as in
 production: [benchmarks-profile.md](benchmarks-profile.md).
 """
 TRACED = """\
