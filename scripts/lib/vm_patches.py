@@ -8,6 +8,8 @@ import os
 import re
 
 PAGE = os.path.join("docs", "vm-patch.md")
+# Of the other releases: where the tables are that tell what became of each hook.
+PORTS = {"21": os.path.join("docs", "vm-port.md"), "25": os.path.join("vmpatch", "25", "README.md")}
 HEADER = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)$")
 
 
@@ -131,6 +133,18 @@ def hooks(root):
     return rows
 
 
+def ported(page):
+    """[(patch, patterns of files' names)] of the tables of a port, whose rows begin with the patch's number."""
+    rows = []
+    with open(page, encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if len(cells) == 3 and cells[0].isdigit():
+                names = re.findall(r"\w+\.(?:\{[\w.,]+\}|[\w.*]+)", cells[1])
+                rows.append((int(cells[0]), [pattern for name in names for pattern in expand(name)]))
+    return rows
+
+
 def hooks_of(part, hunk, rows):
     """The rows that a hunk belongs to: those that name its function, else all of its file."""
     mine = [row for row in rows if row.names(part)]
@@ -140,6 +154,23 @@ def hooks_of(part, hunk, rows):
         if hunk.function and re.search(rf"\b{re.escape(hunk.function)}\b", row.functions(part))
     ]
     return named or mine
+
+
+def port_problems(root):
+    """Files that the series of another release than 17 patches, and that no row of the port's table names. Rows
+    without a file are right: they tell what fell away."""
+    problems = []
+    for release, page in PORTS.items():
+        rows = ported(os.path.join(root, page))
+        problems += [
+            f"{page}: no row tells what {part.patch} does to {part.name} in {release}"
+            for part in series(root, release)
+            if not any(
+                patch == part.number and any(fnmatch.fnmatch(part.name, pattern) for pattern in patterns)
+                for patch, patterns in rows
+            )
+        ]
+    return problems
 
 
 def table_problems(root):

@@ -153,6 +153,29 @@ def table(t):
     expect(not problems, "\n".join(problems))
 
 
+@test("The tables of the ports must name each file that is patched in their release")
+def ports(t):
+    for folder in ("vmpatch/21", "vmpatch/25", "docs"):
+        os.makedirs(t.path(folder))
+    for release, page in vm_patches.PORTS.items():
+        text = f"--- a/x/f{release}.cpp\n+++ b/x/f{release}.cpp\n@@ -1 +1,2 @@\n a\n+b\n"
+        for name, content in (
+            (f"vmpatch/{release}/series", "0003-it.patch\n"),
+            (f"vmpatch/{release}/0003-it.patch", text),
+            (page, f"| 2 | f{release}.cpp | same |\n| 3 | g{release}.* g, f{release}.hpp f | same |\n"),
+        ):
+            with open(t.path(name), "w", encoding="utf-8") as file:
+                file.write(content)
+    found = vm_patches.port_problems(t.folder)
+    for release, page in vm_patches.PORTS.items():
+        words = f"{page}: no row tells what 0003-it.patch does to f{release}.cpp in {release}"
+        expect(words in found, f"{found}")
+        with open(t.path(page), "a", encoding="utf-8") as file:
+            file.write(f"| 3 | f{release}.{{cpp,hpp}} f | same |\n")
+    found = vm_patches.port_problems(t.folder) + vm_patches.port_problems(ROOT)
+    expect(not found, "\n".join(found))
+
+
 @test("All hunks of the series fit the source that the JDK is built from")
 def real(t):
     release = str(jdk_release())
