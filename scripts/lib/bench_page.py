@@ -15,7 +15,7 @@ PAGE = "benchmarks"
 CONFIGURATIONS_HERE = {name for s in STUDIES.values() if s.page == PAGE for name in s.configurations}
 
 
-def _stock(study, settings):
+def stock_of(study, settings):
     """The version of the stock JDK, where the study runs it."""
     return f", stock {settings['stock']}{remark(study, settings)}" if STUDIES[study].runs_stock() else ""
 
@@ -33,7 +33,7 @@ def study_head(data, name):
         versions = "".join(f", {c} {s[c]}" for c in libraries)
         lines.append(
             f"- {'**quick**, ' if s['quick'] else ''}{s['date']}, commit {s['commit']}, {s['machine']}; JDK "
-            f"{s['patched']}{_stock(name, s)}{versions}: {s['pairs']} pairs, a run of "
+            f"{s['patched']}{stock_of(name, s)}{versions}: {s['pairs']} pairs, a run of "
             f"each configuration in turn; a run is one JVM with {s['warmup']} warm-up and {s['iterations']} "
             f"measured iterations, of which the median of the second half counts: {', '.join(names)}"
         )

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import bench_probes
 import bench_stats
-from bench_page import study_head
+from bench_page import stock_of, study_head
 from bench_papers import ICPE, ICPE_STRATEGIES, VEE, VEE_LEAKS
 from bench_plan import CONFIGURATIONS, IN_TURN, SCHEMES, STRATEGIES, STUDIES, WORST
-from bench_results import remark
 from bench_tables import (
     excuse,
     geomean,
@@ -362,11 +361,11 @@ def probe_head(data, name):
     groups = {}
     for case, entry in data["studies"][name].items():
         s = entry["settings"]
-        stock = s["stock"] + remark(name, s)
+        stock = stock_of(name, s)
         key = (s["quick"], s["date"], s["commit"], s["machine"], s["patched"], stock, s["pairs"])
         groups.setdefault(key, []).append(case)
     lines = [
-        f"- {'**quick**, ' if quick else ''}{date}, commit {commit}, {machine}; JDK {patched}, stock {stock}: "
+        f"- {'**quick**, ' if quick else ''}{date}, commit {commit}, {machine}; JDK {patched}{stock}: "
         f"{pairs} run{'s' if pairs > 1 else ''} of each, taking turns: {', '.join(cases)}"
         for (quick, date, commit, machine, patched, stock, pairs), cases in groups.items()
     ]
