@@ -51,7 +51,6 @@ KEPT_COUNTERS = (
     "censuses",
     "census_objects",
     "census_ns",
-    "census_pause_ns",
 )
 COLLECTOR_SEGMENTS = ("MOVES", "SLIDES", "FILLERS", "GC_BEGIN", "GC_END")
 
