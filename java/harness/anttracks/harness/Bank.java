@@ -171,11 +171,21 @@ public final class Bank extends Workload {
                 else connection.commit();
                 return result;
             } catch (SQLException e) {
-                connection.rollback();
+                rollback(connection, e);
                 String state = String.valueOf(e.getSQLState());
                 boolean inTheWay = state.startsWith("40") || state.startsWith("HYT");
                 if (!inTheWay || attempt == 100) throw e;
             }
+        }
+    }
+
+    /** After an error the database may have closed the connection; then that error is the one to tell. */
+    private static void rollback(Connection connection, SQLException cause) throws SQLException {
+        try {
+            connection.rollback();
+        } catch (SQLException e) {
+            cause.addSuppressed(e);
+            throw cause;
         }
     }
 
