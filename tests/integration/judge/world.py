@@ -53,6 +53,11 @@ class Failure(Exception):
     pass
 
 
+class Inconclusive(Failure):
+    """The run says nothing: the machine was too slow or too busy, or what the test is about did not come up.
+    The test runs once more, alone."""
+
+
 class Skip(Exception):
     pass
 
@@ -91,6 +96,12 @@ def test(name, slow=False):
 def expect(condition, message):
     if not condition:
         raise Failure(message)
+
+
+def conclusive(condition, message):
+    """As expect, of what depends on the machine's speed or on chance. Never of what the agent must not do."""
+    if not condition:
+        raise Inconclusive(message)
 
 
 def tail(text, lines=12):

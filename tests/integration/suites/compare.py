@@ -5,7 +5,7 @@ change of the program allocates is not, and expectations hold in every run alike
 import json
 import os
 
-from judge.world import AGENT, ANALYZER, JDK, analyze, analyze_json, expect, run, tail, test
+from judge.world import AGENT, ANALYZER, JDK, analyze, analyze_json, conclusive, expect, run, tail, test
 
 # Objects and arrays of a loop that all compilers reach, some of which live on, and some that C2 may leave out.
 _PROGRAM = """
@@ -87,10 +87,10 @@ def _same(test_):
     traces = [_traced(test_, classes, f"{i}.trace") for i in range(3)]
     for a, b in ((0, 1), (1, 2), (2, 0)):
         text = analyze("diff", traces[a], traces[b])
-        expect("nothing above noise" in text, text)
+        conclusive("nothing above noise" in text, text)
         for by in ("class", "thread"):
             report = analyze_json("diff", traces[a], traces[b], "--by", by)
-            expect(report["above_noise"] == 0, json.dumps(report["rows"], indent=1))
+            conclusive(report["above_noise"] == 0, json.dumps(report["rows"], indent=1))
     everything = analyze_json("diff", traces[0], traces[1], "--all")
     expect(len(everything["rows"]) == everything["all_rows"] > 100, f"{len(everything['rows'])} rows")
 
@@ -101,7 +101,7 @@ def _added(test_):
     after = _traced(test_, _compiled(test_, "after", extra=_EXTRA), "b.trace")
     report = analyze_json("diff", before, after)
     rows = [row for row in report["rows"] if row["above_noise"] in ("allocated", "live")]
-    expect(len(rows) == 1, json.dumps(rows, indent=1))
+    conclusive(len(rows) == 1, json.dumps(rows, indent=1))
     row = rows[0]
     expect(row["class"] == "Steady$Extra" and row["site"].startswith("Steady.step("), f"{row}")
     expect(row["objects"] == {"a": 0, "b": 300_000, "difference": 300_000, "ratio": None}, f"{row}")

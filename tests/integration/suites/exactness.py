@@ -4,7 +4,18 @@
 import re
 
 from judge.exact import judge
-from judge.world import JDK, Skip, add, expect, java_command, jdk_release, run, run_traced, stock_java
+from judge.world import (
+    JDK,
+    Skip,
+    add,
+    conclusive,
+    expect,
+    java_command,
+    jdk_release,
+    run,
+    run_traced,
+    stock_java,
+)
 from judge.world import test as named
 
 # Of what is tested with each collector; the first one is that of a test's plain name.
@@ -71,7 +82,7 @@ def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs,
             expect(judge(test.folder, trace) > 0, "nothing was judged")
             if not log_says or says(log, log_says):
                 return
-        expect(False, f"in {ATTEMPTS} runs the GC log does not say {log_says!r}: the test tests nothing")
+        conclusive(False, f"in {ATTEMPTS} runs the GC log does not say {log_says!r}: the test tests nothing")
 
     add("The rebuilt heap is exact " + name, body, slow)
 
@@ -123,7 +134,7 @@ def most_memory(test, jdk):
     flags = ("-XX:+UseG1GC", "-Xms400m", "-Xmx400m", "-Xmn266m", "-XX:+AlwaysPreTouch", f"-Xlog:gc:file={log}")
     done = run(java_command("Staying", (15_300_000,), flags, jdk=jdk))
     expect(done.returncode == 0, f"java ended with {done.returncode}: {done.stderr}")
-    expect(says(log, NO_ROOM), "all objects could be evacuated: the test tests nothing")
+    conclusive(says(log, NO_ROOM), "all objects could be evacuated: the test tests nothing")
     return int(done.stdout)
 
 

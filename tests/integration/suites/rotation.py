@@ -19,6 +19,7 @@ from judge.world import (
     ANALYZER,
     add,
     analyze_json,
+    conclusive,
     expect,
     java_command,
     jdk_release,
@@ -65,7 +66,7 @@ def check_undisturbed(done, log, trace):
     counters = analyze_json("info", trace)["counters"]
     # Not none: with bounds of a few MB a machine that is busy with other things may be late once or twice.
     asked, most = emergencies(log), max(2, counters["sync_points"] // 10)
-    expect(
+    conclusive(
         asked <= counters["requested_collections"] <= most,
         f"{asked} collections were asked for; counters {counters}",
     )
@@ -105,7 +106,7 @@ def exact(
 
     def body(test):
         trace, done, log = traced(test, bound, main, arguments, flags, options, collector)
-        expect(
+        conclusive(
             min(data_files(trace)) > 0,
             f"data files {list(data_files(trace))}: nothing was deleted, the test tests nothing",
         )
@@ -316,7 +317,10 @@ def lossy(name, bound, rotations):
 
     def body(test):
         trace, _, _ = traced(test, bound, "FastAllocation", (3_000_000,), ("-Xmx24m", "-Xmn2m"))
-        expect(min(data_files(trace)) >= rotations, f"data files {list(data_files(trace))}: too few rotations")
+        conclusive(
+            min(data_files(trace)) >= rotations,
+            f"data files {list(data_files(trace))}: too few rotations",
+        )
         check_only_losses(trace)
 
     add(f"A bound of {bound.size // KB} KB holds for threads that fill it many times a second{name}", body)
@@ -355,7 +359,10 @@ def disk_of_the_bound(test):
             done.returncode == 0 and "error" not in done.stderr,
             f"ended with {done.returncode}: {tail(done.stderr)}",
         )
-        expect(min(data_files(trace)) > bound.files, f"data files {list(data_files(trace))}: too few rotations")
+        conclusive(
+            min(data_files(trace)) > bound.files,
+            f"data files {list(data_files(trace))}: too few rotations",
+        )
         check_only_losses(trace)
 
 
@@ -364,7 +371,7 @@ def emergency(test):
     # Wide, since nothing bounds how long a loaded machine takes to begin a collection.
     trace, done, log = traced(test, Bound(48 * MB), "FastAllocation", (40_000_000,), ("-Xmx3g", "-Xmn2500m"))
     asked, all_young = emergencies(log), young_collections(log)
-    expect(
+    conclusive(
         asked > all_young // 3 > 0,
         f"{asked} collections were asked for in {all_young} young ones: the test tests nothing",
     )
@@ -382,9 +389,9 @@ def uncollectable(test):
         ("-Xmx1g", "-Xmn800m"),
         UNCOMPRESSED,
     )
-    expect(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
+    conclusive(done.stdout == "seen 1\n", f"the critical section ended too early: {done.stdout!r}")
     counters = analyze_json("info", trace)["counters"]
-    expect(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
+    conclusive(counters["dropped_chunks"] > 0, f"nothing was dropped: the test tests nothing; {counters}")
     # Where the processors are busy, events may fill the next file, too, before its sync point is complete;
     # that is told before it.
     *others, last = done.stderr.splitlines()

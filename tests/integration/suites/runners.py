@@ -3,8 +3,9 @@
 
 import json
 import os
+import sys
 
-from judge.world import ROOT, expect, run, test
+from judge.world import HERE, ROOT, expect, run, tail, test
 
 RUN_UNIT = os.path.join(ROOT, "tests", "run_unit.py")
 
@@ -142,3 +143,45 @@ def reported(t):
     )
     done = unit_run(t, {"quiet": "exit 0"}, before=environment, script=t.path("tests/run_unit.py"))
     expect(done.returncode == 0, f"{done.returncode} {done.stdout} {done.stderr}")
+
+
+# Tests for the runner: what each of its runs does.
+RUNS = """
+import runpy, sys
+runner = runpy.run_path(sys.argv[1], run_name="runner")
+world = runner["world"]
+calls = []
+
+def test(name, *runs):
+    def body(t):
+        calls.append(name)
+        runs[min(calls.count(name), len(runs)) - 1]()
+    return world.Test("of the runner, " + name, body, False)
+
+def nothing():
+    world.conclusive(False, "too slow")
+
+def wrong():
+    world.expect(False, "wrong")
+
+def right():
+    pass
+
+tests = [test("late", nothing, right), test("right", right), test("wrong", wrong, right),
+         test("never", nothing), test("worse", nothing, wrong)]
+lines = runner["run_all"](tests, 2, False)
+print("---")
+print("\\n".join(lines))
+print(*(calls.count(each) for each in ("late", "right", "wrong", "never", "worse")))
+"""
+
+
+@test("Integration tests: a run that says nothing is told and done once more, one that fails is not")
+def again(t):
+    done = run([sys.executable, "-c", RUNS, os.path.join(HERE, "run")], cwd=t.folder)
+    expect(done.returncode == 0, tail(done.stderr))
+    told, _, lines = done.stdout.partition("---\n")
+    *results, calls = lines.splitlines()
+    expect([line[:5] for line in results] == ["ok   ", "ok   ", "FAIL ", "FAIL ", "FAIL "], f"{results}")
+    expect(calls == "2 1 1 2 2", f"runs of each: {calls}")
+    expect([line for line in told.splitlines() if line.startswith("again")] != [] and "too slow" in told, told)

@@ -18,6 +18,7 @@ from judge.world import (
     add,
     analyze,
     analyze_json,
+    conclusive,
     expect,
     java_command,
     jdk_release,
@@ -222,7 +223,7 @@ def stable_beside(scheme):
             counts = [int(number) for number in re.findall(r" (\d+)/\S+ \(deduped\)", done.stdout)]
             totals = [int(number) for number in re.findall(r"Deduplicated: +(\d+)", done.stdout)]
             count = max(sum(counts), *totals, 0)
-            expect(count >= 500, f"{flags}: {count} strings came to share an array: the test tests nothing")
+            conclusive(count >= 500, f"{flags}: {count} strings came to share an array: the test tests nothing")
 
     add(f"It stays the same in scheme {scheme} beside an agent that tags, and with strings deduplicated", body)
 
