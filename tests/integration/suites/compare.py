@@ -81,6 +81,7 @@ def _traced(test_, classes, name, *flags):
     return trace
 
 
+# When the compilers come, and so what C2 leaves out, depends on how busy the machine is: hence conclusive.
 @test("Diff: two runs of one program differ in nothing above noise")
 def _same(test_):
     classes = _compiled(test_, "classes")

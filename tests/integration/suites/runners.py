@@ -150,6 +150,7 @@ RUNS = """
 import runpy, sys
 runner = runpy.run_path(sys.argv[1], run_name="runner")
 world = runner["world"]
+world.OUT = sys.argv[2]
 calls = []
 
 def test(name, *runs):
@@ -178,7 +179,7 @@ print(*(calls.count(each) for each in ("late", "right", "wrong", "never", "worse
 
 @test("Integration tests: a run that says nothing is told and done once more, one that fails is not")
 def again(t):
-    done = run([sys.executable, "-c", RUNS, os.path.join(HERE, "run")], cwd=t.folder)
+    done = run([sys.executable, "-c", RUNS, os.path.join(HERE, "run"), t.folder], cwd=t.folder)
     expect(done.returncode == 0, tail(done.stderr))
     told, _, lines = done.stdout.partition("---\n")
     *results, calls = lines.splitlines()
