@@ -23,6 +23,7 @@ CLASSES = os.path.join(OUT, "classes")
 JDK = os.path.abspath(os.environ.get("ANTTRACKS_JDK_HOME") or os.path.join(BUILD, "jdk"))
 # The scheme that programs run with; the JVM's choice if not set. compact: ash, with compact headers.
 SITES = os.environ.get("ANTTRACKS_TEST_SITES")
+IN_THE_HASH = ("hash", "hash-eliminate", "ash")  # with Serial and G1 the heap has 16 GB at most
 SITES_FLAGS = [f"-XX:AntTracksSites={SITES}"] if SITES else []
 if SITES == "compact":
     SITES_FLAGS = ["-XX:AntTracksSites=ash", "-XX:+UseCompactObjectHeaders"]

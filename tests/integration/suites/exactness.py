@@ -5,7 +5,9 @@ import re
 
 from judge.exact import judge
 from judge.world import (
+    IN_THE_HASH,
     JDK,
+    SITES,
     Skip,
     add,
     conclusive,
@@ -33,11 +35,16 @@ def says(log, words):
         return re.search(words, file.read())
 
 
-def reserved_huge_pages():
+def reserved_huge_pages(_):
     with open("/proc/meminfo", encoding="utf-8") as file:
         free = int(re.search(r"HugePages_Free: +(\d+)", file.read())[1])
     if free < 80:
         raise Skip(f"the machine has {free} reserved huge pages free, 80 are needed (sysctl vm.nr_hugepages)")
+
+
+def more_than_16_gb(collector):
+    if SITES in IN_THE_HASH and collector != "Parallel":
+        raise Skip(f"with {collector} and sites in the hash the heap may have 16 GB at most")
 
 
 def exact(
@@ -53,8 +60,8 @@ def exact(
     varied=((),),
 ):
     """log_says: what the GC log, of the tags in log, must say for the test to have tested something.
-    needs raises Skip. varied: more flags, others at each attempt, where those that do depend on how fast the
-    machine is."""
+    needs, which is given the collector, raises Skip. varied: more flags, others at each attempt, where those
+    that do depend on how fast the machine is."""
     for collector in collectors:
         _exact(
             name if collector == COLLECTORS[0] else f"with {collector} {name}",
@@ -73,7 +80,7 @@ def exact(
 def _exact(name, collector, main, arguments, flags, slow, log_says, tags, needs, varied):
     def body(test):
         if needs:
-            needs()
+            needs(collector)
         log = test.path("gc.log")
         all_flags = [f"-XX:+Use{collector}GC", *flags, *([f"-Xlog:{tags}:file={log}"] if log_says else [])]
         for attempt in range(ATTEMPTS):
@@ -197,12 +204,19 @@ exact(
     flags=("-Xmx96m", "-XX:-UseCompressedOops"),
     slow=True,
 )
-exact("for a heap above 32 GB of addresses", "Mix", flags=("-Xmx33g", "-Xmn16m"), slow=True)
+exact(
+    "for a heap above 32 GB of addresses",
+    "Mix",
+    flags=("-Xmx33g", "-Xmn16m"),
+    slow=True,
+    needs=more_than_16_gb,
+)
 exact(
     "for a heap above 32 GB with references compressed by alignment",
     "Mix",
     flags=("-Xmx40g", "-Xmn16m", "-XX:ObjectAlignmentInBytes=16"),
     slow=True,
+    needs=more_than_16_gb,
 )
 exact(
     "with transparent huge pages",

@@ -6,6 +6,8 @@ import random
 
 from judge.world import (
     ANALYZER,
+    IN_THE_HASH,
+    SITES,
     Failure,
     add,
     expect,
@@ -117,7 +119,9 @@ for flag in ("UseZGC", "UseShenandoahGC", "UseEpsilonGC"):
         (flag, "-XX:+UseG1GC", "-XX:+UseParallelGC", "mode=sample"),
         ("-XX:+UnlockExperimentalVMOptions", f"-XX:+{flag}", "-Xmx64m"),
     )
-if jdk_release() >= 25:
+if SITES in IN_THE_HASH:
+    MOST, MORE, WAY_OUT = "16 GB", "-Xmx20g", "-XX:+UseParallelGC"
+elif jdk_release() >= 25:
     MOST, MORE, WAY_OUT = "4 TB", "-Xmx4500g", "-Xmx"
 else:
     MOST, MORE, WAY_OUT = "512 GB", "-Xmx600g", "-XX:+UseParallelGC"
