@@ -372,6 +372,14 @@ SHORT = {
 
 # Tests that fail without the patch, too, and why.
 KNOWN = {}
+# {scheme: {test: why}} of tests that fail because they ask for what the scheme changes on purpose.
+CHANGED = {
+    scheme: {
+        "runtime/whitebox/TestWBDeflateIdleMonitors.java": "expects that hashCode() of a locked object "
+        "inflates its monitor: here the object has had its hash since it was made, and none has to be stored"
+    }
+    for scheme in ("hash", "hash-eliminate")
+}
 
 
 def plan(words=(), short=False):

@@ -59,9 +59,18 @@ def known(test):
     )
 
 
-def judged(base, collector, test):
-    """Why a failure is not the patch's: what is known, or that it fails without the patch, too.
-    None when it is new."""
+def scheme_of(configuration):
+    """The name of --sites in that of a configuration, or None."""
+    found = [scheme for scheme in SCHEMES if f"-{scheme}-" in configuration + "-"]
+    return max(found, key=len, default=None)  # -hash- is in -hash-eliminate-, too
+
+
+def judged(base, configuration, collector, test):
+    """Why a failure is no fault of the patch: what is known, what the scheme changes on purpose, or that it
+    fails without the patch, too. None when it is new."""
+    changed = jtreg_list.CHANGED.get(scheme_of(configuration), {})
+    if test in changed:
+        return changed[test]
     entry = (base or {"results": {}})["results"].get(collector, {}).get(test)
     if entry and entry["result"] in BAD:
         return known(test) or "fails without the patch, too"
@@ -75,7 +84,7 @@ def new_failures(folder, configuration, data):
     return [
         (collector, test, entry)
         for collector, test, entry in bad(data)
-        if judged(base, collector, test) is None
+        if judged(base, configuration, collector, test) is None
     ]
 
 
@@ -136,7 +145,9 @@ patch, as `anttracks-install` puts it there: `scripts/setup-jdk{option} --drop-i
 | `{prefix}fastdebug`, `{prefix}stock-fastdebug` | with the VM's assertions: \
 `scripts/setup-jdk{option} --fastdebug`, `--stock --fastdebug` |
 
-A failure is *new* when the same test passes on the unpatched build of its kind, or was not run there.
+A failure is *new* when the same test passes on the unpatched build of its kind, or was not run there, \
+unless the test asks for what a scheme changes on
+purpose (listed below where it failed).
 """
 
 
@@ -195,7 +206,7 @@ def failures(folder, present):
     for name, data in present.items():
         base = load(folder, BASE[name]) if name in BASE else data
         for collector, test, entry in bad(data):
-            why = judged(base, collector, test) or "**new**"
+            why = judged(base, name, collector, test) or "**new**"
             line = f"| `{name}` | {collector} | `{test}` | {entry['result']}: {entry['detail'][:120]} | {why} |"
             lines.append(line.replace("\n", " "))
     if not lines:

@@ -168,6 +168,19 @@ def new_failures(t):
     )
 
 
+@test("A jtreg failure is not new when the test asks for what the scheme changes on purpose")
+def changed_on_purpose(t):
+    changed = {"runtime_whitebox_TestWBDeflateIdleMonitors": "failed"}
+    jtreg_results.merge(t.folder, "stock-fastdebug", results(**dict.fromkeys(changed, "passed")))
+    new = {"": 1, "-ash": 1, "-hash": 0, "-hash-agent": 0, "-hash-eliminate": 0, "-hash-eliminate-agent": 0}
+    for sites, count in new.items():
+        name = "fastdebug" + sites
+        fresh = jtreg_page.new_failures(t.folder, name, results(**changed))
+        expect(len(fresh) == count, f"{name}: {fresh}")
+        fresh = jtreg_page.new_failures(t.folder, name, results(**changed, gc_A="failed"))
+        expect(len(fresh) == count + 1, f"{name}, with another: {fresh}")
+
+
 @test("jtreg's results replace those of the same JDK, and failures are not forgotten")
 def merged(t):
     def now():
