@@ -179,6 +179,8 @@ def changed_on_purpose(t):
         expect(len(fresh) == count, f"{name}: {fresh}")
         fresh = jtreg_page.new_failures(t.folder, name, results(**changed, gc_A="failed"))
         expect(len(fresh) == count + 1, f"{name}, with another: {fresh}")
+    found = jtreg_page.scheme_of("fastdebug-hash-eliminate-agent")
+    expect(found == "hash-eliminate", f"the scheme of hash-eliminate is {found}")
 
 
 @test("jtreg's results replace those of the same JDK, and failures are not forgotten")
