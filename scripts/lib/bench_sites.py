@@ -427,8 +427,8 @@ identity-hash: 10,000,000 objects in a HashSet, as many look-ups, half of them h
 4.2; each run is one iteration in a JVM of its own, its first. identity-hash-1m: the same with 1,000,000.
 identity-maps: IdentityHashMaps of at most 2,048 fresh objects; identity-map-500k: one of at most 500,000.
 With scheme hash the objects of a site have 32,768 hashes: a look-up visits objects in proportion to their
-number, so ten times the objects should take a hundred times the time, and stock's ten (by the number of look-ups
-alone; caches add to it). A run that was stopped says only that it takes longer.
+number, so ten times the objects should take a hundred times the time, and stock's ten (by the number of
+look-ups alone; caches add to it). A run that was stopped says only that it takes longer.
 """
 OWN_STRATEGIES = """\
 The stock JDK with hashes of 31 bits. The paper's figure 19 has them cut to 15 bits, which the stock JDK
