@@ -18,6 +18,9 @@ namespace {
 
 // The random bits of an id are one of 6, 10, .. 26.
 const uint32_t least_random = 6, step = 4, most_random = 26, children = 1 << step;
+// Of the first ids. As few sites as usual programs hash objects of have 18 random bits or 14. A length takes a quarter of the
+// field at most, so that more sites find room.
+const uint32_t most_first_random = 18, quarter = 1 << 28;
 // Half of the shortest ids are left to be divided: a few busy sites must not take all of the field.
 const uint32_t most_shortest = children / 2;
 // A site that finds no shorter id keeps its own if it has so many random bits.
@@ -48,12 +51,14 @@ class Ids : public CHeapObj<mtServiceability> {
   Slot* volatile _newest[pages];
   Open _open[(most_random - least_random) / step];
   uint32_t _roots, _nodes;  // taken; node 0 is not used
+  uint32_t _sites;          // that have asked for a first id
   uint32_t _overflow;       // the id
 
   Slot* node(uint32_t number) { return _chunks[number / chunk_nodes] + number % chunk_nodes * children; }
   uint32_t make_node();
   Slot* take(uint32_t random_bits, uint32_t* id);
   Slot* newest(uint32_t site);
+  uint32_t first_random_bits();
   uint32_t make(uint32_t site, uint32_t random_bits);
   uint32_t overflow(uint32_t site);
 
@@ -72,7 +77,7 @@ Slot* zeroed(size_t length) {
   return slots;
 }
 
-Ids::Ids() : _roots(0), _nodes(1), _overflow(0) {
+Ids::Ids() : _roots(0), _nodes(1), _sites(0), _overflow(0) {
   for (uint32_t i = 0; i < children; i++) _root[i] = 0;
   memset(_chunks, 0, sizeof(_chunks));
   for (uint32_t i = 0; i < pages; i++) _newest[i] = NULL;
@@ -122,6 +127,14 @@ Slot* Ids::newest(uint32_t site) {
   return *page + site % page_sites;
 }
 
+// Of the id of a site that has none yet.
+uint32_t Ids::first_random_bits() {
+  uint32_t bits = most_first_random;
+  while (bits > least_random && _sites >= quarter >> bits) bits -= step;
+  _sites++;
+  return bits;
+}
+
 // 0: no room.
 uint32_t Ids::make(uint32_t site, uint32_t random_bits) {
   uint32_t id = 0;
@@ -162,7 +175,7 @@ uint32_t Ids::shorten(uint32_t site, uint32_t id) {
   uint32_t result = id_of(site);
   if (result == id) {  // else another thread was faster
     const uint32_t had = id == 0 ? 0 : random_bits_of(id);
-    const uint32_t bits = id == 0 ? least_random : had + step;
+    const uint32_t bits = id == 0 ? first_random_bits() : had + step;
     const bool may = bits < most_random || (bits == most_random && _roots < most_shortest);
     const uint32_t made = may ? make(site, bits) : 0;
     if (made != 0) {

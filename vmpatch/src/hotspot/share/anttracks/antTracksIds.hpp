@@ -15,14 +15,18 @@
 
 // The ids of scheme ash: what stands for a site in the hash code of an object (Odaira et al., VEE 2010).
 //
-// A field of 30 bits is an id and a random part. No id is a prefix of another. A site whose objects are hashed for the
-// first time gets an id of 24 bits, which leaves 6 random ones. When a random part comes out as 0, which it does more often
-// the more hash codes of the site there are, the site gets an id that is 4 bits shorter, down to 4 bits. Its older ids
-// remain its own. So few sites with many hash codes, and many with few, share the field.
+// A field of 30 bits is an id and a random part. No id is a prefix of another. A site whose objects are hashed for the first
+// time gets an id of 12 bits, which leaves 18 random ones; from the 1,025th site on it has 16 bits, from the 16,385th on 20,
+// from the 262,145th on 24. When a random part comes out as 0, which it does more often the more hash codes of the site
+// there are, the site gets an id that is 4 bits shorter, down to 4 bits. Its older ids remain its own. So few sites with many
+// hash codes, and many with few, share the field.
 //
-// One day all of the field may be given away: that takes 60 million hash codes of busy sites (of 64 hash codes and more), or
-// some 15 million sites with one, which takes 64 codes. From then on a site with 14 random bits or more keeps its id, and its
-// hash codes repeat; others go on as ANTTRACKS_SITE_OVERFLOW, which has an id of 4 bits from the beginning.
+// The paper begins with long ids. Then the few objects of a place, hashed one after the other, often have the same hash code,
+// and there are programs that fail with that: javac does before JDK 24 (JDK-8288590).
+//
+// One day all of the field may be given away: that takes some 50 million hash codes of busy sites, 14 million where a quarter
+// of a million sites have some, or 4 million sites with one. From then on a site with 14 random bits or more keeps its id, and
+// its hash codes repeat; others go on as ANTTRACKS_SITE_OVERFLOW, which has an id of 4 bits from the beginning.
 //
 // Threads: any, also at a safepoint. site_of takes no lock; draw takes one when a site gets another id.
 class AntTracksIds : AllStatic {
