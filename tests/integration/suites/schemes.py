@@ -348,7 +348,8 @@ def few(scheme):
             expect(done.returncode == 0, f"{flags}: {tail(done.stderr, 20)}")
 
     add(f"In scheme {scheme} few objects of a place have the same hash", hashes)
-    add(f"javac infers types in scheme {scheme}", javac)
+    if jdk_release() < 24:  # later ones do not care
+        add(f"javac infers types in scheme {scheme}", javac)
 
 
 for name in ("mark", *SCHEMES):
@@ -357,7 +358,7 @@ for name in ("mark", *SCHEMES):
 
 @test("In scheme ash hashes differ as before when all ids are given away, and only new places lose their site")
 def ids_run_out(t):
-    # By simulation at most 352 places give all away: two thirds of them get an id with 2^22 codes, of 2^30.
+    # By simulation all is given away after at most 352 places: two thirds get an id with 2^22 codes, of 2^30.
     flags = ("-XX:+UseParallelGC", "-Xmx128m", *without_archive(), *flags_of("ash"))
     command = java_command("BusySites", (360, 300_000), flags)
     with open(t.path("stderr"), "w+", encoding="utf-8") as err:
