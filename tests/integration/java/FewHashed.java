@@ -5,33 +5,41 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntConsumer;
 
 /**
- * Many places, and few objects of each are hashed. Arguments: places, objects of each. Prints how many pairs of
- * objects have the same hash.
+ * Many places, and few objects of each are hashed. Arguments: places, objects of each, whether their class has
+ * a hashCode of its own. Prints how many pairs of objects have the same identity hash.
  */
 public final class FewHashed {
     static final List<Object> kept = new ArrayList<>();
+    static boolean ownHash;
+
+    static final class OwnHash {
+        @Override
+        public int hashCode() {
+            return 1;
+        }
+    }
 
     /** Each hidden class of this code has a method of its own, and so a place of its own. */
-    static final class Maker implements IntConsumer {
+    static final class Maker implements Runnable {
         @Override
-        public void accept(int count) {
-            for (int i = 0; i < count; i++) kept.add(new Object());
+        public void run() {
+            kept.add(ownHash ? new OwnHash() : new Object());
         }
     }
 
     public static void main(String[] args) throws Exception {
         int places = Integer.parseInt(args[0]);
         int objects = Integer.parseInt(args[1]);
-        List<IntConsumer> all = new ArrayList<>();  // a place whose class is unloaded would be another site's
+        ownHash = Boolean.parseBoolean(args[2]);
+        List<Runnable> all = new ArrayList<>();  // a place whose class is unloaded would be another site's
         try (InputStream in = FewHashed.class.getResourceAsStream("FewHashed$Maker.class")) {
             byte[] code = in.readAllBytes();
             for (int i = 0; i < places; i++) {
                 Class<?> hidden = MethodHandles.lookup().defineHiddenClass(code, true).lookupClass();
-                all.add((IntConsumer) hidden.getDeclaredConstructor().newInstance());
-                all.get(i).accept(objects);
+                all.add((Runnable) hidden.getDeclaredConstructor().newInstance());
+                for (int j = 0; j < objects; j++) all.get(i).run();
             }
         }
         Map<Integer, Integer> seen = new HashMap<>();

@@ -196,10 +196,10 @@ uint32_t AntTracksIds::draw(uint32_t site, uint32_t value) {
   uint32_t id = the_ids->id_of(site);
   if (id == 0) id = the_ids->shorten(site, 0);
   while (true) {
-    const uint32_t random = value & right_n_bits(random_bits_of(id));
+    const uint32_t random = value >> (32 - random_bits_of(id));
     if (random != 0) return prefix_of(id) | random;
     id = the_ids->shorten(site, id);
-    value = (uint32_t)os::random();
+    value = (uint32_t)os::random() << 1;  // it has 31 bits
   }
 }
 

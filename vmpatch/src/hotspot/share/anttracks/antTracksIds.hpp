@@ -33,8 +33,8 @@ class AntTracksIds : AllStatic {
  public:
   // Before the first object is made.
   static void initialize();
-  // A new field for an object of the site: never 0 in its random part, which is taken from value. Of a site without room it is
-  // one of ANTTRACKS_SITE_OVERFLOW.
+  // A new field for an object of the site: never 0 in its random part, which is the upper bits of value. Of a site without
+  // room it is one of ANTTRACKS_SITE_OVERFLOW.
   static uint32_t draw(uint32_t site, uint32_t value);
   // ANTTRACKS_SITE_NONE: no site has had such an id.
   static uint32_t site_of(uint32_t field);

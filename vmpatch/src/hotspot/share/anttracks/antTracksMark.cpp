@@ -67,8 +67,19 @@ uint32_t AntTracksMark::site_in_hash(markWord mark) {
   return (uint32_t)((mark.value() & markWord::hash_mask_in_place) >> _new._shift);  // a class may lie above it
 }
 
+// 32 bits. A thread's numbers are multiples of the golden ratio: of 0.46 * 2^n one after the other, or fewer, no two have the
+// same upper n bits (n from 6 to 18; counted). So the objects of a site that are hashed one after the other have different
+// hashes, however few random bits there are. value: 31 random bits, from which the thread's first number is made.
+static uint32_t spread(intptr_t value) {
+  static THREAD_LOCAL uint64_t number = 0;
+  if (number == 0) number = (uint64_t)value << 33;
+  number += UCONST64(0x9E3779B97F4A7C15);
+  return (uint32_t)(number >> 32);
+}
+
 intptr_t AntTracksMark::draw_hash(markWord mark, intptr_t value) {
-  if (!has_random()) return AntTracksHash::filled_hash | AntTracksIds::draw(site_of(mark), (uint32_t)value);
-  const uint32_t random = (uint32_t)value & ((1 << AntTracksHash::random_bits) - 1);
+  const uint32_t upper = spread(value);
+  if (!has_random()) return AntTracksHash::filled_hash | AntTracksIds::draw(site_of(mark), upper);
+  const uint32_t random = upper >> (32 - AntTracksHash::random_bits);
   return (intptr_t)(((uint64_t)site_of(mark) << AntTracksHash::random_bits) | MAX2(random, 1u));
 }
