@@ -440,8 +440,9 @@ COLLISIONS = """\
 {objects:,} objects that live at the same time and are hashed when they are made, from so many places in turn;
 compiled by all tiers, which are sites of their own. Median (lowest to highest). VEE 2010 compares with a JVM
 that itself has 15 bits; stock here has 31. The random part of scheme hash is a product of the address, which
-spreads neighbours evenly: objects side by side have fewer equal hashes than by chance. Scattered: an array of
-random length, which dies, is made after each object.
+spreads neighbours evenly: objects side by side have fewer equal hashes than by chance. ash takes numbers that
+differ as long as they can (decision 19). Scattered: an array of random length, which dies, is made after each
+object.
 """
 CODE = """\
 Machine code with its stubs, by the JVM's own list (`jcmd Compiler.codelist`) at the end of a run. Compared
