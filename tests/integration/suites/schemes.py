@@ -331,13 +331,17 @@ def few(scheme):
 
     def hashes(t):
         for own_hash in ("false", "true"):
-            # Compiled code knows which class has a hashCode of its own (hash-eliminate).
+            # Compiled code knows which class has a hashCode of its own (hash-eliminate). The objects of a place
+            # lie in one TLAB, near each other (hash).
             compiled = ("-Xbatch", "-XX:TieredStopAtLevel=1")
-            done = run(java_command("FewHashed", (50, 2000, own_hash), (*compiled, *flags_of(scheme))))
+            heap = ("-XX:+UseParallelGC", "-Xmx256m", "-Xmn128m", "-XX:TLABSize=8m")
+            flags = (*compiled, *heap, *flags_of(scheme))
+            done = run(java_command("FewHashed", (50, 2000, own_hash), flags))
             expect(done.returncode == 0, tail(done.stderr, 20))
             pairs = int(re.match(r"pairs (\d+) of 100000 objects", done.stdout)[1])
-            # By chance 2 with the 31 bits of scheme mark; 381 with 18 that are drawn, 3,050 with 15.
-            expect(pairs < 15, done.stdout)
+            # By chance 2 with the 31 bits of scheme mark; 381 with 18 that are drawn, 3,050 with 15. Objects of
+            # one place that lie in two TLABs add up to 30 in scheme hash.
+            expect(pairs < 50, done.stdout)
 
     def javac(t):
         source = t.path("Inference.java")
