@@ -92,10 +92,13 @@ void ObjectReader::CountWide(SiteClassCache& cache, uint32_t site, uint64_t klas
 uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns* columns, Lookup lookup) {
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
-  const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
+  const bool neutral = (mark & kLockBits) == kNeutral;
+  // In scheme ash an object with a hash code is one that is not plain, and a program may have many of these.
+  const bool ask = narrow && neutral && !sites_.IsPlain(mark);
+  const uint32_t site = ask ? vm_.mark_site(mark) : static_cast<uint32_t>(sites_.SiteOf(mark));
   const uint32_t klass = NarrowKlass(address, mark);
   const SiteClassCache::Entry& entry = cache.At(site, klass);
-  if (narrow && entry.Is(site, klass) && sites_.IsPlain(mark)) {
+  if (narrow && neutral && entry.Is(site, klass)) {
     const uint32_t length = Length(address, entry.length_mask());
     columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());
