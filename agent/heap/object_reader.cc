@@ -130,7 +130,7 @@ bool ObjectReader::ReadSomeStretches(SiteClassCache& cache, const AddressRange (
   const auto resolve = [this, &cache, lookup](uint64_t address, Columns* columns) {
     return ReadOdd(cache, address, columns, lookup);
   };
-  TlabWalker<kSites, decltype(resolve)> walker(definitions_.layouts(), resolve);
+  TlabWalker<kSites, decltype(resolve)> walker(definitions_.layouts(), vm_.mark_site, resolve);
   const bool read = walker.Read(stretches, out, scratch.ends);
   for (unsigned i = 0; i < kLanes; i++) {
     scratch.lanes[i].id_count = static_cast<size_t>(out[i].ids - scratch.lanes[i].ids.data());

@@ -69,12 +69,15 @@ inline bool PlainHeaders(const AntTracksVM& vm) {
 // Resolver: uint64_t(uint64_t address, Columns*), called for objects that the table does not have. It adds the
 // object to the columns and returns its size in bytes; 0: give up.
 //
+// mark_site: AntTracksVM::mark_site, for marks that are neutral, but not plain: in scheme ash those of objects
+// with a hash code, of which there may be many.
+//
 // kSites: kNeverPlain unless headers are plain (PlainHeaders). The resolver is then called for every object.
 template <SiteBits kSites, class Resolver>
 class TlabWalker {
  public:
-  TlabWalker(const LayoutTable& layouts, Resolver resolver)
-      : entries_(layouts.entries()), sites_(layouts.sites()), resolver_(resolver) {}
+  TlabWalker(const LayoutTable& layouts, decltype(AntTracksVM::mark_site) mark_site, Resolver resolver)
+      : entries_(layouts.entries()), sites_(layouts.sites()), mark_site_(mark_site), resolver_(resolver) {}
 
   // Reads all lanes: the objects that begin in stretches[i] go to out[i]; at[i] is the end of the last one.
   // False: the resolver gave up; at and out are then undefined.
@@ -118,13 +121,19 @@ class TlabWalker {
   };
 
   [[gnu::always_inline]] bool Step(Table table, Lane& lane) {
+    if constexpr (kSites == kNeverPlain) {
+      lane = Resolve(lane);
+      return lane.at != 0;
+    }
     const uint64_t mark = LoadMark(lane.at);
     uint64_t beside = 0;  // the word behind the mark, which every object has unless that has the class
     if constexpr (kSites.klass_bit == 0) beside = LoadAt<uint64_t>(lane.at + 8);
     const uint32_t klass = kSites.klass_bit == 0 ? static_cast<uint32_t>(beside) : kSites.KlassOf(mark);
-    const uint64_t site = kSites.SiteOf(mark);
+    uint64_t site = kSites.SiteOf(mark);
+    if (!kSites.IsPlain(mark)) [[unlikely]]
+      site = SiteOfOdd(mark);
     const LayoutTable::Entry& entry = table.entries[site < table.sites ? site : 0];
-    if (!kSites.IsPlain(mark) || !entry.Is(klass)) [[unlikely]] {
+    if (!entry.Is(klass)) [[unlikely]] {
       lane = Resolve(lane);
       return lane.at != 0;
     }
@@ -142,6 +151,12 @@ class TlabWalker {
     return true;
   }
 
+  // Of a mark that is not plain. The table has no entry for ANTTRACKS_SITE_NONE.
+  [[gnu::noinline]] uint64_t SiteOfOdd(uint64_t mark) const {
+    if ((mark & kLockBits) != kNeutral) return ANTTRACKS_SITE_NONE;
+    return mark_site_(mark);
+  }
+
   // By value: see Lane. If at is 0 the resolver gave up.
   [[gnu::noinline]] Lane Resolve(Lane lane) {
     Columns columns{lane.ids, lane.lengths};
@@ -154,6 +169,7 @@ class TlabWalker {
 
   const LayoutTable::Entry* const entries_;
   const uint64_t sites_;
+  const decltype(AntTracksVM::mark_site) mark_site_;
   Resolver resolver_;
 };
 
