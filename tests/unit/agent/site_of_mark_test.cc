@@ -74,7 +74,7 @@ TEST_CASE("in each scheme a stretch has the sites of new, hashed, locked and sit
           at[i] = end;
           end = vm.Put(end, FakeVm::kPoint, 30 + i);
         }
-        FakeVm::SetMark(at[1], vm.HashedMark(31));
+        FakeVm::SetMark(at[0], vm.HashedMark(30));  // whose neighbour is in the table, too
         REQUIRE(FakeVm::StackLock(at[2], &locks[0]));
         FakeVm::SetMark(at[3], vm.HashedMark(33));
         REQUIRE(FakeVm::Inflate(at[3], &locks[1]));
