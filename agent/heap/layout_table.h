@@ -44,19 +44,16 @@ class LayoutTable {
   LayoutTable() {
     void* const memory =
         mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED) {
-      entries_ = static_cast<Entry*>(memory);
-      sites_ = kSites;
-    }
-    entries_[0].klass.store(kNoKlass, std::memory_order_relaxed);
+    if (memory == MAP_FAILED) return;
+    entries_ = static_cast<Entry*>(memory);
+    sites_ = kSites;
   }
   ~LayoutTable() {
     if (sites_ != 0) munmap(entries_, kBytes);
   }
   LayoutTable(const LayoutTable&) = delete;
 
-  // For loops: look up entry 0, which matches nothing, not even memory without a class, for sites from sites()
-  // on and for site 0.
+  // For loops: look up entry 0, which is never in use, for sites from sites() on.
   const Entry* entries() const { return entries_; }
   uint32_t sites() const { return sites_; }
 
@@ -66,7 +63,7 @@ class LayoutTable {
       return;
     Entry& entry = entries_[site];
     uint32_t none = 0;
-    if (!entry.klass.compare_exchange_strong(none, kNoKlass, std::memory_order_relaxed)) return;
+    if (!entry.klass.compare_exchange_strong(none, kBeingMade, std::memory_order_relaxed)) return;
     const bool is_array = site_class.layout.how() == ObjectLayout::kArray;
     entry.id = trace::IdOf(site_class.id, is_array);
     entry.log2 = static_cast<uint8_t>(site_class.layout.log2_if_array());
@@ -85,7 +82,7 @@ class LayoutTable {
 
  private:
   static constexpr size_t kBytes = kSites * sizeof(Entry);
-  static constexpr uint32_t kNoKlass = UINT32_MAX;  // never the klass of an object; also: being made
+  static constexpr uint32_t kBeingMade = UINT32_MAX;  // never the klass of an object
 
   Entry none_;
   Entry* entries_ = &none_;

@@ -93,7 +93,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
   const bool narrow = vm_.klass_bytes == 4;
   const uint64_t mark = LoadMark(address);
   const bool neutral = (mark & kLockBits) == kNeutral;
-  // In scheme ash the mark of an object with a hash code is not plain, and there may be many such objects.
+  // In scheme ash the mark of an object with a hash code is not plain. The walker has found most of those.
   const bool ask = narrow && neutral && !sites_.IsPlain(mark);
   const uint32_t site = ask ? vm_.mark_site(mark) : static_cast<uint32_t>(sites_.SiteOf(mark));
   const uint32_t klass = NarrowKlass(address, mark);

@@ -130,8 +130,14 @@ class TlabWalker {
     if constexpr (kSites.klass_bit == 0) beside = LoadAt<uint64_t>(lane.at + 8);
     const uint32_t klass = kSites.klass_bit == 0 ? static_cast<uint32_t>(beside) : kSites.KlassOf(mark);
     uint64_t site = kSites.SiteOf(mark);
-    if (!kSites.IsPlain(mark)) [[unlikely]]
+    if (!kSites.IsPlain(mark)) [[unlikely]] {
       site = SiteOfOdd(mark);
+      // Entries that are not in use would match memory that is no object.
+      if (site == ANTTRACKS_SITE_NONE || klass == 0) {
+        lane = Resolve(lane);
+        return lane.at != 0;
+      }
+    }
     const LayoutTable::Entry& entry = table.entries[site < table.sites ? site : 0];
     if (!entry.Is(klass)) [[unlikely]] {
       lane = Resolve(lane);
@@ -151,7 +157,7 @@ class TlabWalker {
     return true;
   }
 
-  // Of a mark that is not plain. The table has no entry for ANTTRACKS_SITE_NONE.
+  // Of a mark that is not plain; ANTTRACKS_SITE_NONE also where only the resolver can tell.
   [[gnu::noinline]] uint64_t SiteOfOdd(uint64_t mark) const {
     if ((mark & kLockBits) != kNeutral) return ANTTRACKS_SITE_NONE;
     return mark_site_(mark);

@@ -276,6 +276,17 @@ TEST_CASE("memory that is no object ends tracing, the trace up to there is whole
   CHECK(trace.end_reason.find("tracing stopped: internal error") == 0);
 }
 
+TEST_CASE("the mark of an object with a hash code, and no class behind it, ends tracing, too") {
+  FakeVm vm;
+  vm.UseScheme(ANTTRACKS_SITES_ASH);
+  Recording recording(vm);
+  void* slot = nullptr;
+  FakeVm::SetMark(vm.heap(), vm.HashedMark(16));
+  recording.Tlab(1, &slot, vm.heap(), vm.heap() + 24, true);
+  CHECK_FALSE(recording.session().failure().active());
+  CHECK(recording.End().end_reason.find("tracing stopped: internal error") == 0);
+}
+
 TEST_CASE("an agent that is unloaded early says that something is missing") {
   FakeVm vm;
   Recording recording(vm);
