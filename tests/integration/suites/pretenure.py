@@ -120,11 +120,22 @@ def left_alone(t):
 @test("A list of sites that cannot be read or understood is refused with the reason")
 def refused(t):
     path = t.path("sites")
+    flags = ("-XX:+UnlockExperimentalVMOptions", f"-XX:AntTracksPretenure={t.folder}")
+    done = run(java_command("Mix", (), flags))
+    expect(
+        done.returncode == 1 and f"cannot read {t.folder}: Is a directory" in done.stderr,
+        f"a folder: {done.returncode} {tail(done.stderr)}",
+    )
     for text, said in (
         (None, f"cannot read {path}"),
         ("a.B.m()V:1 < a.B.n()V\n", "line 1 of "),
         ("# fine\n\na.B.m()V:1 # too\nno site\n", "line 4 of "),
         ("a()V:1\n", "line 1 of "),
+        ("a.B.m()V:\n", "line 1 of "),
+        ("a.B.m()V:x\n", "line 1 of "),
+        ("a.B.m()V:12x\n", "line 1 of "),
+        ("a.B.m()V:-1\n", "line 1 of "),
+        ("a.B.m()V:65536\n", "line 1 of "),
         (" < ".join(["a.B.m()V:1"] * 9) + "\n", "line 1 of "),
         ("# fine\na.B." + "m" * 8300 + "()V:1\n", f"line 2 of {path} is longer than 8190 characters"),
     ):

@@ -55,7 +55,10 @@ bool cut(char* text, ListedFrame* frame) {
   char* const colon = strrchr(text, ':');
   if (signature == NULL || colon == NULL || colon < signature) return false;
   *colon = '\0';
-  frame->_bci = atoi(colon + 1);
+  char* end = NULL;
+  const long bci = strtol(colon + 1, &end, 10);
+  if (!isdigit(colon[1]) || *end != '\0' || bci > max_jushort) return false;
+  frame->_bci = (int)bci;
   frame->_signature = os::strdup(signature, mtServiceability);
   *signature = '\0';
   char* const dot = strrchr(text, '.');
@@ -84,14 +87,18 @@ bool add_line(char* text) {
   return true;
 }
 
+void say_cannot_read() {
+  jio_fprintf(defaultStream::error_stream(), "AntTracksPretenure: cannot read %s: %s\n", AntTracksPretenure,
+              os::strerror(errno));
+}
+
 }  // namespace
 
 jint AntTracksSiteList::initialize() {
   if (AntTracksPretenure == NULL) return JNI_OK;
   FILE* const file = fopen(AntTracksPretenure, "r");
   if (file == NULL) {
-    jio_fprintf(defaultStream::error_stream(), "AntTracksPretenure: cannot read %s: %s\n", AntTracksPretenure,
-                os::strerror(errno));
+    say_cannot_read();
     return JNI_EINVAL;
   }
   lines = new GrowableArrayCHeap<Line, mtServiceability>();
@@ -108,6 +115,10 @@ jint AntTracksSiteList::initialize() {
                   "package.Class.method(signature):bci, with \" < \" before each caller, %d frames at most\n",
                   number, AntTracksPretenure, (int)most_frames);
     }
+  }
+  if (good && ferror(file)) {
+    good = false;
+    say_cannot_read();
   }
   fclose(file);
   if (!good) return JNI_EINVAL;
