@@ -3,11 +3,17 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
+import java.lang.management.ManagementFactory;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.management.ObjectName;
 
 /**
  * More allocation sites than have room in 16 bits: classes are made whose code allocates one Object at each of
- * thousands of lines, and takes its identity hash. Arguments: classes, sites of a class (at most 5,900), and
- * how many objects one more place makes at last (none, if it is left out).
+ * thousands of lines, and takes its identity hash. Arguments: classes, sites of a class (at most 5,900), how
+ * many objects one more place makes at last (none, if it is left out), and how many hidden classes with one
+ * site each follow. Of these it says how much the VM's memory for serviceability, which has the tables of
+ * sites, grew (-XX:NativeMemoryTracking=summary).
  */
 public final class ManySites {
     private static final int NEW_HASH_POP = 11;  // bytes of code for each site
@@ -101,6 +107,25 @@ public final class ManySites {
         return new Last();
     }
 
+    private static long kilobytes() throws Exception {
+        String all = (String) ManagementFactory.getPlatformMBeanServer().invoke(
+            new ObjectName("com.sun.management:type=DiagnosticCommand"), "vmNativeMemory",
+            new Object[] {new String[] {"summary"}}, new String[] {String[].class.getName()});
+        Matcher found = Pattern.compile("Serviceability \\(reserved=(\\d+)KB").matcher(all);
+        if (!found.find()) throw new IllegalStateException(all);
+        return Long.parseLong(found.group(1));
+    }
+
+    private static void hidden(int classes) throws Exception {
+        byte[] code = made("Hidden", 1);
+        long before = 0;
+        for (int i = -1000; i < classes; i++) {
+            if (i == 0) before = kilobytes();
+            MethodHandles.lookup().defineHiddenClass(code, false).lookupClass().getMethod("run").invoke(null);
+        }
+        System.out.println(classes + " hidden classes, grown by " + (kilobytes() - before) + " KB");
+    }
+
     public static void main(String[] args) throws Exception {
         int classes = Integer.parseInt(args[0]);
         int sites = Integer.parseInt(args[1]);
@@ -110,5 +135,6 @@ public final class ManySites {
         }
         for (int i = 0; i < (args.length > 2 ? Integer.parseInt(args[2]) : 0); i++) last();
         System.out.println("made " + classes * sites);
+        if (args.length > 3) hidden(Integer.parseInt(args[3]));
     }
 }

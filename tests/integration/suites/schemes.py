@@ -304,6 +304,25 @@ for name in ("mark", *SCHEMES):
     many(name)
 
 
+def full(scheme):
+    """Where every site is taken, methods of classes that come and go leave nothing in the tables."""
+
+    def body(_):
+        flags = ("-XX:+UseSerialGC", "-Xmx128m", "-XX:NativeMemoryTracking=summary", *flags_of(scheme))
+        done = run(java_command("ManySites", (CLASSES, SITES, 0, 10_000), flags))
+        grown = re.search(r"10000 hidden classes, grown by (-?\d+) KB", done.stdout)
+        expect(done.returncode == 0 and grown, f"{done.returncode} {done.stdout} {tail(done.stderr)}")
+        # The record of a method would take 53 bytes in the mean.
+        expect(int(grown.group(1)) < 200, f"{grown.group(0)}")
+
+    add(f"When scheme {scheme} has no site left, classes that come and go take no memory of its tables", body)
+
+
+for name in SCHEMES:
+    if name.startswith("hash"):
+        full(name)
+
+
 INFERENCE = """
 import java.util.*;
 import java.util.stream.*;

@@ -123,6 +123,10 @@ class ForgetUnloading : public StackObj {
 
 uint32_t AntTracksSiteTable::site(Method* method, int bci, uint32_t caller, uint32_t tier, uint32_t flags) {
   Locked t;
+  const uint32_t id = t->_sites.length() + ANTTRACKS_SITE_FIRST;
+  const bool full = id > AntTracksMark::max_site();
+  // The record of a method without sites would be kept for nothing.
+  if (full && t->_method_ids.get(method) == NULL) return ANTTRACKS_SITE_OVERFLOW;
   Site s;
   s._method = method_id(t, method);
   s._bci = MAX2(bci, 0);
@@ -130,8 +134,7 @@ uint32_t AntTracksSiteTable::site(Method* method, int bci, uint32_t caller, uint
   s._tier_and_flags = tier | (flags << 8);
   uint32_t* const known = t->_site_ids.get(s);
   if (known != NULL) return *known;
-  const uint32_t id = t->_sites.length() + ANTTRACKS_SITE_FIRST;
-  if (id > AntTracksMark::max_site()) return ANTTRACKS_SITE_OVERFLOW;
+  if (full) return ANTTRACKS_SITE_OVERFLOW;
   t->_sites.append(s);
   t->_lines.append(method->is_native() ? -1 : method->line_number_from_bci(s._bci));
   t->_site_ids.put(s, id);
