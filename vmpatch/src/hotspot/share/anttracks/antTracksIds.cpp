@@ -57,6 +57,7 @@ class Ids : public CHeapObj<mtServiceability> {
   Slot* node(uint32_t number) { return _chunks[number / chunk_nodes] + number % chunk_nodes * children; }
   uint32_t make_node();
   Slot* take(uint32_t random_bits, uint32_t* id);
+  void give_back(uint32_t random_bits);
   Slot* newest(uint32_t site);
   uint32_t first_random_bits();
   uint32_t make(uint32_t site, uint32_t random_bits);
@@ -105,8 +106,12 @@ Slot* Ids::take(uint32_t random_bits, uint32_t* id) {
   if (open->_node == 0 || open->_used == children) {
     uint32_t parent = 0;
     Slot* const slot = take(random_bits + step, &parent);
-    const uint32_t number = slot == NULL ? 0 : make_node();
-    if (number == 0) return NULL;
+    if (slot == NULL) return NULL;
+    const uint32_t number = make_node();
+    if (number == 0) {
+      give_back(random_bits + step);
+      return NULL;
+    }
     open->_prefix = prefix_of(parent);
     open->_node = number;
     open->_used = 0;
@@ -114,6 +119,15 @@ Slot* Ids::take(uint32_t random_bits, uint32_t* id) {
   }
   *id = open->_prefix | (open->_used << random_bits) | random_bits;
   return node(open->_node) + open->_used++;
+}
+
+// The slot that was taken last, which nothing was put into.
+void Ids::give_back(uint32_t random_bits) {
+  if (random_bits == most_random) {
+    _roots--;
+  } else {
+    _open[(random_bits - least_random) / step]._used--;
+  }
 }
 
 // Where the newest id of the site is; NULL: no memory.

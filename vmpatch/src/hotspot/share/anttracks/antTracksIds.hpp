@@ -21,8 +21,9 @@
 // there are, the site gets an id that is 4 bits shorter, down to 4 bits. Its older ids remain its own. So few sites with many
 // hash codes, and many with few, share the field.
 //
-// The paper begins with long ids. Then the few objects of a place, hashed one after the other, often have the same hash code,
-// and there are programs that fail with that: javac does before JDK 24 (JDK-8288590).
+// The paper begins with long ids. Then two of a few dozen objects of a place, hashed one after the other, often have the same
+// hash code, and there are programs that fail with that: javac does before JDK 24 (JDK-8288590). The numbers that random parts
+// are taken from differ as long as they can (antTracksMark.cpp): with 18 bits those of 121,000 objects that a thread hashes.
 //
 // One day all of the field may be given away: that takes some 50 million hash codes of busy sites, 14 million where a quarter
 // of a million sites have some, or 4 million sites with one. From then on a site with 14 random bits or more keeps its id, and
