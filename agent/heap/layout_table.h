@@ -34,7 +34,7 @@ class LayoutTable {
     uint16_t id = 0;                 // as in a column of ids
     uint8_t log2 = 0;                // log2 of an element's bytes
     uint8_t is_array = 0;
-    uint32_t base_bytes = 0;   // of an object of length 0, before alignment
+    uint32_t base_bytes = 0;   // of an object of length 0, before alignment; 0 if the entry is not in use
     uint32_t length_mask = 0;  // all ones for arrays, else 0
 
     bool Is(uint32_t narrow_klass) const { return klass.load(std::memory_order_acquire) == narrow_klass; }
@@ -75,9 +75,10 @@ class LayoutTable {
 
   // When the class is unloaded, as another class may get the same klass value.
   void Remove(uint32_t site, uint64_t klass) {
-    if (site < sites_ && entries_[site].klass.load(std::memory_order_relaxed) == klass) {
-      entries_[site].klass.store(0, std::memory_order_relaxed);
-    }
+    if (site >= sites_ || entries_[site].klass.load(std::memory_order_relaxed) != klass) return;
+    Entry& entry = entries_[site];
+    entry.base_bytes = entry.length_mask = 0;
+    entry.klass.store(0, std::memory_order_relaxed);
   }
 
  private:

@@ -23,7 +23,7 @@ bool ObjectReader::ReadPlain(uint64_t address, Header* header) const {
   const auto site = static_cast<uint32_t>(sites_.SiteOf(mark));
   const uint32_t klass = NarrowKlass(address, mark);
   const LayoutTable::Entry& entry = layouts.entries()[site < layouts.sites() ? site : 0];
-  if (!entry.Is(klass)) return false;
+  if (klass == 0 || !entry.Is(klass)) return false;
   header->site = site;
   header->klass = klass;
   header->site_class.id = entry.id & trace::kSiteClassMask;
@@ -53,6 +53,11 @@ bool ObjectReader::ReadHeader(uint64_t address, Header* header, Lookup lookup) {
       if (lookup == Lookup::kTablesOnly) return false;
       header->site = ANTTRACKS_SITE_NONE;
     }
+  }
+  if (header->site >> ANTTRACKS_SITE_BITS != 0) {
+    failure_.Fail(
+        fmt::format("internal error: the word at {:#x} is no object (site {})", address, header->site));
+    return false;
   }
   header->site_class = definitions_.site_classes().Find(header->site, header->klass);
   if (header->site_class.id == 0 && lookup == Lookup::kAskVm) {
@@ -98,7 +103,7 @@ uint64_t ObjectReader::ReadOdd(SiteClassCache& cache, uint64_t address, Columns*
   const uint32_t site = ask ? vm_.mark_site(mark) : static_cast<uint32_t>(sites_.SiteOf(mark));
   const uint32_t klass = NarrowKlass(address, mark);
   const SiteClassCache::Entry& entry = cache.At(site, klass);
-  if (narrow && neutral && entry.Is(site, klass)) {
+  if (narrow && neutral && klass != 0 && entry.Is(site, klass)) {
     const uint32_t length = Length(address, entry.length_mask());
     columns->Put(entry.site_class(), length, entry.has_length());
     const uint64_t bytes = entry.base() + (uint64_t{length} << entry.log2());

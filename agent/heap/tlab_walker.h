@@ -130,14 +130,7 @@ class TlabWalker {
     if constexpr (kSites.klass_bit == 0) beside = LoadAt<uint64_t>(lane.at + 8);
     const uint32_t klass = kSites.klass_bit == 0 ? static_cast<uint32_t>(beside) : kSites.KlassOf(mark);
     uint64_t site = kSites.SiteOf(mark);
-    if (!kSites.IsPlain(mark)) [[unlikely]] {
-      site = SiteOfOdd(mark);
-      // Entries that are not in use would match memory that is no object.
-      if (site == ANTTRACKS_SITE_NONE || klass == 0) {
-        lane = Resolve(lane);
-        return lane.at != 0;
-      }
-    }
+    if (!kSites.IsPlain(mark)) [[unlikely]] site = SiteOfOdd(mark);
     const LayoutTable::Entry& entry = table.entries[site < table.sites ? site : 0];
     if (!entry.Is(klass)) [[unlikely]] {
       lane = Resolve(lane);
@@ -150,14 +143,21 @@ class TlabWalker {
       // Behind the mark of an object that is no array there may be no memory.
       length = LoadAt<uint32_t>(lane.at + (entry.length_mask & 8)) & entry.length_mask;
     }
+    const uint64_t bytes = (entry.base_bytes + (uint64_t{length} << entry.log2) + 7) & ~uint64_t{7};
+    // Memory without a class, which is no object, is like an entry that is not in use.
+    if (bytes == 0) [[unlikely]] {
+      lane = Resolve(lane);
+      return lane.at != 0;
+    }
     *lane.ids++ = entry.id;
     *lane.lengths = length;
     lane.lengths += entry.is_array;
-    lane.at += (entry.base_bytes + (uint64_t{length} << entry.log2) + 7) & ~uint64_t{7};
+    lane.at += bytes;
     return true;
   }
 
-  // Of a mark that is not plain; ANTTRACKS_SITE_NONE also where only the resolver can tell.
+  // Of a mark that is not plain; ANTTRACKS_SITE_NONE, of which the table has no entry, also where only the
+  // resolver can tell.
   [[gnu::noinline]] uint64_t SiteOfOdd(uint64_t mark) const {
     if ((mark & kLockBits) != kNeutral) return ANTTRACKS_SITE_NONE;
     return mark_site_(mark);

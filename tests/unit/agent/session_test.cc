@@ -276,6 +276,41 @@ TEST_CASE("memory that is no object ends tracing, the trace up to there is whole
   CHECK(trace.end_reason.find("tracing stopped: internal error") == 0);
 }
 
+TEST_CASE("a plain mark without a class ends tracing, too, and so does one with a site that no VM gives") {
+  uint32_t scheme = ANTTRACKS_SITES_MARK;
+  uint64_t mark = 1;  // neutral
+  bool with_class = false;
+  SUBCASE("mark, no site") {}
+  SUBCASE("mark, a site without objects") { mark |= uint64_t{77} << ANTTRACKS_SITE_SHIFT; }
+  SUBCASE("hash, a site without objects") {
+    scheme = ANTTRACKS_SITES_HASH;
+    mark |= ANTTRACKS_SITE_IN_HASH | uint64_t{77} << ANTTRACKS_HASH_SITE_SHIFT;
+  }
+  SUBCASE("ash, a site without objects") {
+    scheme = ANTTRACKS_SITES_ASH;
+    mark |= ANTTRACKS_SITE_IN_HASH | uint64_t{77} << ANTTRACKS_ASH_SITE_SHIFT;
+  }
+  SUBCASE("hash, no such site") {
+    scheme = ANTTRACKS_SITES_HASH;
+    mark |= ANTTRACKS_SITE_IN_HASH | uint64_t{UINT32_MAX} << ANTTRACKS_HASH_SITE_SHIFT;
+    with_class = true;
+  }
+  SUBCASE("ash, no such site") {
+    scheme = ANTTRACKS_SITES_ASH;
+    mark |= ANTTRACKS_SITE_IN_HASH | uint64_t{1} << 27 << ANTTRACKS_ASH_SITE_SHIFT;
+    with_class = true;
+  }
+  FakeVm vm;
+  vm.UseScheme(scheme);
+  Recording recording(vm);
+  void* slot = nullptr;
+  if (with_class) vm.Put(vm.heap(), FakeVm::kPoint, 16);
+  FakeVm::SetMark(vm.heap(), mark);
+  recording.Tlab(1, &slot, vm.heap(), vm.heap() + 24, true);
+  CHECK_FALSE(recording.session().failure().active());
+  CHECK(recording.End().end_reason.find("tracing stopped: internal error") == 0);
+}
+
 TEST_CASE("the mark of an object with a hash code, and no class behind it, ends tracing, too") {
   FakeVm vm;
   vm.UseScheme(ANTTRACKS_SITES_ASH);
