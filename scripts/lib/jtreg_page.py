@@ -114,6 +114,10 @@ def summary(folder, configuration, data):
     return "\n".join(lines), bool(tally) and not fresh and not wrong and not untraced
 
 
+IMAGES = """\
+An image is a build: the JDK's version, and a key of the patch and the configuration it was made from. Rows with
+the same image ran on the same VM.
+"""
 INTRODUCTION = """# HotSpot's own tests on JDK {release}
 
 Written by `scripts/jtreg --page` from the last results of each configuration, \
@@ -177,7 +181,7 @@ def introduction(prefix):
 
 def table_of_configurations(folder, present):
     lines = [
-        "| configuration | JVM | date | passed | skipped | failed | new failures | traces verified | traces "
+        "| configuration | image | date | passed | skipped | failed | new failures | traces verified | traces "
         "wrong |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|",
     ]
@@ -187,7 +191,7 @@ def table_of_configurations(folder, present):
         fresh = "–" if is_stock(name) else len(new_failures(folder, name, data))
         told = f"{traces['verified']:,} | {traces['wrong']}" if traces else "– | –"
         lines.append(
-            f"| `{name}` | {data['jvm']} | {data['date']} | {tally.get('passed', 0)} | "
+            f"| `{name}` | {data['image']} | {data['date']} | {tally.get('passed', 0)} | "
             f"{tally.get('skipped', 0)} | {failed} | {fresh} | {told} |"
         )
     return lines
@@ -254,7 +258,7 @@ def page(folder, prefix):
     present = {name: data for name, data in results.items() if data}
     if not present:
         return None
-    lines = [introduction(prefix), "## Results", "", *table_of_configurations(folder, present), ""]
+    lines = [introduction(prefix), "## Results", "", IMAGES, *table_of_configurations(folder, present), ""]
     if missing:
         lines += ["Not run: " + ", ".join(f"`{name}`" for name in missing) + ".", ""]
     lines += [
