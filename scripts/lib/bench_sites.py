@@ -380,7 +380,7 @@ Written by `scripts/bench sites` and the studies beside it from the single value
 [benchmarks.json](benchmarks.json); do not edit. How it is measured, and what an interval and "not known"
 say: [measuring.md](measuring.md). The schemes: [where the site
 lives](decisions/0019-where-the-site-lives.md). No run has an agent, but those of the parts on censuses
-and on traced programs and those that made the traces of the last part.
+and on traced programs and those that made traces to count in (sites, and a class for each site).
 
 Which scheme wins where, and what a JVM with compact headers should use, is told
 [there](decisions/0019-where-the-site-lives.md). What sites and tracing cost such a JVM is a study of its own,
@@ -400,7 +400,8 @@ resident at a time; of the heap, whose size is fixed, only pages that were used 
 OF_ICPE = """\
 Figures 14 to 16 are to rotation without sites, figure 17 (rotation, sites, elimination) to tracing without
 rotation: all runs of the paper are traced. Ours are not, and to the stock JDK; the part on traced programs has
-ours that are. Figures 15 and 16 are of the elimination that hash-eliminate has.
+ours that are. Figures 15 and 16 are of the elimination that hash-eliminate has. The means of the paper are
+those that it prints, of its own benchmarks; in figure 15 that is not the mean of the values, 35.9 %.
 """
 OF_VEE = """\
 By the slides of the talk, which have no numbered figures: "Performance Overhead", "Space Overhead Compared with
