@@ -222,7 +222,7 @@ def page(t):
     for words in (
         f"| `{test_}` | g1 | ok | FAILED |",
         f"| `release` | g1 | `{test_}` | failed: an assertion | **new** |",
-        "| `release` | a VM | 2000-01-01 | 0 | 0 | 1 | 1 | – | – |",
+        "| `release` | a | 2000-01-01 | 0 | 0 | 1 | 1 | – | – |",
         "Not run: `release-agent`",
     ):
         expect(words in text, f"{words!r} is not in\n{text}")
